@@ -1,0 +1,1 @@
+"""Hearth: orchestration for OpenStack."""
