@@ -1,0 +1,66 @@
+"""What may be said: the declarations of properties, attributes and their constraints.
+
+One schema drives validation, coercion, the schema answers of the API and the generated
+documentation. The package knows nothing of templates and asks no cloud: a custom constraint is
+handed back to the caller as a lookup to be made.
+"""
+
+from hearth.schema.check import Findings, Lookup, coerce, coerce_all
+from hearth.schema.constraint import (
+    AllowedPattern,
+    AllowedValues,
+    Constraint,
+    Custom,
+    Length,
+    Modulo,
+    Range,
+)
+from hearth.schema.describe import as_json
+from hearth.schema.prop import (
+    ANY,
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    NUMBER,
+    STRING,
+    Attr,
+    Kind,
+    Prop,
+    Support,
+    SupportStatus,
+)
+from hearth.schema.translation import Add, Delete, Replace, Resolve, Rule, ordered
+
+__all__ = [
+    "ANY",
+    "BOOLEAN",
+    "INTEGER",
+    "LIST",
+    "MAP",
+    "NUMBER",
+    "STRING",
+    "Add",
+    "AllowedPattern",
+    "AllowedValues",
+    "Attr",
+    "Constraint",
+    "Custom",
+    "Delete",
+    "Findings",
+    "Kind",
+    "Length",
+    "Lookup",
+    "Modulo",
+    "Prop",
+    "Range",
+    "Replace",
+    "Resolve",
+    "Rule",
+    "Support",
+    "SupportStatus",
+    "as_json",
+    "coerce",
+    "coerce_all",
+    "ordered",
+]

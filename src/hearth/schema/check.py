@@ -1,0 +1,245 @@
+"""Values against their declaration: coercion, defaults, constraints; everything wrong at once.
+
+Null counts as "not given". A value that is unknown passes, at any depth, as do the constraints on
+anything that holds one. Source: spec/hot.md, section 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown, unknown_in
+from hearth.schema.constraint import Custom
+from hearth.schema.prop import Kind, Prop
+
+PREFIX = "Property error"
+
+CustomCheck = Callable[[str, Any], str | None]
+"""Asks the cloud: constraint name and value in, what is wrong (or None) out."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A question that only the cloud can answer: does this value satisfy the named constraint?"""
+
+    name: str
+    value: Any
+    at: Span
+    description: str | None = None
+
+
+@dataclass
+class Findings:
+    """What a check has found so far: problems, and the lookups still to be made.
+
+    `lenient` skips constraints and required properties, for values that are only shaped yet.
+    `locate` gives the place of a path; without it places are guessed from the parent.
+    """
+
+    problems: list[Problem] = field(default_factory=list)
+    lookups: list[Lookup] = field(default_factory=list)
+    constrain: bool = True
+    require: bool = True
+    locate: Callable[[Span], Span] | None = None
+
+    def wrong(self, at: Span, text: str) -> None:
+        """Note a property error."""
+        place = self.locate(at) if self.locate else at
+        self.problems.append(StackValidationFailed(place, text, PREFIX))
+
+    def run(self, check: CustomCheck) -> None:
+        """Make the lookups collected so far."""
+        for lookup in self.lookups:
+            text = check(lookup.name, lookup.value)
+            if text is not None:
+                self.wrong(lookup.at, lookup.description or text)
+        self.lookups.clear()
+
+
+class _Bad:
+    """What a converter answers when it can not convert."""
+
+
+BAD = _Bad()
+
+EMPTY: dict[Kind, Any] = {
+    Kind.STRING: "",
+    Kind.INTEGER: 0,
+    Kind.NUMBER: 0,
+    Kind.BOOLEAN: False,
+    Kind.LIST: [],
+    Kind.MAP: {},
+    Kind.ANY: None,
+}
+"""What a property without value and default reads as."""
+
+
+def coerce_all(
+    schema: Mapping[str, Prop], values: Mapping[str, Any], at: Span, found: Findings
+) -> dict[str, Any]:
+    """The properties given, coerced, with defaults for those not given.
+
+    Properties without value and default are left out. `at.path` is that of the whole map.
+    """
+    for name in values:
+        if name not in schema:
+            near = hint(nearest(str(name), schema))
+            place = found.locate(at.under(str(name))) if found.locate else at
+            place = Span(place.file, place.line, place.column, at.path)
+            found.problems.append(
+                StackValidationFailed(place, f'unknown property "{name}"{near}', PREFIX)
+            )
+    result: dict[str, Any] = {}
+    for name, prop in schema.items():
+        if name in values:
+            value = values[name]
+            if value is None and prop.has_default:
+                value = prop.default
+            if value is not None:
+                if not prop.implemented:
+                    found.wrong(at.under(name), f'property "{name}" is not implemented yet')
+                result[name] = coerce(prop, value, at.under(name), found)
+        elif prop.has_default:
+            if prop.default is not None:
+                result[name] = prop.default
+        elif prop.required and found.require:
+            found.wrong(at, f'required property "{name}" is not given')
+    return result
+
+
+def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
+    """The value as the declared type; problems and lookups go to `found`."""
+    if isinstance(value, Unknown):
+        return value
+    if value is None:
+        value = prop.default if prop.has_default and prop.default is not None else None
+        if value is None:
+            return None
+    coerced = CONVERT[prop.kind](prop, value)
+    if isinstance(coerced, _Bad):
+        found.wrong(at, f"{_shown(value)} is not {_article(prop.kind)}")
+        return value
+    if prop.schema is not None and isinstance(coerced, (list, dict)):
+        coerced = _inner(prop, coerced, at, found)
+    if found.constrain and prop.constraints:
+        _constrain(prop, coerced, at, found)
+    return coerced
+
+
+def _inner(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
+    if prop.kind is Kind.LIST:
+        if prop.item is not None:
+            return [
+                coerce(prop.item, item, at.under(index), found) for index, item in enumerate(value)
+            ]
+        return value
+    if prop.kind is Kind.MAP:
+        if prop.entries is not None:
+            return coerce_all(prop.entries, value, at, found)
+        assert prop.item is not None
+        return {key: coerce(prop.item, item, at.under(key), found) for key, item in value.items()}
+    return value
+
+
+def _constrain(prop: Prop, value: Any, at: Span, found: Findings) -> None:
+    if unknown_in(value) is not None:
+        return
+    for constraint in prop.constraints:
+        if isinstance(constraint, Custom):
+            found.lookups.append(Lookup(constraint.name, value, at, constraint.description))
+            continue
+        try:
+            text = constraint.wrong(value)
+        except TypeError:
+            text = f"{_shown(value)} does not fit a constraint"
+        if text is not None:
+            found.wrong(at, text)
+            return
+
+
+def _string(prop: Prop, value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int):
+        return str(value)
+    if prop.allow_conversion and isinstance(value, float | list | Mapping):
+        return str(value)
+    return BAD
+
+
+def _integer(_prop: Prop, value: Any) -> Any:
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float | str):
+        try:
+            return int(value)
+        except (ValueError, OverflowError):
+            return BAD
+    return BAD
+
+
+def _number(_prop: Prop, value: Any) -> Any:
+    if isinstance(value, int | float):
+        return value
+    if not isinstance(value, str):
+        return BAD
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        return float(value)
+    except ValueError:
+        return BAD
+
+
+def _boolean(_prop: Prop, value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower(), BAD)
+    return BAD
+
+
+def _list(prop: Prop, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return list(value)
+    if prop.allow_conversion and isinstance(value, str):
+        return value.split(",") if value else []
+    return BAD
+
+
+def _map(prop: Prop, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if prop.allow_conversion and isinstance(value, str | list):
+        return value
+    return BAD
+
+
+def _any(_prop: Prop, value: Any) -> Any:
+    return value
+
+
+CONVERT: dict[Kind, Callable[[Prop, Any], Any]] = {
+    Kind.STRING: _string,
+    Kind.INTEGER: _integer,
+    Kind.NUMBER: _number,
+    Kind.BOOLEAN: _boolean,
+    Kind.LIST: _list,
+    Kind.MAP: _map,
+    Kind.ANY: _any,
+}
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return f'"{text[:77]}..."' if len(text) > 80 else f'"{text}"'
+
+
+def _article(kind: Kind) -> str:
+    return f"{'an' if kind in (Kind.INTEGER, Kind.ANY) else 'a'} {kind.value}"

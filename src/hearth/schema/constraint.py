@@ -1,0 +1,120 @@
+"""Constraints on values: what is allowed beyond the type.
+
+A constraint answers None if a value is fine, else what is wrong with it. A `description` given by
+the author takes the place of our words. `Custom` has no answer of its own: the cloud has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length:
+    """How many letters, items or keys; None is no bound."""
+
+    min: int | None = None
+    max: int | None = None
+    description: str | None = None
+
+    def wrong(self, value: Any) -> str | None:
+        size = len(value)
+        if (self.min is not None and size < self.min) or (self.max is not None and size > self.max):
+            return self.description or f"length {size} is out of range {bounds(self.min, self.max)}"
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """Inclusive bounds of a number; None is no bound."""
+
+    min: float | None = None
+    max: float | None = None
+    description: str | None = None
+
+    def wrong(self, value: Any) -> str | None:
+        if (self.min is not None and value < self.min) or (
+            self.max is not None and value > self.max
+        ):
+            return self.description or f"{value} is out of range {bounds(self.min, self.max)}"
+        return None
+
+
+@dataclass(frozen=True)
+class AllowedValues:
+    """The only values there may be; of a list, the only items."""
+
+    values: Sequence[Any]
+    description: str | None = None
+
+    def wrong(self, value: Any) -> str | None:
+        items = value if isinstance(value, list) else [value]
+        for item in items:
+            if not any(same(item, allowed) for allowed in self.values):
+                known = ", ".join(str(allowed) for allowed in self.values)
+                return self.description or f'"{item}" is not one of the allowed values: {known}'
+        return None
+
+
+@dataclass(frozen=True)
+class AllowedPattern:
+    """A regular expression whose first match at the start must take the whole value."""
+
+    pattern: str
+    description: str | None = None
+
+    def wrong(self, value: Any) -> str | None:
+        text = str(value)
+        match = compiled(self.pattern).match(text)
+        if match is None or match.end() != len(text):
+            return self.description or f'"{text}" does not match the pattern "{self.pattern}"'
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modulo:
+    """A number that leaves `offset` when divided by `step`."""
+
+    step: int
+    offset: int = 0
+    description: str | None = None
+
+    def wrong(self, value: Any) -> str | None:
+        if value % self.step != self.offset:
+            return self.description or (
+                f"{value} is not a multiple of {self.step} with an offset of {self.offset}"
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A named question to the cloud, such as `nova.flavor`."""
+
+    name: str
+    description: str | None = None
+
+
+Constraint = Length | Range | AllowedValues | AllowedPattern | Modulo | Custom
+
+
+def bounds(low: float | None, high: float | None) -> str:
+    """A range as people write it."""
+    return f"(min: {low}, max: {high})"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality without taking true for 1."""
+    if isinstance(one, bool) is not isinstance(other, bool):
+        return False
+    return bool(one == other)
+
+
+@lru_cache(maxsize=1024)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The compiled pattern; raises re.error on a bad one."""
+    return re.compile(pattern)

@@ -1,0 +1,72 @@
+"""Declarations as the API shows them. Source: spec/rest-api.md, section 5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.schema.constraint import (
+    AllowedPattern,
+    AllowedValues,
+    Constraint,
+    Custom,
+    Length,
+    Modulo,
+    Range,
+)
+from hearth.schema.prop import Attr, Prop
+
+
+def as_json(declared: Prop | Attr) -> dict[str, Any]:
+    """A property's or an attribute's schema for `resource-type-show`."""
+    if isinstance(declared, Attr):
+        shown: dict[str, Any] = {"description": declared.description}
+        if declared.kind is not None:
+            shown["type"] = declared.kind.value
+        return shown
+    return _property(declared)
+
+
+def _property(prop: Prop) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "type": prop.kind.value,
+        "required": prop.required,
+        "update_allowed": prop.update_allowed,
+        "immutable": prop.immutable,
+    }
+    if prop.has_default and prop.default is not None:
+        shown["default"] = prop.default
+    if prop.description:
+        shown["description"] = prop.description
+    if prop.constraints:
+        shown["constraints"] = [constraint_as_json(one) for one in prop.constraints]
+    if isinstance(prop.schema, Mapping):
+        shown["schema"] = {name: _property(inner) for name, inner in prop.schema.items()}
+    elif prop.schema is not None:
+        shown["schema"] = {"*": _property(prop.schema)}
+    return shown
+
+
+def constraint_as_json(constraint: Constraint) -> dict[str, Any]:
+    """One constraint as a one-key map, and its description beside that."""
+    match constraint:
+        case Length():
+            shown: dict[str, Any] = {"length": _bounds(constraint)}
+        case Range():
+            shown = {"range": _bounds(constraint)}
+        case Modulo():
+            shown = {"modulo": {"step": constraint.step, "offset": constraint.offset}}
+        case AllowedValues():
+            shown = {"allowed_values": list(constraint.values)}
+        case AllowedPattern():
+            shown = {"allowed_pattern": constraint.pattern}
+        case Custom():
+            shown = {"custom_constraint": constraint.name}
+    if constraint.description:
+        shown["description"] = constraint.description
+    return shown
+
+
+def _bounds(constraint: Length | Range) -> dict[str, Any]:
+    both = {"min": constraint.min, "max": constraint.max}
+    return {name: bound for name, bound in both.items() if bound is not None}

@@ -1,0 +1,121 @@
+"""Declarations: a property, an attribute, and since when they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from hearth.schema.constraint import Constraint, Custom
+
+
+class Kind(StrEnum):
+    """The type of a value, by its wire name."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    MAP = "map"
+    ANY = "any"
+
+
+STRING: Final = Kind.STRING
+INTEGER: Final = Kind.INTEGER
+NUMBER: Final = Kind.NUMBER
+BOOLEAN: Final = Kind.BOOLEAN
+LIST: Final = Kind.LIST
+MAP: Final = Kind.MAP
+ANY: Final = Kind.ANY
+
+
+class SupportStatus(StrEnum):
+    """What users may expect of a type, a property or an attribute."""
+
+    SUPPORTED = "SUPPORTED"
+    DEPRECATED = "DEPRECATED"
+    UNSUPPORTED = "UNSUPPORTED"
+    HIDDEN = "HIDDEN"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class Support:
+    """A support status, since which release, and what it was before."""
+
+    status: SupportStatus | str = SupportStatus.SUPPORTED
+    version: str | None = None
+    message: str | None = None
+    previous: Support | None = None
+
+    @property
+    def hidden(self) -> bool:
+        return self.status == SupportStatus.HIDDEN
+
+
+class _Unset:
+    """The default of a property that has none; null can be a default."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+    def __reduce__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = _Unset()
+
+
+@dataclass(frozen=True)
+class Prop:
+    """A property of a resource type, an entry of a map property or the item of a list property.
+
+    `schema` is the entries of a map by name, or the one item of a list. `constraint` is a short
+    form for one custom constraint.
+    """
+
+    kind: Kind
+    description: str = ""
+    required: bool = field(default=False, kw_only=True)
+    default: Any = field(default=UNSET, kw_only=True)
+    update_allowed: bool = field(default=False, kw_only=True)
+    immutable: bool = field(default=False, kw_only=True)
+    constraints: Sequence[Constraint] = field(default=(), kw_only=True)
+    constraint: str | None = field(default=None, kw_only=True)
+    schema: Mapping[str, Prop] | Prop | None = field(default=None, kw_only=True)
+    since: str | None = field(default=None, kw_only=True)
+    support: Support | None = field(default=None, kw_only=True)
+    implemented: bool = field(default=True, kw_only=True)
+    allow_conversion: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.constraint is not None:
+            object.__setattr__(self, "constraints", (*self.constraints, Custom(self.constraint)))
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a default is declared."""
+        return self.default is not UNSET
+
+    @property
+    def entries(self) -> Mapping[str, Prop] | None:
+        """The declared entries of a map."""
+        return self.schema if isinstance(self.schema, Mapping) else None
+
+    @property
+    def item(self) -> Prop | None:
+        """The declared item of a list."""
+        return self.schema if isinstance(self.schema, Prop) else None
+
+
+@dataclass(frozen=True)
+class Attr:
+    """An attribute of a resource type; `kind` is None where nothing is promised."""
+
+    kind: Kind | None = None
+    description: str = ""
+    since: str | None = field(default=None, kw_only=True)
+    support: Support | None = field(default=None, kw_only=True)
+    cached: bool = field(default=True, kw_only=True)
