@@ -1,0 +1,36 @@
+"""The way to an OpenStack: credentials, one asynchronous transport, faults in the services' words.
+
+Invariants: no blocking call on the loop thread (keystoneauth1 works in threads of its own), calls
+in flight are bounded per project and per engine, and a write call whose outcome is unknown is never
+sent again from here. The package knows no resource type, no stack and no engine.
+"""
+
+from hearth.cloud.contract import Body, Cloud, Response
+from hearth.cloud.credential import (
+    AppCredential,
+    Credential,
+    NamedCredential,
+    PasswordCredential,
+    TokenCredential,
+    TrustCredential,
+)
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.listing import ListingCloud
+from hearth.cloud.pool import CloudConfig, CloudPool
+
+__all__ = [
+    "AppCredential",
+    "Body",
+    "Cloud",
+    "CloudConfig",
+    "CloudFault",
+    "CloudPool",
+    "Credential",
+    "ListingCloud",
+    "NamedCredential",
+    "NoAnswer",
+    "PasswordCredential",
+    "Response",
+    "TokenCredential",
+    "TrustCredential",
+]

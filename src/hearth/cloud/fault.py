@@ -1,0 +1,125 @@
+"""Refusals of the services, parsed once: each service words its errors in its own way."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+PASSING = frozenset({0, 429, 502, 503, 504})
+OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
+MESSAGE_LIMIT = 4096  # characters of a service's text that are kept
+
+
+class CloudFault(Exception):
+    """A service said no, in its own words. Status 0: the call never reached it."""
+
+    def __init__(
+        self,
+        service: str,
+        status: int,
+        type: str,  # noqa: A002
+        message: str,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"{service}: {message} (HTTP {status})" if status else message)
+        self.service = service
+        self.status = status
+        self.type = type
+        self.message = message
+        self.retry_after = retry_after
+
+    @property
+    def not_found(self) -> bool:
+        """The thing is not there."""
+        return self.status == 404
+
+    @property
+    def conflict(self) -> bool:
+        """The state of something forbids it now: in use, pending, exists already."""
+        return self.status == 409 and not self.over_limit
+
+    @property
+    def over_limit(self) -> bool:
+        """A quota is used up; waiting does not help."""
+        return self.status == 413 or self.type in OVER_LIMIT_TYPES
+
+    @property
+    def passing(self) -> bool:
+        """Overload or an outage: the same call may succeed a little later."""
+        return self.status in PASSING
+
+    @property
+    def not_carried_out(self) -> bool:
+        """The call surely had no effect, so that even a write may be sent again."""
+        refused = self.status in {0, 429} and not isinstance(self, NoAnswer)
+        return refused or (self.status == 503 and self.retry_after is not None)
+
+
+class NoAnswer(CloudFault):
+    """The call may have been carried out or not: its answer never arrived."""
+
+    def __init__(self, service: str, message: str) -> None:
+        super().__init__(service, 0, "NoAnswer", message)
+
+
+def fault_of(service: str, status: int, headers: Mapping[str, str], body: Any) -> CloudFault:
+    """The fault that an answer of 400 and above tells of.
+
+    Known shapes: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
+    {"error": {title, message}} (keystone), {title, message|description} (glance, barbican),
+    {type, message|errors} (designate), {faultcode, faultstring} (octavia), text (swift).
+    """
+    match body:
+        case {"NeutronError": {"type": str(kind), "message": str(message)}}:
+            pass
+        case {"NeutronError": str(message)}:
+            kind = "NeutronError"
+        case {"error": {"title": str(kind), "message": str(message)}}:
+            pass
+        case {"error": {"message": str(message)}}:
+            kind = _reason(status)
+        case {"faultstring": str(message)}:
+            kind = _reason(status)
+        case {"type": str(kind), "message": str(message)}:
+            pass
+        case {"type": str(kind), "errors": errors}:
+            message = json.dumps(errors)
+        case {"title": str(kind), "message": str(message)}:
+            pass
+        case {"title": str(kind), "description": str(message)}:
+            pass
+        case {"errors": [{"title": str(kind), **first}, *_]}:
+            message = str(first.get("detail") or kind)
+        case dict() if len(body) == 1 and isinstance(next(iter(body.values())), dict):
+            kind = str(next(iter(body)))
+            message = str(body[kind].get("message", kind))
+        case {"message": str(message)}:
+            kind = _reason(status)
+        case str(text) if text.strip() and "<html" not in text.lower():
+            kind, message = _reason(status), text.strip()
+        case _:
+            kind = message = _reason(status)
+    return CloudFault(service, status, kind, message[:MESSAGE_LIMIT], _retry_after(headers))
+
+
+def _reason(status: int) -> str:
+    return {
+        400: "Bad Request",
+        401: "Unauthorized",
+        403: "Forbidden",
+        404: "Not Found",
+        405: "Method Not Allowed",
+        409: "Conflict",
+        413: "overLimit",
+        429: "Too Many Requests",
+        500: "Internal Server Error",
+        502: "Bad Gateway",
+        503: "Service Unavailable",
+        504: "Gateway Timeout",
+    }.get(status, f"HTTP {status}")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    try:
+        return max(0.0, float(headers["retry-after"]))
+    except (KeyError, ValueError):
+        return None  # absent, or a date: nobody in OpenStack sends one

@@ -1,0 +1,204 @@
+"""What Hearth itself makes in Keystone: trusts, projects and users of stacks, their key pairs.
+
+Everything can be found again after an answer that never came: projects and users by their unique
+name with the key as description, key pairs by the user that has no other, trusts by the moment at
+which they end, a far one that is derived from the key.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
+
+TRUSTS_END_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
+TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 50
+USER_NAME_LIMIT = 255
+USER_OPTIONS = {
+    "ignore_password_expiry": True,
+    "ignore_change_password_upon_first_use": True,
+    "ignore_lockout_failure_attempts": True,
+}
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """An EC2 key pair of a stack user."""
+
+    access: str
+    secret: str = field(repr=False)
+
+
+async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *, key: str) -> str:
+    """The id of a trust from the user of `cloud` for its project; no roles: all of the user's."""
+    who = await cloud.whoami()
+    ends = trust_end(key)
+    found = await find_trust(cloud, trustee_user_id, key=key)
+    if found is not None:
+        return found
+    answer = await cloud.request(
+        "identity",
+        "POST",
+        "/v3/OS-TRUST/trusts",
+        json={
+            "trust": {
+                "trustor_user_id": who.user_id,
+                "trustee_user_id": trustee_user_id,
+                "project_id": who.project_id,
+                "impersonation": True,
+                "allow_redelegation": False,
+                "roles": [{"name": name} for name in (roles or who.roles)],
+                "expires_at": ends,
+            }
+        },
+    )
+    return str(answer.part("trust")["id"])
+
+
+async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | None:
+    """The trust that an earlier `make_trust` with this key made."""
+    who = await cloud.whoami()
+    trusts = await cloud.listing("identity", f"/v3/OS-TRUST/trusts?trustor_user_id={who.user_id}")
+    ends = trust_end(key)
+    for trust in trusts:
+        if trust.get("trustee_user_id") == trustee_user_id and trust.get("expires_at") == ends:
+            return str(trust["id"])
+    return None
+
+
+async def drop_trust(cloud: Cloud, trust_id: str) -> None:
+    """End a trust; one that is gone already is well."""
+    await _drop(cloud, f"/v3/OS-TRUST/trusts/{trust_id}")
+
+
+def trust_end(key: str) -> str:
+    """When a trust made under `key` ends, in Keystone's form: the same for the same key."""
+    luck = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+    seconds, micros = divmod(luck % (TRUSTS_END_WITHIN_S * 1_000_000), 1_000_000)
+    end = TRUSTS_END_AFTER + timedelta(seconds=seconds, microseconds=micros)
+    return end.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class StackDomain:
+    """The domain in which stacks have projects and users; `admin` is its administrator."""
+
+    def __init__(self, admin: Cloud, domain_id: str, role: str = "heat_stack_user") -> None:
+        self._admin = admin
+        self._domain_id = domain_id
+        self._role = role
+        self._role_id: str | None = None
+
+    async def make_project(self, name: str, *, key: str) -> str:
+        """The id of the project `name` (a stack id) in the domain."""
+        wanted = {"name": name, "domain_id": self._domain_id, "description": key}
+        return await self._make("projects", "project", wanted, key)
+
+    async def drop_project(self, project_id: str) -> None:
+        """Delete a project; one that is gone already is well."""
+        await _drop(self._admin, f"/v3/projects/{project_id}")
+
+    async def make_user(self, name: str, project_id: str, password: str, *, key: str) -> str:
+        """The id of the user `name` with the stack users' role in `project_id`."""
+        wanted = {
+            "name": name[-USER_NAME_LIMIT:],
+            "domain_id": self._domain_id,
+            "description": key,
+            "password": password,
+            "default_project_id": project_id,
+            "enabled": True,
+            "options": USER_OPTIONS,
+        }
+        user_id = await self._make("users", "user", wanted, key)
+        role = await self._role_of_users()
+        await self._admin.request(
+            "identity",
+            "PUT",
+            f"/v3/projects/{project_id}/users/{user_id}/roles/{role}",
+            idempotent=True,
+        )
+        return user_id
+
+    async def find_user(self, name: str, *, key: str) -> str | None:
+        """The user that an earlier `make_user` with this key made."""
+        return await self._find("users", name[-USER_NAME_LIMIT:], key)
+
+    async def enable_user(self, user_id: str, *, enabled: bool) -> None:
+        """Let a user in, or keep it out."""
+        await self._admin.request(
+            "identity",
+            "PATCH",
+            f"/v3/users/{user_id}",
+            json={"user": {"enabled": enabled}},
+            idempotent=True,
+        )
+
+    async def drop_user(self, user_id: str) -> None:
+        """Delete a user with its key pairs; one that is gone already is well."""
+        await _drop(self._admin, f"/v3/users/{user_id}")
+
+    async def make_key_pair(self, user_id: str, project_id: str) -> KeyPair:
+        """The key pair of a stack user, who has one at most."""
+        path = f"/v3/users/{user_id}/credentials/OS-EC2"
+        for pair in await self._admin.listing("identity", path):
+            if pair.get("tenant_id") == project_id:
+                return KeyPair(str(pair["access"]), str(pair["secret"]))
+        answer = await self._admin.request("identity", "POST", path, json={"tenant_id": project_id})
+        made = answer.part("credential")
+        return KeyPair(str(made["access"]), str(made["secret"]))
+
+    async def drop_key_pair(self, user_id: str, access: str) -> None:
+        """Delete a key pair; one that is gone already is well."""
+        await _drop(self._admin, f"/v3/users/{user_id}/credentials/OS-EC2/{access}")
+
+    async def _make(self, collection: str, root: str, wanted: Body, key: str) -> str:
+        try:
+            answer = await self._admin.request(
+                "identity", "POST", f"/v3/{collection}", json={root: wanted}
+            )
+            return str(answer.part(root)["id"])
+        except CloudFault as fault:
+            found = await self._find(collection, wanted["name"], key) if fault.conflict else None
+            if found is None:
+                raise
+        if "password" in wanted:  # of the attempt that made it, perhaps another one
+            await self._admin.request(
+                "identity",
+                "PATCH",
+                f"/v3/{collection}/{found}",
+                json={root: {"password": wanted["password"]}},
+                idempotent=True,
+            )
+        return found
+
+    async def _find(self, collection: str, name: str, key: str) -> str | None:
+        answer = await self._admin.request(
+            "identity",
+            "GET",
+            f"/v3/{collection}",
+            params={"name": name, "domain_id": self._domain_id},
+        )
+        for member in (answer.body or {}).get(collection, []):
+            if member.get("description") == key:
+                return str(member["id"])
+        return None
+
+    async def _role_of_users(self) -> str:
+        if self._role_id is None:
+            answer = await self._admin.request(
+                "identity", "GET", "/v3/roles", params={"name": self._role}
+            )
+            roles = (answer.body or {}).get("roles", [])
+            if not roles:
+                raise CloudFault("identity", 404, "RoleNotFound", f"There is no role {self._role}.")
+            self._role_id = str(roles[0]["id"])
+        return self._role_id
+
+
+async def _drop(cloud: Cloud, path: str) -> None:
+    try:
+        await cloud.request("identity", "DELETE", path, idempotent=True)
+    except CloudFault as fault:
+        if not fault.not_found:
+            raise

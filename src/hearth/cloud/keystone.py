@@ -1,0 +1,217 @@
+"""Authentication by keystoneauth1, in threads of its own.
+
+A `KeystoneSession` keeps what one credential needs on the loop side: the token until shortly before
+it ends, and the URLs of the services. Whoever needs something missing waits for one thread's work.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import keystoneauth1.exceptions as ka_errors
+from keystoneauth1 import access
+from keystoneauth1 import session as ka_session
+from keystoneauth1.identity import v3
+from keystoneauth1.identity.access import AccessInfoPlugin
+
+from hearth.cloud.contract import Whoami
+from hearth.cloud.credential import (
+    AppCredential,
+    Credential,
+    NamedCredential,
+    PasswordCredential,
+    TokenCredential,
+    TrustCredential,
+)
+from hearth.cloud.fault import CloudFault, NoAnswer
+
+T = TypeVar("T")
+
+TOKEN_MARGIN_S = 60  # a token that ends sooner is renewed before use
+DISCOVERED = {"compute": (2, 1), "block-storage": (3, 0)}  # versions to find by discovery
+
+
+class KeystoneSession:
+    """Token, catalogue and identity of one credential; all calls are made on the loop's thread."""
+
+    def __init__(
+        self,
+        credential: Credential,
+        threads: ThreadPoolExecutor,
+        *,
+        region: str | None = None,
+        interface: str = "public",
+        verify: bool | str = True,
+    ) -> None:
+        self.credential = credential
+        self.region = region
+        self._threads = threads
+        self._interface = interface
+        self._verify = verify
+        self._session: Any = None
+        self._access: Any = None
+        self._endpoints: dict[str, str] = {}
+        self._lock = asyncio.Lock()
+
+    async def token(self, *, renew: str | None = None) -> str:
+        """A valid token; `renew` is one that a service has just refused."""
+        info = self._access
+        if info is None or self._ends_soon(info) or info.auth_token == renew:
+            async with self._lock:
+                if self._access is info:
+                    await self._in_thread(lambda: self._authenticate(again=renew is not None))
+        return str(self._access.auth_token)
+
+    async def whoami(self) -> Whoami:
+        """Whom the credential stands for."""
+        await self.token()
+        info = self._access
+        return Whoami(
+            user_id=info.user_id,
+            username=info.username,
+            project_id=info.project_id,
+            domain_id=info.domain_id,
+            roles=tuple(info.role_names),
+            auth_url=str(self._session.auth.auth_url),
+            region=self.region,
+        )
+
+    async def endpoint(self, service: str) -> str:
+        """The URL of a service of the catalogue."""
+        if service not in self._endpoints:
+            await self.token()
+            found = await self._in_thread(lambda: self._find_endpoint(service))
+            if found is None:
+                raise CloudFault(
+                    service, 404, "EndpointNotFound", f"This cloud has no {service} service."
+                )
+            self._endpoints[service] = str(found).rstrip("/")
+        return self._endpoints[service]
+
+    def _ends_soon(self, info: Any) -> bool:
+        return not isinstance(self.credential, TokenCredential) and info.will_expire_soon(
+            TOKEN_MARGIN_S
+        )
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, work)
+        except ka_errors.ConnectFailure as error:
+            raise CloudFault("identity", 0, "ConnectFailure", str(error)) from error
+        except ka_errors.HttpError as error:
+            kind = type(error).__name__
+            raise CloudFault("identity", error.http_status, kind, str(error.message)) from error
+        except ka_errors.AuthorizationFailure as error:
+            raise CloudFault("identity", 401, type(error).__name__, str(error)) from error
+        except (ka_errors.RetriableConnectionFailure, ka_errors.ConnectionError) as error:
+            raise NoAnswer("identity", str(error)) from error
+        except ka_errors.ClientException as error:
+            raise CloudFault("identity", 400, type(error).__name__, str(error)) from error
+
+    # below: on a thread
+
+    def _authenticate(self, *, again: bool) -> None:
+        if self._session is None:
+            self._session = self._open()
+        plugin = self._session.auth
+        if again:
+            if isinstance(self.credential, TokenCredential):
+                raise CloudFault("identity", 401, "Unauthorized", "The token is no longer valid.")
+            plugin.invalidate()
+        self._access = plugin.get_access(self._session)
+
+    def _open(self) -> Any:
+        if isinstance(self.credential, NamedCredential):
+            return self._open_named(self.credential)
+        session = ka_session.Session(verify=self._verify, timeout=30)
+        session.auth = _plugin(self.credential, session)
+        return session
+
+    def _open_named(self, named: NamedCredential) -> Any:
+        from openstack.config import loader  # takes 0.2 s to import, and servers never need it
+
+        files = list(named.files) or None
+        region = loader.OpenStackConfig(config_files=files).get_one(
+            cloud=named.name, region_name=self.region
+        )
+        self.region = region.get_region_name() or self.region
+        self._interface = region.get_interface() or self._interface
+        return region.get_session()
+
+    def _find_endpoint(self, service: str) -> str | None:
+        version = DISCOVERED.get(service)
+        asked: dict[str, Any] = {
+            "service_type": service,
+            "interface": self._interface,
+            "region_name": self.region,
+        }
+        auth = self._session.auth
+        if version is not None:
+            with suppress(ka_errors.EndpointNotFound):
+                found = auth.get_endpoint(self._session, version=version, **asked)
+                if found:
+                    return str(found)
+        try:
+            found = auth.get_endpoint(self._session, skip_discovery=True, **asked)
+        except ka_errors.EndpointNotFound:
+            return None
+        return str(found) if found else None
+
+
+def _plugin(credential: Credential, session: Any) -> Any:
+    match credential:
+        case TokenCredential(auth_url=url, token=token, project_id=project):
+            return _token_plugin(_v3(url), token, project, session)
+        case TrustCredential(service_user=user, trust_id=trust_id):
+            return v3.Password(**_user(user), trust_id=trust_id)
+        case AppCredential(auth_url=url, id=ident, secret=secret):
+            return v3.ApplicationCredential(
+                _v3(url), application_credential_id=ident, application_credential_secret=secret
+            )
+        case PasswordCredential():
+            scope = {
+                name: getattr(credential, name)
+                for name in (
+                    "project_id",
+                    "project_name",
+                    "project_domain_id",
+                    "project_domain_name",
+                    "domain_id",
+                    "domain_name",
+                )
+            }
+            return v3.Password(**_user(credential), **scope)
+        case NamedCredential():
+            raise AssertionError("opened by openstack.config")
+
+
+def _token_plugin(auth_url: str, token: str, project_id: str | None, session: Any) -> Any:
+    """The token's own catalogue when its scope fits; otherwise a token for the project."""
+    answer = session.get(
+        f"{auth_url}/auth/tokens",
+        headers={"X-Auth-Token": token, "X-Subject-Token": token, "Accept": "application/json"},
+        authenticated=False,
+    )
+    info = access.create(resp=answer, auth_token=token)
+    if project_id is None or info.project_id == project_id:
+        return AccessInfoPlugin(info, auth_url=auth_url)
+    return v3.Token(auth_url, token, project_id=project_id)
+
+
+def _user(user: PasswordCredential) -> dict[str, Any]:
+    return {
+        "auth_url": _v3(user.auth_url),
+        "user_id": user.user_id,
+        "username": None if user.user_id else user.username,
+        "password": user.password,
+        "user_domain_id": user.user_domain_id,
+        "user_domain_name": user.user_domain_name,
+    }
+
+
+def _v3(auth_url: str) -> str:
+    url = auth_url.rstrip("/")
+    return url if url.endswith("/v3") else f"{url}/v3"

@@ -1,0 +1,167 @@
+"""One list call for everybody who asks at the same time.
+
+While one call for a collection runs, those who ask gather for the next one: an answer is never
+older than the question. Few single members are read one by one, many by one list call.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from hearth.cloud.contract import Body, Response
+from hearth.cloud.fault import CloudFault
+
+T = TypeVar("T")
+
+LIST_FROM = 4  # so many members asked for at once are read by one list call
+PAGES_MAX = 1000
+
+
+class Gathered(Generic[T]):
+    """Runs `call(keys)` for all keys asked for since the last call began, one call at a time."""
+
+    def __init__(self, call: Callable[[frozenset[str]], Awaitable[T]]) -> None:
+        self._call = call
+        self._next: tuple[set[str], asyncio.Future[T]] | None = None
+        self._runner: asyncio.Task[None] | None = None
+
+    async def ask(self, key: str = "") -> T:
+        """The answer of a call that began after this question."""
+        if self._next is None:
+            self._next = (set(), asyncio.get_running_loop().create_future())
+        keys, answer = self._next
+        keys.add(key)
+        if self._runner is None or self._runner.done():
+            self._runner = asyncio.create_task(self._run())
+        return await asyncio.shield(answer)
+
+    async def _run(self) -> None:
+        while self._next is not None:
+            await asyncio.sleep(0)  # let everybody of this tick ask
+            (keys, answer), self._next = self._next, None
+            try:
+                result = await self._call(frozenset(keys))
+            except Exception as fault:
+                answer.set_exception(fault)
+                answer.exception()  # who asked may be gone: nobody need look at it
+            except BaseException:
+                answer.cancel()
+                raise
+            else:
+                answer.set_result(result)
+
+
+class ListingCloud(ABC):
+    """The part of a Cloud that is the same for every transport: `listing` and `member`."""
+
+    def __init__(self) -> None:
+        self._lists: dict[tuple[str, str, str | None], Gathered[list[Body]]] = {}
+        self._members: dict[
+            tuple[str, str, str | None, str | None], Gathered[dict[str, Body | CloudFault]]
+        ] = {}
+
+    @abstractmethod
+    async def request(
+        self,
+        service: str,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        data: bytes | str | None = None,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        microversion: str | None = None,
+        idempotent: bool | None = None,
+    ) -> Response:
+        """As in Cloud."""
+
+    async def listing(
+        self, service: str, path: str, *, microversion: str | None = None
+    ) -> Sequence[Body]:
+        """All members of a collection, over all pages."""
+        key = (service, path, microversion)
+        if key not in self._lists:
+            self._lists[key] = Gathered(lambda _: self._all_pages(service, path, microversion))
+        return await self._lists[key].ask()
+
+    async def member(
+        self,
+        service: str,
+        path: str,
+        ident: str,
+        *,
+        detail: str | None = None,
+        microversion: str | None = None,
+    ) -> Body:
+        """One member of a collection; CloudFault when it is not there."""
+        key = (service, path, detail, microversion)
+        if key not in self._members:
+            self._members[key] = Gathered(
+                lambda idents: self._some(service, path, idents, detail, microversion)
+            )
+        found = (await self._members[key].ask(ident))[ident]
+        if isinstance(found, CloudFault):
+            raise found
+        return found
+
+    async def _some(
+        self,
+        service: str,
+        path: str,
+        idents: frozenset[str],
+        detail: str | None,
+        microversion: str | None,
+    ) -> dict[str, Body | CloudFault]:
+        found: dict[str, Body | CloudFault] = {}
+        if len(idents) >= LIST_FROM:
+            members = await self._all_pages(service, detail or path, microversion)
+            found = {m["id"]: m for m in members if m.get("id") in idents}
+        missing = sorted(idents - found.keys())
+        ones = await asyncio.gather(
+            *(self._one(service, f"{path}/{ident}", microversion) for ident in missing)
+        )
+        return found | dict(zip(missing, ones, strict=True))
+
+    async def _one(self, service: str, path: str, microversion: str | None) -> Body | CloudFault:
+        try:
+            answer = await self.request(service, "GET", path, microversion=microversion)
+        except CloudFault as fault:
+            return fault
+        body = answer.body if isinstance(answer.body, dict) else {}
+        inner = next(iter(body.values())) if len(body) == 1 else None
+        return inner if isinstance(inner, dict) else body
+
+    async def _all_pages(self, service: str, path: str, microversion: str | None) -> list[Body]:
+        members: list[Body] = []
+        at: str | None = path
+        for _ in range(PAGES_MAX):
+            answer = await self.request(service, "GET", at or path, microversion=microversion)
+            page, at = page_of(answer.body, path)
+            members += page
+            if at is None:
+                break
+        return members
+
+
+def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
+    """The members on one page of a list answer, and the path of the next page if there is one.
+
+    Knows {"servers": [...], "servers_links": [{rel: next}]}, {"images": [...], "next": URL},
+    {"zones": [...], "links": {"next": URL}} and bare lists.
+    """
+    if isinstance(body, list):
+        return body, None
+    if not isinstance(body, dict):
+        return [], None
+    members = next((v for k, v in body.items() if isinstance(v, list) and k[-6:] != "_links"), [])
+    links: list[dict[str, str]] = next((v for k, v in body.items() if k.endswith("_links")), [])
+    following = next((link["href"] for link in links if link.get("rel") == "next"), None)
+    if following is None and isinstance(body.get("links"), dict):
+        following = body["links"].get("next")
+    following = following or body.get("next")
+    if not following:
+        return members, None
+    return members, f"{path.partition('?')[0]}?{urlsplit(following).query}"

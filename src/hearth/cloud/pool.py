@@ -1,0 +1,99 @@
+"""Where clouds come from: one pool per process, one session per credential."""
+
+import asyncio
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import aiohttp
+
+from hearth.cloud.bound import Bound
+from hearth.cloud.credential import Credential, PasswordCredential
+from hearth.cloud.keystone import KeystoneSession
+from hearth.cloud.transport import HttpCloud
+
+CREDENTIALS_MAX = 2000  # kept; the longest unused go first
+
+
+@dataclass(frozen=True)
+class CloudConfig:
+    """How this installation reaches its cloud."""
+
+    region: str | None = None
+    interface: str = "public"
+    verify: bool | str = True  # a path: the certificate authorities to trust
+    in_flight: int = 256  # calls of this process at a time
+    in_flight_per_project: int = 64
+    call_timeout_s: float = 120.0
+    connect_timeout_s: float = 10.0
+    auth_threads: int = 8
+    service_user: PasswordCredential | None = None  # the trustee of trusts
+    domain_admin: PasswordCredential | None = None  # makes stack projects and users
+    stack_domain_id: str | None = None
+
+
+class CloudPool:
+    """Clouds by credential. Used on one event loop; `aclose` ends all connections."""
+
+    def __init__(self, config: CloudConfig | None = None) -> None:
+        self.config = config or CloudConfig()
+        self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
+        self._clouds: OrderedDict[Credential, HttpCloud] = OrderedDict()
+        self._all = Bound(self.config.in_flight)
+        self._per_project: dict[object, Bound] = {}
+        self._http: aiohttp.ClientSession | None = None
+
+    def cloud(self, credential: Credential) -> HttpCloud:
+        """The cloud as `credential` sees it; must be called with the loop running."""
+        cloud = self._clouds.get(credential)
+        if cloud is None:
+            config = self.config
+            session = KeystoneSession(
+                credential,
+                self._threads,
+                region=config.region,
+                interface=config.interface,
+                verify=config.verify,
+            )
+            bounds = (self._all, self._bound(credential))
+            cloud = self._clouds[credential] = HttpCloud(session, self._session(), bounds)
+            if len(self._clouds) > CREDENTIALS_MAX:
+                self._clouds.popitem(last=False)
+        self._clouds.move_to_end(credential)
+        return cloud
+
+    async def aclose(self) -> None:
+        """End all connections and threads."""
+        self._clouds.clear()
+        if self._http is not None:
+            await self._http.close()
+            await asyncio.sleep(0)  # transports close in the next tick
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _bound(self, credential: Credential) -> Bound:
+        """The bound of the credential's project, or of the credential when none is named."""
+        project = getattr(credential, "project_id", None) or credential
+        if project not in self._per_project:
+            self._per_project[project] = Bound(self.config.in_flight_per_project)
+        return self._per_project[project]
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            config = self.config
+            verify = config.verify
+            ssl: object = True
+            if verify is False:
+                ssl = False
+            elif isinstance(verify, str):
+                import ssl as ssl_module
+
+                ssl = ssl_module.create_default_context(cafile=verify)
+            self._http = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=ssl),  # type: ignore[arg-type]
+                timeout=aiohttp.ClientTimeout(
+                    total=config.call_timeout_s, sock_connect=config.connect_timeout_s
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=True,
+            )
+        return self._http

@@ -1,0 +1,138 @@
+"""Data calls: one aiohttp session for the process, bounds, repetitions, renewal after a 401."""
+
+import asyncio
+import json as json_codec
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from hearth.cloud.bound import Bound
+from hearth.cloud.contract import Response, Whoami
+from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
+from hearth.cloud.keystone import KeystoneSession
+from hearth.cloud.listing import ListingCloud
+
+ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
+RETRY_AFTER_MAX_S = 30.0
+MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
+
+
+class HttpCloud(ListingCloud):
+    """A Cloud over HTTP, for one credential."""
+
+    def __init__(
+        self,
+        session: KeystoneSession,
+        http: aiohttp.ClientSession,
+        bounds: tuple[Bound, ...],
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._http = http
+        self._bounds = bounds
+
+    async def whoami(self) -> Whoami:
+        """Whom the credential stands for."""
+        return await self._session.whoami()
+
+    async def endpoint(self, service: str) -> str:
+        """The service's URL in the catalogue."""
+        return await self._session.endpoint(service)
+
+    async def token(self) -> str:
+        """A valid token."""
+        return await self._session.token()
+
+    async def request(
+        self,
+        service: str,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        data: bytes | str | None = None,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        microversion: str | None = None,
+        idempotent: bool | None = None,
+    ) -> Response:
+        """One call, repeated while that is safe and sensible."""
+        url = URL(_joined(await self._session.endpoint(service), path), encoded="%" in path)
+        if params:
+            url = url.update_query(dict(params))
+        sent = {"Accept": "application/json", **(headers or {})}
+        if microversion is not None:
+            name = MICROVERSION_SERVICES.get(service, service)
+            sent["OpenStack-API-Version"] = f"{name} {microversion}"
+        if json is not None:
+            data = json_codec.dumps(json)
+            sent.setdefault("Content-Type", "application/json")
+        safe = method in {"GET", "HEAD"} if idempotent is None else idempotent
+        renewed: str | None = None
+        for attempt in range(ATTEMPTS_MAX):
+            token = await self._session.token(renew=renewed)
+            try:
+                return await self._once(service, method, url, data, {**sent, "X-Auth-Token": token})
+            except CloudFault as fault:
+                if fault.status == 401 and renewed is None:
+                    renewed = token
+                    continue
+                again = fault.not_carried_out or (safe and fault.passing)
+                if not again or attempt == ATTEMPTS_MAX - 1:
+                    raise
+                pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
+            await asyncio.sleep(min(pause_s, RETRY_AFTER_MAX_S))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _once(
+        self,
+        service: str,
+        method: str,
+        url: URL,
+        data: bytes | str | None,
+        headers: Mapping[str, str],
+    ) -> Response:
+        outer, inner = self._bounds
+        async with inner, outer:
+            try:
+                async with self._http.request(
+                    method, url, data=data, headers=headers, allow_redirects=False
+                ) as answer:
+                    raw = await answer.read()
+            except aiohttp.ClientConnectorError as error:
+                raise CloudFault(service, 0, "ConnectFailure", f"{service}: {error}") from error
+            except (aiohttp.ClientError, TimeoutError) as error:
+                why = str(error) or type(error).__name__
+                raise NoAnswer(service, f"{method} {url.path}: no answer: {why}") from error
+        got = {name.lower(): value for name, value in answer.headers.items()}
+        body = _parsed(raw, got.get("content-type", ""))
+        if answer.status in {429, 503}:
+            outer.lower()
+            inner.lower()
+        else:
+            outer.raise_()
+            inner.raise_()
+        if answer.status >= 300:
+            raise fault_of(service, answer.status, got, body)
+        return Response(answer.status, got, body)
+
+
+def _joined(endpoint: str, path: str) -> str:
+    """The URL of a path, whose version may already be at the end of the endpoint."""
+    version = path[1:].partition("/")[0]
+    if version[:1] == "v" and version[1:2].isdigit() and endpoint.endswith(f"/{version}"):
+        endpoint = endpoint.removesuffix(f"/{version}")
+    return endpoint + path
+
+
+def _parsed(raw: bytes, content_type: str) -> Any:
+    if not raw:
+        return None
+    if "json" in content_type:
+        try:
+            return json_codec.loads(raw)
+        except ValueError:
+            pass
+    return raw.decode("utf-8", "replace")

@@ -1,0 +1,52 @@
+"""Bounds of calls in flight."""
+
+import asyncio
+
+from hearth.cloud.bound import Bound
+
+
+def test_no_more_than_the_bound_run_at_a_time_and_all_get_their_turn():
+    async def story():
+        bound, running, most = Bound(3), 0, 0
+
+        async def call():
+            nonlocal running, most
+            async with bound:
+                running += 1
+                most = max(most, running)
+                await asyncio.sleep(0)
+                running -= 1
+
+        await asyncio.gather(*(call() for _ in range(20)))
+        return most, bound.in_flight
+
+    assert asyncio.run(story()) == (3, 0)
+
+
+def test_an_overload_halves_the_bound_and_successes_bring_it_back():
+    bound = Bound(8)
+    for _ in range(5):
+        bound.lower()
+    assert bound.now == 1
+    for _ in range(200):
+        bound.raise_()
+    assert bound.now == 8
+
+
+def test_a_cancelled_waiter_takes_nobody_s_place():
+    async def story():
+        bound = Bound(1)
+
+        async def call():
+            async with bound:
+                await asyncio.sleep(0.01)
+
+        first = asyncio.create_task(call())
+        await asyncio.sleep(0)
+        second, third = asyncio.create_task(call()), asyncio.create_task(call())
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.gather(first, third)
+        return bound.in_flight
+
+    assert asyncio.run(story()) == 0

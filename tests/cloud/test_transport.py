@@ -1,0 +1,135 @@
+"""The transport against a small server that misbehaves on demand."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential
+
+
+class Town:
+    """Keystone with one user, and a network service that plays a script of answers."""
+
+    def __init__(self):
+        self.script, self.calls, self.tokens, self.url = [], [], 0, ""
+
+    async def keystone(self, request):
+        self.tokens += 1
+        entry = {"interface": "public", "region": "one", "region_id": "one", "id": "e"}
+        body = {
+            "token": {
+                "user": {"id": "u", "name": "demo", "domain": {"id": "default", "name": "D"}},
+                "project": {"id": "p", "name": "demo", "domain": {"id": "default", "name": "D"}},
+                "roles": [{"id": "r", "name": "member"}],
+                "methods": ["password"],
+                "issued_at": "2026-01-01T00:00:00.000000Z",
+                "expires_at": "2099-01-01T00:00:00.000000Z",
+                "catalog": [
+                    {"type": "network", "id": "n", "name": "neutron",
+                     "endpoints": [{**entry, "url": f"{self.url}/net/v2.0"}]}
+                ],
+            }
+        }  # fmt: skip
+        headers = {"X-Subject-Token": f"token-{self.tokens}"}
+        return web.json_response(body, status=201, headers=headers)
+
+    async def network(self, request):
+        self.calls.append((request.method, request.path, request.headers["X-Auth-Token"]))
+        await request.read()
+        step = self.script.pop(0) if self.script else 200
+        if step == "cut":
+            request.transport.close()
+            return web.Response()
+        headers = {"Retry-After": "0"} if step in {429, 503} else {}
+        return web.json_response({"networks": []}, status=step, headers=headers)
+
+    @asynccontextmanager
+    async def open(self):
+        app = web.Application()
+        app.router.add_post("/v3/auth/tokens", self.keystone)
+        app.router.add_route("*", "/net/v2.0/{rest:.*}", self.network)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self.url = f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}"
+        pool = CloudPool(CloudConfig(region="one"))
+        user = PasswordCredential(
+            self.url, "demo", "secret", user_domain_id="default", project_id="p"
+        )
+        try:
+            yield pool.cloud(user)
+        finally:
+            await pool.aclose()
+            await runner.cleanup()
+
+
+def play(script, method="GET"):
+    town = Town()
+
+    async def story():
+        async with town.open() as cloud:
+            town.script = list(script)
+            return await cloud.request("network", method, "/v2.0/networks")
+
+    try:
+        return town, asyncio.run(story())
+    except CloudFault as fault:
+        return town, fault
+
+
+def test_the_version_in_the_path_meets_the_one_in_the_catalogue():
+    town, answer = play([])
+    assert answer.body == {"networks": []}
+    assert town.calls == [("GET", "/net/v2.0/networks", "token-1")]
+
+
+def test_a_refused_token_is_renewed_once():
+    town, answer = play([401])
+    assert answer.status == 200
+    assert [call[2] for call in town.calls] == ["token-1", "token-2"]
+    town, fault = play([401, 401])
+    assert fault.status == 401
+    assert town.tokens == 2
+
+
+def test_reading_is_repeated_while_the_service_is_away():
+    town, answer = play([502, 503])
+    assert answer.status == 200
+    assert len(town.calls) == 3
+
+
+def test_a_write_is_repeated_only_when_it_surely_was_not_carried_out():
+    town, answer = play([429, 503], "POST")
+    assert answer.status == 200
+    assert len(town.calls) == 3
+    town, fault = play([502], "POST")
+    assert fault.status == 502
+    assert len(town.calls) == 1
+
+
+def test_a_write_whose_answer_is_cut_off_is_reported_as_unknown():
+    town, fault = play(["cut"], "POST")
+    assert isinstance(fault, NoAnswer)
+    assert len(town.calls) == 1
+
+
+def test_a_service_that_the_catalogue_lacks_is_not_found():
+    async def story():
+        async with Town().open() as cloud:
+            await cloud.request("object-store", "GET", "/")
+
+    with pytest.raises(CloudFault, match="object-store") as caught:
+        asyncio.run(story())
+    assert caught.value.not_found
+
+
+def test_whoami_tells_project_user_and_roles():
+    async def story():
+        async with Town().open() as cloud:
+            return await cloud.whoami()
+
+    who = asyncio.run(story())
+    assert (who.user_id, who.project_id, who.roles) == ("u", "p", ("member",))
