@@ -1,0 +1,247 @@
+"""What every resource type is: the interface that the engine and the compiler see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from hearth.model.problem import NotSupported, Problem, Rejected
+from hearth.model.state import Action
+from hearth.resources.live import (
+    Change,
+    Child,
+    Failed,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    Signalled,
+    StackFacts,
+    Step,
+    Users,
+)
+from hearth.schema import Attr, Kind, Prop, Rule, Support
+
+__all__ = [
+    "Change",
+    "Child",
+    "Failed",
+    "IntentKey",
+    "Later",
+    "Live",
+    "Made",
+    "Progress",
+    "Ready",
+    "ResourceType",
+    "Signalled",
+    "StackFacts",
+    "Step",
+    "Users",
+]
+
+SHOW = Attr(Kind.MAP, "All that the service shows of it.", cached=False)
+
+
+class IntentKey(StrEnum):
+    """How the result of a create call is known again, surest first. Source: rule R5."""
+
+    OWN_ID = "an id we choose"
+    NATURAL_KEY = "a natural unique key"
+    TAG = "a tag, metadata entry or description"
+    OWN_NAME = "the generated name"
+    RENAME = "the key as a first name"
+    NONE = "nothing"
+
+
+class ResourceType:
+    """A resource type: a stateless declaration, one instance per process.
+
+    Subclasses declare and override; the engine calls `steps`, for pure types `make` and `amend`.
+    """
+
+    type_name: ClassVar[str]
+    properties: Mapping[str, Prop] = {}
+    attributes: Mapping[str, Attr] = {}
+    update_policy: Mapping[str, Prop] = {}
+    support: Support = Support()
+    translation: Sequence[Rule] = ()
+    physical_name_limit: int = 255
+    pure: ClassVar[bool] = False
+    nested: ClassVar[bool] = False
+    has_show: ClassVar[bool] = True
+    identified_by: IntentKey = IntentKey.NONE
+    visibility_delay_s: float = 5.0
+    accepts_any_attribute: bool = False
+    snapshot_policy_allowed: bool = False
+    needs_users: ClassVar[bool] = False  # makes a user in the stack's project
+    signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
+    substitute: str | None = None  # the type that may take over without a replacement
+    service: str | None = None  # without it in the catalogue the type is unavailable
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if cls.has_show and "show" not in cls.attributes:
+            cls.attributes = {**cls.attributes, "show": SHOW}
+
+    @property
+    def name(self) -> str:
+        """The type's name, as the compiler calls it."""
+        return self.type_name
+
+    # what is done
+
+    def steps(self, action: Action, live: Live) -> tuple[Step, ...]:
+        """The steps of an action; none where the type has nothing to do."""
+        match action:
+            case Action.CREATE:
+                return self.create_steps(live)
+            case Action.UPDATE:
+                return self.update_steps(live)
+            case Action.DELETE:
+                return self.delete_steps(live)
+            case Action.CHECK:
+                return self.check_steps(live)
+            case Action.SUSPEND:
+                return self.suspend_steps(live)
+            case Action.RESUME:
+                return self.resume_steps(live)
+            case Action.SNAPSHOT:
+                return self.snapshot_steps(live)
+            case Action.RESTORE:
+                return self.taken_back_steps(live)
+            case Action.ADOPT:
+                return self.adopt_steps(live)
+            case _:
+                return ()
+
+    def handles(self, action: Action) -> bool:
+        """Whether the type does anything of its own for an action."""
+        method = f"{action.value.lower()}_steps"
+        return getattr(type(self), method, None) is not getattr(ResourceType, method, None)
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def check_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
+        """Snapshot, then delete: deletion policy Snapshot."""
+        return ()
+
+    def adopt_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+        """On the old resource when a replacement is decided: give up what the new one needs."""
+        return ()
+
+    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+        """On the old resource when a rollback returns to it: take back what was given up."""
+        return ()
+
+    def make(self, live: Live) -> Made:
+        """Pure types: create at once, without I/O."""
+        return Made(physical_id=live.physical_name)
+
+    def amend(self, live: Live) -> Made:
+        """Pure types: update at once, without I/O."""
+        return Made()
+
+    # what is decided
+
+    def must_replace(self, change: Change) -> str | None:
+        """The type's own reason to replace, beyond properties that cannot be updated."""
+        return None
+
+    async def replace_failed(self, live: Live) -> bool:
+        """Whether a failed one is replaced by the next update (spec/engine.md, 6.4)."""
+        return True
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        """What is wrong with properties taken together; values not yet known are null."""
+        return ()
+
+    # what is shown
+
+    def reference(self, live: Live) -> str:
+        """What get_resource gives."""
+        return live.physical_id or live.name
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        """The value of an attribute, from the last body or by calls of its own."""
+        declared = self.attributes.get(name)
+        body = live.body
+        if body is None or name not in body or (declared is not None and not declared.cached):
+            body = await self.show(live)
+        if name == "show":
+            return body
+        return (body or {}).get(name)
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        """What the service shows of it now."""
+        return live.body
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        """The attributes that the last body gives without a call."""
+        body = live.body or {}
+        return {
+            name: body[name]
+            for name, declared in self.attributes.items()
+            if declared.cached and name in body
+        }
+
+    def signal(self, live: Live, details: Any) -> Signalled:
+        """What a signal does. Raises Rejected where the type takes none or not this one."""
+        raise Rejected([self.no_signal(live)])
+
+    def takes_signals(self) -> bool:
+        """Whether the type has a signal handler."""
+        return type(self).signal is not ResourceType.signal
+
+    def no_signal(self, live: Live) -> Problem:
+        """The problem of a signal to a type that takes none."""
+        return NotSupported(None, f"signal is not supported for {live.type_name}.")
+
+    # what the compiler and nested stacks ask
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        """Names of resources that must come first although nothing refers to them."""
+        return ()
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> Any:
+        """The template of the child, for validation; None for types without one."""
+        return None
+
+    def child(self, live: Live) -> Child:
+        """The child stack that the properties ask for."""
+        raise NotImplementedError(self.type_name)
+
+    def location(self, live: Live) -> tuple[str, str, str | None]:
+        """Service, path and microversion of the object's own URL."""
+        raise NotImplementedError(self.type_name)
+
+    async def strays(self, live: Live) -> Sequence[str]:
+        """Physical ids under the record's key that are not the recorded one."""
+        return ()
+
+    async def drop_stray(self, live: Live, physical_id: str) -> None:
+        """Delete a stray."""
+        raise NotImplementedError(self.type_name)

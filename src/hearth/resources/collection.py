@@ -1,0 +1,284 @@
+"""Resource types over a collection of a REST service: create, update, delete follow from data.
+
+A create call carries the record's key in a text field of the object (`key_field`). When the user
+wants something else in that field, a second step puts it there; the id is recorded by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import (
+    Failed,
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+
+MARK = "hearth:"
+POLL_S = 2.0
+CONFLICT_S = 3.0
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Where objects of a type live: service, path, and the root key of one object.
+
+    `detail` is the path of the list with full bodies where it differs; `plural` the root key of
+    lists; `key_field` the field that takes the intent key (None: no such field).
+    """
+
+    service: str
+    path: str
+    body: str
+    plural: str = ""
+    detail: str | None = None
+    key_field: str | None = "description"
+    update_method: str = "PUT"
+    microversion: str | None = None
+    ready: frozenset[str] = frozenset({"ACTIVE", "DOWN", "AVAILABLE"})
+    failing: frozenset[str] = frozenset({"ERROR"})
+
+
+class CollectionResource(ResourceType):
+    """A resource that is a member of a collection."""
+
+    collection: ClassVar[Collection]
+    not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
+    renamed: ClassVar[Mapping[str, str]] = {}  # property → field
+    identified_by = IntentKey.TAG
+
+    # what the object looks like
+
+    def fields(self, live: Live) -> Body:
+        """The fields of the create call, without the key."""
+        return self.fields_of(live, live.properties, frozenset(self.properties))
+
+    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+        """The given properties as fields; null ones are left out."""
+        fields: Body = {}
+        for name in self.properties:
+            if name in names and name not in self.not_sent and name != "value_specs":
+                value = values.get(name)
+                if value is not None:
+                    fields[self.renamed.get(name, name)] = value
+        if "name" in self.properties and "name" in names:
+            fields["name"] = live.wanted_name
+        if "value_specs" in names:
+            fields |= dict(values.get("value_specs") or {})
+        return fields
+
+    def changed_fields(self, live: Live) -> Body:
+        """The fields of an update call: changed properties; those taken away become null."""
+        fields = self.fields_of(live, live.properties, live.changed)
+        for name in live.changed - self.not_sent - {"value_specs", "name"}:
+            fields.setdefault(self.renamed.get(name, name), None)
+        return fields
+
+    # steps
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        steps = [Step("create", self.create, self.find, self.poll)]
+        if self.wanted_key_field(live) is not None:
+            steps.append(Step("describe", self.describe))
+        return (*steps, *self.after_create(live))
+
+    def after_create(self, live: Live) -> tuple[Step, ...]:
+        """Further steps of a create, beyond the one call."""
+        return ()
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        steps: tuple[Step, ...] = ()
+        if self.changed_fields(live):
+            steps = (Step("update", self.update, poll=self.poll),)
+        return (*steps, *self.after_update(live))
+
+    def after_update(self, live: Live) -> tuple[Step, ...]:
+        """Further steps of an update, beyond the one call."""
+        return ()
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        if live.physical_id is None:
+            return ()
+        return (Step("delete", self.delete, poll=self.gone),)
+
+    def check_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("check", self.nothing, poll=self.checked),)
+
+    # calls
+
+    async def create(self, live: Live) -> Made:
+        """The create call."""
+        collection = self.collection
+        fields = self.fields(live)
+        if collection.key_field is not None:
+            fields[collection.key_field] = mark(live)
+        answer = await live.cloud.request(
+            collection.service,
+            "POST",
+            self.path(live),
+            json={collection.body: fields},
+            microversion=collection.microversion,
+        )
+        made = answer.part(collection.body)
+        return Made(physical_id=str(made["id"]), body=made)
+
+    async def find(self, live: Live) -> Made | None:
+        """What an earlier create call of this record made."""
+        for member in await self.ours(live):
+            return Made(physical_id=str(member["id"]), body=member)
+        return None
+
+    async def ours(self, live: Live) -> list[Body]:
+        """All objects under the record's key, oldest first as the service lists them."""
+        key_field = self.collection.key_field
+        members = await live.cloud.listing(
+            self.collection.service,
+            self.collection.detail or self.path(live),
+            microversion=self.collection.microversion,
+        )
+        if key_field is not None:
+            return [member for member in members if member.get(key_field) == mark(live)]
+        return [member for member in members if member.get("name") == live.physical_name]
+
+    async def describe(self, live: Live) -> Made | None:
+        """Put what the user wants into the field that carried the key."""
+        field = self.collection.key_field
+        assert field is not None
+        return await self.change(live, {field: self.wanted_key_field(live)})
+
+    async def update(self, live: Live) -> Made | None:
+        """The update call, with what changed only."""
+        return await self.change(live, self.changed_fields(live))
+
+    async def change(self, live: Live, fields: Body) -> Made | None:
+        """An update call with the given fields."""
+        collection = self.collection
+        answer = await live.cloud.request(
+            collection.service,
+            collection.update_method,
+            f"{self.path(live)}/{live.physical}",
+            json={collection.body: fields},
+            microversion=collection.microversion,
+            idempotent=True,
+        )
+        return Made(body=answer.part(collection.body) or None)
+
+    async def delete(self, live: Live) -> Made | None:
+        """The delete call; what is gone already is done."""
+        await forgiving(self.drop(live, live.physical))
+        return None
+
+    async def drop(self, live: Live, physical_id: str) -> None:
+        """Delete one object of the collection."""
+        await live.cloud.request(
+            self.collection.service,
+            "DELETE",
+            f"{self.path(live)}/{physical_id}",
+            microversion=self.collection.microversion,
+            idempotent=True,
+        )
+
+    async def nothing(self, live: Live) -> Made | None:
+        """No write call."""
+        return None
+
+    # looking
+
+    async def poll(self, live: Live) -> Progress:
+        """Whether the object is ready, by the last body if that tells it already."""
+        if live.body is not None:
+            now = self.progress(live, live.body)
+            if not isinstance(now, Later):
+                return now
+        body = await self.show(live)
+        return self.progress(live, body or {})
+
+    async def checked(self, live: Live) -> Progress:
+        """Whether the object is there and well, as the service says now."""
+        return self.progress(live, await self.show(live) or {})
+
+    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+        """What a body says of the object's state."""
+        status = body.get("status")
+        if status is None or str(status).upper() in self.collection.ready:
+            return Ready(body)
+        if str(status).upper() in self.collection.failing:
+            return Failed(went_to(status, self.why(body)), retry=True)
+        return Later(POLL_S, body)
+
+    def why(self, body: Mapping[str, Any]) -> str:
+        """Why an object is in an error state, as far as the body says."""
+        return "Unknown"
+
+    async def gone(self, live: Live) -> Progress:
+        """Whether the object has gone."""
+        try:
+            body = await self.show(live)
+        except CloudFault as fault:
+            if fault.not_found:
+                return Ready()
+            raise
+        if str((body or {}).get("status", "")).upper() in {"DELETED", "SOFT_DELETED"}:
+            return Ready()
+        return Later(POLL_S, body)
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        return await live.cloud.member(
+            self.collection.service,
+            self.path(live),
+            live.physical,
+            detail=self.collection.detail,
+            microversion=self.collection.microversion,
+        )
+
+    # where
+
+    def path(self, live: Live) -> str:
+        """The path of the collection."""
+        return self.collection.path
+
+    def location(self, live: Live) -> tuple[str, str, str | None]:
+        collection = self.collection
+        path = f"{self.path(live)}/{live.physical}"
+        return collection.service, path, collection.microversion
+
+    def wanted_key_field(self, live: Live) -> Any:
+        """What the user wants in the field that carries the key; None when nothing."""
+        field = self.collection.key_field
+        return live.properties.get(field) if field in self.properties and field else None
+
+    async def strays(self, live: Live) -> Sequence[str]:
+        found = [str(member["id"]) for member in await self.ours(live)]
+        return [ident for ident in found if ident != live.physical_id]
+
+    async def drop_stray(self, live: Live, physical_id: str) -> None:
+        await forgiving(self.drop(live, physical_id))
+
+
+def mark(live: Live) -> str:
+    """The record's key as it stands in an object."""
+    return f"{MARK}{live.key}"
+
+
+def went_to(status: object, why: str) -> str:
+    """The reason of an error state. Source: spec/engine.md, section 31."""
+    return f'Went to status {status} due to "{why}"'
+
+
+async def forgiving(call: Any) -> None:
+    """Await a delete call; "not found" is success."""
+    try:
+        await call
+    except CloudFault as fault:
+        if not fault.not_found:
+            raise

@@ -1,0 +1,216 @@
+"""One resource being worked on, and what a type answers about it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hearth.cloud.contract import Body, Cloud, Response
+from hearth.model.state import Action
+
+if TYPE_CHECKING:
+    from hearth.resources.base import ResourceType
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The step is done; `body` is what the API showed last."""
+
+    body: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Later:
+    """Not yet: look again after so many seconds."""
+
+    after_s: float = 2.0
+    body: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The step failed for good; `retry` asks the engine to delete and create again.
+
+    `error` is the class name of the reason. Source: spec/engine.md, sections 10 and 31.
+    """
+
+    reason: str
+    error: str = "ResourceInError"
+    retry: bool = False
+
+
+Progress = Ready | Later | Failed
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a write call, or looking for its result, gave; None and empty mean "as before".
+
+    A key of `data` whose value is None is removed from the record's private data.
+    """
+
+    physical_id: str | None = None
+    data: Mapping[str, str | None] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One write call that can be run again: find (is it done?), do, poll (is it ready?).
+
+    `find` answers None when the call certainly left nothing that can be seen; a step without it may
+    simply be done again. `do` answers None when it learnt nothing worth keeping.
+    """
+
+    name: str
+    do: Callable[[Live], Awaitable[Made | None]]
+    find: Callable[[Live], Awaitable[Made | None]] | None = None
+    poll: Callable[[Live], Awaitable[Progress]] | None = None
+
+
+@dataclass(frozen=True)
+class StackFacts:
+    """What a type may know of the stack that its resource belongs to."""
+
+    id: str
+    name: str
+    project_id: str
+    user_project_id: str | None = None
+    root_id: str | None = None
+    region: str | None = None
+    heat_url: str = ""  # of the orchestration API, with the version and the project
+    cfn_url: str = ""
+    identity_url: str = ""
+    metadata_url: str = ""  # of the cfn API as servers reach it
+    waitcondition_url: str = ""
+    timeout_mins: int | None = None
+    user_name_prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Properties before and after an update, and the top-level names that differ."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    changed: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Signalled:
+    """What a signal does: new metadata or private data, and the text of its event.
+
+    `reason` None: nothing was done and no event is written.
+    """
+
+    metadata: Mapping[str, Any] | None = None
+    data: Mapping[str, str | None] | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Child:
+    """The stack that a nested type wants as its child."""
+
+    template: Mapping[str, Any] | str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    timeout_mins: int | None = None
+    template_name: str = "<nested_stack>"  # as error paths show it
+
+
+class Users:
+    """Users of the stack's own project, for what runs inside servers. Source: engine.md, 32.
+
+    The engine hands a type one that is bound to the stack's domain; without a stack domain there is
+    none, and types that need a user say so.
+    """
+
+    async def make(self, name: str, password: str, *, key: str) -> str:
+        """The id of the user `name`, made if need be."""
+        raise NotImplementedError
+
+    async def key_pair(self, user_id: str) -> tuple[str, str]:
+        """Access key and secret of a user, made if need be."""
+        raise NotImplementedError
+
+    async def enable(self, user_id: str, *, enabled: bool) -> None:
+        """Let a user in, or keep it out."""
+        raise NotImplementedError
+
+    async def drop(self, user_id: str) -> None:
+        """Delete a user with all it has."""
+        raise NotImplementedError
+
+    async def token(self, user_id: str, password: str) -> str:
+        """A token of a user, for the stack's project."""
+        raise NotImplementedError
+
+
+@dataclass
+class Live:
+    """One resource being worked on: made by the engine for each node.
+
+    The engine puts the `physical_id`, `data` and `body` of each answer here before it calls on.
+    """
+
+    record_id: str
+    name: str
+    type_name: str
+    stack: StackFacts
+    action: Action
+    physical_id: str | None
+    physical_name: str  # spec/engine.md, section 36
+    key: str  # the intent key of the record, the same for all attempts
+    properties: Mapping[str, Any]  # coerced, names resolved to ids
+    cloud: Cloud
+    before: Mapping[str, Any] = field(default_factory=dict)  # as of the last success
+    changed: frozenset[str] = frozenset()  # top-level properties that differ
+    data: Mapping[str, str] = field(default_factory=dict)  # private
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None  # what the API showed last
+    now: float = 0.0  # the engine's clock, in seconds
+    started_at: float = 0.0  # when the action began, by the same clock
+    secret: str = ""  # the seed of what must look random; the same for all attempts
+    update_policy: Mapping[str, Any] = field(default_factory=dict)
+    kind: ResourceType | None = None
+    users: Users | None = None
+    members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a nested stack
+    outputs: Mapping[str, Any] = field(default_factory=dict)  # of a nested stack
+    read_metadata: Callable[[str], Awaitable[Mapping[str, Any]]] | None = None
+    definitions: Sequence[Mapping[str, Any]] = ()  # a nested stack's present member definitions
+
+    async def metadata_of(self, reference: str) -> Mapping[str, Any]:
+        """The metadata of the resource of this stack whose reference id is `reference`."""
+        assert self.read_metadata is not None, "the engine gives no metadata here"
+        return await self.read_metadata(reference)
+
+    async def request(
+        self, method: str, path_suffix: str = "", json: Any = None, **more: Any
+    ) -> Response:
+        """A call to this object's own URL, with `path_suffix` behind it."""
+        assert self.kind is not None
+        service, path, microversion = self.kind.location(self)
+        if path_suffix:
+            path = f"{path}/{path_suffix.lstrip('/')}"
+        more.setdefault("microversion", microversion)
+        return await self.cloud.request(service, method, path, json=json, **more)
+
+    def given(self, name: str) -> Any:
+        """The value of a property; None when it has none."""
+        return self.properties.get(name)
+
+    @property
+    def wanted_name(self) -> str:
+        """The name the user gave, else the generated one."""
+        return str(self.properties.get("name") or self.physical_name)
+
+    @property
+    def physical(self) -> str:
+        """The physical id of something that exists."""
+        assert self.physical_id is not None, f"{self.name} has no physical id"
+        return self.physical_id
+
+    def shown(self) -> Body:
+        """The last body seen, or an empty one."""
+        return dict(self.body or {})
