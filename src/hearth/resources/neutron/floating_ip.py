@@ -1,0 +1,162 @@
+"""OS::Neutron::FloatingIP and its association with a port."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import NeutronResource
+from hearth.schema import MAP, STRING, Attr, Prop, Replace, Resolve, Support, SupportStatus
+
+
+class FloatingIP(NeutronResource):
+    """An outer address that can point to a port."""
+
+    type_name = "OS::Neutron::FloatingIP"
+    properties = {
+        "dns_domain": Prop(
+            STRING,
+            "DNS domain of its records.",
+            update_allowed=True,
+            constraint="dns_domain",
+            since="7.0.0",
+        ),
+        "dns_name": Prop(
+            STRING,
+            "DNS name of its record.",
+            update_allowed=True,
+            constraint="rel_dns_name",
+            since="7.0.0",
+        ),
+        "fixed_ip_address": Prop(
+            STRING, "Which of the addresses of the port.", update_allowed=True, constraint="ip_addr"
+        ),
+        "floating_ip_address": Prop(
+            STRING,
+            "The outer address; given out by the service when not given.",
+            constraint="ip_addr",
+            since="5.0.0",
+        ),
+        "floating_network": Prop(
+            STRING,
+            "The outer network, by name or id.",
+            required=True,
+            constraint="neutron.network",
+            since="2014.2",
+        ),
+        "floating_network_id": Prop(
+            STRING,
+            "Use floating_network instead.",
+            constraint="neutron.network",
+            support=Support(
+                SupportStatus.HIDDEN, "5.0.0", previous=Support(SupportStatus.DEPRECATED, "2014.2")
+            ),
+        ),
+        "floating_subnet": Prop(
+            STRING,
+            "Subnet to take the address from, by name or id.",
+            constraint="neutron.subnet",
+            since="9.0.0",
+        ),
+        "port_id": Prop(STRING, "The port, by id.", update_allowed=True, constraint="neutron.port"),
+        "value_specs": Prop(
+            MAP, "Further fields for the API call, passed on as they are.", default={}
+        ),
+    }
+    attributes = {
+        "fixed_ip_address": Attr(STRING, "The inner address.", cached=False),
+        "floating_ip_address": Attr(STRING, "The outer address."),
+        "floating_network_id": Attr(STRING, "Id of the outer network."),
+        "port_id": Attr(STRING, "The port it points to.", cached=False),
+        "router_id": Attr(STRING, "Id of the router that translates it."),
+        "tenant_id": Attr(STRING, "The project it belongs to."),
+    }
+    translation = (
+        Replace(("floating_network",), value_path=("floating_network_id",)),
+        Resolve(("floating_network",), "neutron.network"),
+        Resolve(("floating_subnet",), "neutron.subnet"),
+    )
+    collection = Collection("network", "/v2.0/floatingips", body="floatingip")
+    not_sent = frozenset({"floating_network_id"})
+    renamed = {"floating_network": "floating_network_id", "floating_subnet": "subnet_id"}
+
+    def changed_fields(self, live: Live) -> Body:
+        fields = super().changed_fields(live)
+        if live.changed & {"port_id", "fixed_ip_address"}:
+            fields["port_id"] = live.given("port_id")
+            if live.given("fixed_ip_address"):
+                fields["fixed_ip_address"] = live.given("fixed_ip_address")
+            else:
+                fields.pop("fixed_ip_address", None)
+        return fields
+
+
+class FloatingIPAssociation(ResourceType):
+    """Points a floating IP to a port. The physical id is FLOATINGIP:PORT."""
+
+    type_name = "OS::Neutron::FloatingIPAssociation"
+    properties = {
+        "fixed_ip_address": Prop(
+            STRING, "Which of the addresses of the port.", update_allowed=True, constraint="ip_addr"
+        ),
+        "floatingip_id": Prop(STRING, "Id of the floating IP.", required=True, update_allowed=True),
+        "port_id": Prop(
+            STRING,
+            "The port, by id.",
+            required=True,
+            update_allowed=True,
+            constraint="neutron.port",
+        ),
+    }
+    service = "network"
+    identified_by = IntentKey.NATURAL_KEY
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("associate", self.associate),)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        moved = "floatingip_id" in live.changed
+        leave = (Step("leave", self.dissociate),) if moved and live.physical_id else ()
+        return (*leave, Step("associate", self.associate))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("dissociate", self.dissociate),) if live.physical_id else ()
+
+    async def associate(self, live: Live) -> Made:
+        """Point the address to the port; doing it again changes nothing."""
+        fields = {"port_id": live.properties["port_id"]}
+        if live.given("fixed_ip_address"):
+            fields["fixed_ip_address"] = live.given("fixed_ip_address")
+        ident = live.properties["floatingip_id"]
+        body = await point(live, ident, fields)
+        return Made(physical_id=f"{ident}:{fields['port_id']}", body=body)
+
+    async def dissociate(self, live: Live) -> Made | None:
+        """Point the address nowhere, if it still points where we pointed it."""
+        ident, _, port = live.physical.partition(":")
+        try:
+            now = await live.cloud.member("network", "/v2.0/floatingips", ident)
+            if now.get("port_id") == port:
+                await point(live, ident, {"port_id": None})
+        except CloudFault as fault:
+            if not fault.not_found:
+                raise
+        return None
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        ident = live.physical.partition(":")[0]
+        return await live.cloud.member("network", "/v2.0/floatingips", ident)
+
+
+async def point(live: Live, ident: str, fields: Body) -> Body:
+    """Update a floating IP."""
+    answer = await live.cloud.request(
+        "network",
+        "PUT",
+        f"/v2.0/floatingips/{ident}",
+        json={"floatingip": fields},
+        idempotent=True,
+    )
+    return answer.part("floatingip")

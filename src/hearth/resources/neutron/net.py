@@ -1,0 +1,114 @@
+"""OS::Neutron::Net: a network."""
+
+from hearth.resources.base import Live, Made, Step
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import NeutronResource
+from hearth.schema import BOOLEAN, INTEGER, LIST, MAP, STRING, Attr, Prop, Resolve
+
+
+class Net(NeutronResource):
+    """A virtual isolated layer-2 broadcast domain."""
+
+    type_name = "OS::Neutron::Net"
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "availability_zone_hints": Prop(LIST, "Availability zones to prefer.", since="19.0.0"),
+        "dhcp_agent_ids": Prop(
+            LIST, "DHCP agents to serve it; for administrators.", update_allowed=True
+        ),
+        "dns_domain": Prop(
+            STRING,
+            "DNS domain of its records.",
+            update_allowed=True,
+            constraint="dns_domain",
+            since="7.0.0",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "port_security_enabled": Prop(
+            BOOLEAN,
+            "Whether addresses are guarded against forgery.",
+            update_allowed=True,
+            since="5.0.0",
+        ),
+        "qos_policy": Prop(
+            STRING,
+            "Policy on the quality of service, by name or id.",
+            update_allowed=True,
+            constraint="neutron.qos_policy",
+            since="6.0.0",
+        ),
+        "shared": Prop(
+            BOOLEAN,
+            "Whether every project may use it; for administrators.",
+            default=False,
+            update_allowed=True,
+        ),
+        "tags": Prop(
+            LIST,
+            "Tags, free words to find it by.",
+            update_allowed=True,
+            schema=Prop(STRING),
+            since="9.0.0",
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+        "value_specs": Prop(
+            MAP,
+            "Further fields for the API call, passed on as they are.",
+            default={},
+            update_allowed=True,
+        ),
+    }
+    attributes = {
+        "admin_state_up": Attr(STRING, "Whether it is switched on."),
+        "l2_adjacency": Attr(
+            BOOLEAN, "Whether all of its segments are one broadcast domain.", since="9.0.0"
+        ),
+        "mtu": Attr(INTEGER, "Largest transmission unit, in bytes.", since="5.0.0"),
+        "name": Attr(STRING, "Its name."),
+        "port_security_enabled": Attr(
+            BOOLEAN, "Whether addresses are guarded against forgery.", since="5.0.0"
+        ),
+        "qos_policy_id": Attr(STRING, "Id of its policy on the quality of service.", since="6.0.0"),
+        "segments": Attr(LIST, "Its provider segments.", since="11.0.0"),
+        "status": Attr(STRING, "Its status."),
+        "subnets": Attr(LIST, "Ids of its subnets."),
+        "tenant_id": Attr(STRING, "The project it belongs to."),
+    }
+    translation = (Resolve(("qos_policy",), "neutron.qos_policy"),)
+    collection = Collection("network", "/v2.0/networks", body="network")
+    not_sent = frozenset({"tags", "dhcp_agent_ids"})
+    renamed = {"qos_policy": "qos_policy_id"}
+
+    def after_create(self, live: Live) -> tuple[Step, ...]:
+        agents = (Step("agents", self.place),) if live.given("dhcp_agent_ids") else ()
+        return (*super().after_create(live), *agents)
+
+    def after_update(self, live: Live) -> tuple[Step, ...]:
+        agents = (Step("agents", self.place),) if "dhcp_agent_ids" in live.changed else ()
+        return (*super().after_update(live), *agents)
+
+    async def place(self, live: Live) -> Made | None:
+        """Have exactly the wanted DHCP agents serve the network."""
+        path = f"/v2.0/networks/{live.physical}/dhcp-agents"
+        now = {agent["id"] for agent in await live.cloud.listing("network", path)}
+        wanted = set(live.given("dhcp_agent_ids") or [])
+        for agent in sorted(wanted - now):
+            await live.cloud.request(
+                "network",
+                "POST",
+                f"/v2.0/agents/{agent}/dhcp-networks",
+                json={"network_id": live.physical},
+            )
+        for agent in sorted(now - wanted):
+            await live.cloud.request(
+                "network",
+                "DELETE",
+                f"/v2.0/agents/{agent}/dhcp-networks/{live.physical}",
+                idempotent=True,
+            )
+        return None

@@ -1,0 +1,354 @@
+"""OS::Neutron::Port: where something is plugged into a network."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Change, Live, Made, Step
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import NeutronResource, addresses, as_text
+from hearth.schema import (
+    BOOLEAN,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Replace,
+    Resolve,
+    Support,
+    SupportStatus,
+)
+
+EXTRA_PROPERTIES: dict[str, Prop] = {
+    "admin_state_up": Prop(
+        BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+    ),
+    "allowed_address_pairs": Prop(
+        LIST,
+        "Further addresses from which it may send.",
+        update_allowed=True,
+        schema=Prop(
+            MAP,
+            schema={
+                "ip_address": Prop(STRING, "IP address.", required=True, constraint="ip_or_cidr"),
+                "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+            },
+        ),
+    ),
+    "binding:vnic_type": Prop(
+        STRING,
+        "Kind of virtual network card.",
+        default="normal",
+        update_allowed=True,
+        constraints=(
+            AllowedValues(
+                [
+                    "normal",
+                    "direct",
+                    "macvtap",
+                    "direct-physical",
+                    "baremetal",
+                    "virtio-forwarder",
+                    "smart-nic",
+                ]
+            ),
+        ),
+        since="2015.1",
+    ),
+    "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+    "no_fixed_ips": Prop(
+        BOOLEAN,
+        "Whether it shall have no address at all.",
+        default=False,
+        update_allowed=True,
+        since="16.0.0",
+    ),
+    "port_security_enabled": Prop(
+        BOOLEAN,
+        "Whether addresses are guarded against forgery.",
+        update_allowed=True,
+        since="5.0.0",
+    ),
+    "propagate_uplink_status": Prop(
+        BOOLEAN,
+        "Whether it shows the state of the physical link.",
+        update_allowed=True,
+        since="15.0.0",
+    ),
+    "qos_policy": Prop(
+        STRING,
+        "Policy on the quality of service, by name or id.",
+        update_allowed=True,
+        constraint="neutron.qos_policy",
+        since="6.0.0",
+    ),
+    "value_specs": Prop(
+        MAP,
+        "Further fields for the API call, passed on as they are.",
+        default={},
+        update_allowed=True,
+    ),
+}
+"""Properties that a server may give the ports it makes itself."""
+
+
+class Port(NeutronResource):
+    """A point at which a network card is plugged into a network."""
+
+    type_name = "OS::Neutron::Port"
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "allowed_address_pairs": Prop(
+            LIST,
+            "Further addresses from which it may send.",
+            update_allowed=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "ip_address": Prop(
+                        STRING, "IP address or network.", required=True, constraint="ip_or_cidr"
+                    ),
+                    "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+                },
+            ),
+        ),
+        "binding:vnic_type": Prop(
+            STRING,
+            "Kind of virtual network card.",
+            default="normal",
+            update_allowed=True,
+            constraints=(
+                AllowedValues(
+                    [
+                        "normal",
+                        "direct",
+                        "macvtap",
+                        "direct-physical",
+                        "baremetal",
+                        "virtio-forwarder",
+                        "smart-nic",
+                    ]
+                ),
+            ),
+            since="2015.1",
+        ),
+        "device_id": Prop(
+            STRING,
+            "Id of what is plugged in; usually set by the compute service.",
+            default="",
+            update_allowed=True,
+        ),
+        "device_owner": Prop(
+            STRING, "Kind of what is plugged in.", default="", update_allowed=True
+        ),
+        "dns_name": Prop(
+            STRING,
+            "DNS name of its record.",
+            update_allowed=True,
+            constraint="dns_name",
+            since="7.0.0",
+        ),
+        "fixed_ips": Prop(
+            LIST,
+            "Addresses, or subnets to take them from.",
+            update_allowed=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "ip_address": Prop(STRING, "IP address.", constraint="ip_addr"),
+                    "subnet": Prop(
+                        STRING,
+                        "The subnet, by name or id.",
+                        constraint="neutron.subnet",
+                        since="2014.2",
+                    ),
+                    "subnet_id": Prop(
+                        STRING,
+                        "Use subnet instead.",
+                        constraint="neutron.subnet",
+                        support=Support(
+                            SupportStatus.HIDDEN,
+                            "5.0.0",
+                            previous=Support(SupportStatus.DEPRECATED, "2014.2 "),
+                        ),
+                    ),
+                },
+            ),
+        ),
+        "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "network": Prop(
+            STRING,
+            "The network, by name or id.",
+            required=True,
+            constraint="neutron.network",
+            since="2014.2",
+        ),
+        "network_id": Prop(
+            STRING,
+            "Use network instead.",
+            constraint="neutron.network",
+            support=Support(
+                SupportStatus.HIDDEN, "5.0.0", previous=Support(SupportStatus.DEPRECATED, "2014.2")
+            ),
+        ),
+        "no_fixed_ips": Prop(
+            BOOLEAN,
+            "Whether it shall have no address at all.",
+            default=False,
+            update_allowed=True,
+            since="16.0.0",
+        ),
+        "port_security_enabled": Prop(
+            BOOLEAN,
+            "Whether addresses are guarded against forgery.",
+            update_allowed=True,
+            since="5.0.0",
+        ),
+        "propagate_uplink_status": Prop(
+            BOOLEAN,
+            "Whether it shows the state of the physical link.",
+            update_allowed=True,
+            since="15.0.0",
+        ),
+        "qos_policy": Prop(
+            STRING,
+            "Policy on the quality of service, by name or id.",
+            update_allowed=True,
+            constraint="neutron.qos_policy",
+            since="6.0.0",
+        ),
+        "replacement_policy": Prop(
+            STRING,
+            "Whether every change makes a new one.",
+            default="AUTO",
+            update_allowed=True,
+            constraints=(AllowedValues(["REPLACE_ALWAYS", "AUTO"]),),
+            support=Support(
+                SupportStatus.HIDDEN,
+                "9.0.0",
+                previous=Support(
+                    SupportStatus.DEPRECATED,
+                    "6.0.0",
+                    previous=Support(SupportStatus.SUPPORTED, "2014.2"),
+                ),
+            ),
+        ),
+        "security_groups": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
+        "tags": Prop(
+            LIST,
+            "Tags, free words to find it by.",
+            update_allowed=True,
+            schema=Prop(STRING),
+            since="9.0.0",
+        ),
+        "value_specs": Prop(
+            MAP,
+            "Further fields for the API call, passed on as they are.",
+            default={},
+            update_allowed=True,
+        ),
+    }
+    attributes = {
+        "admin_state_up": Attr(STRING, "Whether it is switched on."),
+        "allowed_address_pairs": Attr(LIST, "Further addresses from which it may send."),
+        "device_id": Attr(STRING, "Id of what is plugged in; usually set by the compute service."),
+        "device_owner": Attr(STRING, "Kind of what is plugged in."),
+        "dns_assignment": Attr(MAP, "Its DNS records.", since="7.0.0"),
+        "fixed_ips": Attr(LIST, "Addresses, or subnets to take them from."),
+        "mac_address": Attr(STRING, "Hardware address."),
+        "name": Attr(STRING, "Its name."),
+        "network": Attr(MAP, "Its network, in full.", since="11.0.0"),
+        "network_id": Attr(STRING, "Id of its network."),
+        "port_security_enabled": Attr(
+            BOOLEAN, "Whether addresses are guarded against forgery.", since="5.0.0"
+        ),
+        "propagate_uplink_status": Attr(
+            BOOLEAN, "Whether it shows the state of the physical link.", since="15.0.0"
+        ),
+        "qos_policy_id": Attr(STRING, "Id of its policy on the quality of service.", since="6.0.0"),
+        "security_groups": Attr(LIST, "Security groups, by name or id."),
+        "status": Attr(STRING, "Its status."),
+        "subnets": Attr(LIST, "Its subnets, in full."),
+        "tenant_id": Attr(STRING, "The project it belongs to."),
+    }
+    translation = (
+        Replace(("network",), value_path=("network_id",)),
+        Replace(
+            (
+                "fixed_ips",
+                "subnet",
+            ),
+            value_name="subnet_id",
+        ),
+        Resolve(("network",), "neutron.network"),
+        Resolve(
+            (
+                "fixed_ips",
+                "subnet",
+            ),
+            "neutron.subnet",
+        ),
+    )
+    collection = Collection("network", "/v2.0/ports", body="port")
+    not_sent = frozenset({"tags", "network_id", "no_fixed_ips", "replacement_policy"})
+    renamed = {"network": "network_id", "qos_policy": "qos_policy_id"}
+
+    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+        fields = super().fields_of(live, values, names)
+        return port_fields(fields, values, names)
+
+    def must_replace(self, change: Change) -> str | None:
+        if change.after.get("replacement_policy") == "REPLACE_ALWAYS":
+            return "replacement_policy asks for it"
+        return None
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name not in {"subnets", "network"}:
+            return await super().attribute(live, name)
+        body = live.body or await self.show(live) or {}
+        if name == "network":
+            return await live.cloud.member("network", "/v2.0/networks", str(body["network_id"]))
+        return [
+            await live.cloud.member("network", "/v2.0/subnets", str(one["subnet_id"]))
+            for one in body.get("fixed_ips", [])
+            if one.get("subnet_id")
+        ]
+
+    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+        """The new port may want the same addresses."""
+        return (Step("yield-addresses", self.yield_addresses),) if live.physical_id else ()
+
+    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("take-addresses", self.take_addresses),) if "port_fip" in live.data else ()
+
+    async def yield_addresses(self, live: Live) -> Made | None:
+        """Give up the addresses, and note them."""
+        if "port_fip" in live.data:
+            kept = live.data["port_fip"]
+        else:
+            kept = as_text((await self.show(live) or {}).get("fixed_ips", []))
+        made = await self.change(live, {"fixed_ips": []})
+        return Made(data={"port_fip": kept}, body=made.body if made else None)
+
+    async def take_addresses(self, live: Live) -> Made | None:
+        """Have the addresses noted again."""
+        made = await self.change(live, {"fixed_ips": json.loads(live.data["port_fip"])})
+        return Made(data={"port_fip": None}, body=made.body if made else None)
+
+
+def port_fields(fields: Body, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+    """Port properties that are no plain fields: addresses, no addresses, empty texts."""
+    if fields.get("fixed_ips") is not None:
+        fields["fixed_ips"] = addresses(fields["fixed_ips"])
+    if "no_fixed_ips" in names and values.get("no_fixed_ips"):
+        fields["fixed_ips"] = []
+    for name in ("device_id", "device_owner"):
+        if fields.get(name) == "" and "network" in names:  # a create: say nothing
+            fields.pop(name)
+    return fields

@@ -1,0 +1,247 @@
+"""OS::Neutron::SecurityGroup and OS::Neutron::SecurityGroupRule."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live, Made, Step
+from hearth.resources.collection import Collection, forgiving, mark
+from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.neutron.protocols import PROTOCOLS
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Prop,
+    Range,
+    Resolve,
+    Support,
+)
+
+RULES = "/v2.0/security-group-rules"
+SHAPE = (
+    "direction",
+    "ethertype",
+    "protocol",
+    "port_range_min",
+    "port_range_max",
+    "remote_ip_prefix",
+    "remote_group_id",
+)
+EVERYTHING_OUT = ({"direction": "egress", "ethertype": version} for version in ("IPv4", "IPv6"))
+DEFAULTS: tuple[Body, ...] = tuple(EVERYTHING_OUT)
+
+
+class SecurityGroup(NeutronResource):
+    """Says what traffic may reach and leave a port. The rules are those given, and no others.
+
+    Where no rule for outgoing traffic is given, all of it is allowed.
+    """
+
+    type_name = "OS::Neutron::SecurityGroup"
+    support = Support(version="2014.1")
+    properties = {
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "rules": Prop(
+            LIST,
+            "The rules, all of them.",
+            default=[],
+            update_allowed=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "description": Prop(STRING, "What it is for.", since="27.0.0"),
+                    "direction": Prop(
+                        STRING,
+                        "Whether traffic comes in or goes out.",
+                        default="ingress",
+                        constraints=(AllowedValues(["ingress", "egress"]),),
+                    ),
+                    "ethertype": Prop(
+                        STRING,
+                        "Version of the Internet protocol.",
+                        default="IPv4",
+                        constraints=(AllowedValues(["IPv4", "IPv6"]),),
+                    ),
+                    "port_range_max": Prop(
+                        INTEGER, "Last port.", constraints=(Range(min=0, max=65535),)
+                    ),
+                    "port_range_min": Prop(
+                        INTEGER,
+                        "First port, or type of ICMP message.",
+                        constraints=(Range(min=0, max=65535),),
+                    ),
+                    "protocol": Prop(
+                        STRING,
+                        "Protocol by name or number; all when not given.",
+                        constraints=(AllowedValues(PROTOCOLS),),
+                    ),
+                    "remote_group_id": Prop(
+                        STRING,
+                        "Security group of the other side; the group itself if the mode is that.",
+                        constraint="neutron.security_group",
+                    ),
+                    "remote_ip_prefix": Prop(
+                        STRING, "Network of the other side.", constraint="net_cidr"
+                    ),
+                    "remote_mode": Prop(
+                        STRING,
+                        "Whether the other side is a network or a group.",
+                        default="remote_ip_prefix",
+                        constraints=(AllowedValues(["remote_ip_prefix", "remote_group_id"]),),
+                    ),
+                },
+            ),
+        ),
+        "stateful": Prop(
+            BOOLEAN,
+            "Whether answers to allowed traffic are allowed.",
+            update_allowed=True,
+            since="27.0.0",
+        ),
+    }
+    collection = Collection("network", "/v2.0/security-groups", body="security_group")
+    not_sent = frozenset({"rules"})
+
+    def after_create(self, live: Live) -> tuple[Step, ...]:
+        return (Step("rules", self.settle),) if live.given("rules") else ()
+
+    def after_update(self, live: Live) -> tuple[Step, ...]:
+        return (Step("rules", self.settle),) if "rules" in live.changed else ()
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if properties.get("name") == "default":
+            yield 'a security group can not be named "default"'
+
+    async def settle(self, live: Live) -> Made | None:
+        """Make the rules of the group those wanted; doing it again changes nothing."""
+        group = live.physical
+        wanted = {shape(rule): rule for rule in self.wanted(live)}
+        path = f"{RULES}?security_group_id={group}"
+        for rule in await live.cloud.listing("network", path):
+            if wanted.pop(shape(rule), None) is None:
+                await forgiving(
+                    live.cloud.request(
+                        "network", "DELETE", f"{RULES}/{rule['id']}", idempotent=True
+                    )
+                )
+        for rule in wanted.values():
+            try:
+                await live.cloud.request(
+                    "network",
+                    "POST",
+                    RULES,
+                    json={"security_group_rule": {**rule, "security_group_id": group}},
+                )
+            except CloudFault as fault:
+                if not fault.conflict:  # the same rule in other words
+                    raise
+        return Made(body=await self.show(live))
+
+    def wanted(self, live: Live) -> list[Body]:
+        """The rules that the group shall have."""
+        rules = [self.rule(live, given) for given in live.given("rules") or []]
+        if not any(rule["direction"] == "egress" for rule in rules):
+            rules += [dict(rule) for rule in DEFAULTS]
+        return rules
+
+    def rule(self, live: Live, given: Mapping[str, Any]) -> Body:
+        """One rule as the service takes it."""
+        fields = {name: given[name] for name in SHAPE if given.get(name) is not None}
+        if given.get("description"):
+            fields["description"] = given["description"]
+        if given.get("remote_mode") == "remote_group_id":
+            fields.pop("remote_ip_prefix", None)
+            fields.setdefault("remote_group_id", live.physical)
+        else:
+            fields.pop("remote_group_id", None)
+        return fields
+
+
+class SecurityGroupRule(NeutronResource):
+    """One rule of a security group that exists already."""
+
+    type_name = "OS::Neutron::SecurityGroupRule"
+    support = Support(version="7.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for."),
+        "direction": Prop(
+            STRING,
+            "Whether traffic comes in or goes out.",
+            default="ingress",
+            constraints=(AllowedValues(["ingress", "egress"]),),
+        ),
+        "ethertype": Prop(
+            STRING,
+            "Version of the Internet protocol.",
+            default="IPv4",
+            constraints=(AllowedValues(["IPv4", "IPv6"]),),
+        ),
+        "port_range_max": Prop(INTEGER, "Last port.", constraints=(Range(min=0, max=65535),)),
+        "port_range_min": Prop(
+            INTEGER, "First port, or type of ICMP message.", constraints=(Range(min=0, max=65535),)
+        ),
+        "protocol": Prop(
+            STRING,
+            "Protocol by name or number; all when not given.",
+            default="tcp",
+            constraints=(AllowedValues(PROTOCOLS),),
+        ),
+        "remote_group": Prop(
+            STRING,
+            "Security group of the other side, by name or id.",
+            constraint="neutron.security_group",
+        ),
+        "remote_ip_prefix": Prop(STRING, "Network of the other side.", constraint="net_cidr"),
+        "security_group": Prop(
+            STRING,
+            "The security group, by name or id.",
+            required=True,
+            constraint="neutron.security_group",
+        ),
+    }
+    translation = (
+        Resolve(("security_group",), "neutron.security_group"),
+        Resolve(("remote_group",), "neutron.security_group"),
+    )
+    collection = Collection("network", RULES, body="security_group_rule")
+    renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        """Rules can not be changed: with a description of the user's, the rule is its own key."""
+        return (Step("create", self.create, self.find),)
+
+    async def create(self, live: Live) -> Made:
+        fields = self.fields(live)
+        fields.setdefault("description", mark(live))
+        answer = await live.cloud.request(
+            "network", "POST", RULES, json={"security_group_rule": fields}
+        )
+        made = answer.part("security_group_rule")
+        return Made(physical_id=str(made["id"]), body=made)
+
+    async def ours(self, live: Live) -> list[Body]:
+        fields = self.fields(live)
+        if "description" not in fields:
+            return await super().ours(live)
+        group = fields["security_group_id"]
+        rules = await live.cloud.listing("network", f"{RULES}?security_group_id={group}")
+        return [rule for rule in rules if shape(rule) == shape(fields)]
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if properties.get("remote_group") and properties.get("remote_ip_prefix"):
+            yield "remote_group and remote_ip_prefix exclude each other"
+        low, high = properties.get("port_range_min"), properties.get("port_range_max")
+        icmp = properties.get("protocol") in {"icmp", "icmpv6", "ipv6-icmp", "1", "58"}
+        if low is not None and high is not None and low > high and not icmp:
+            yield "port_range_min is above port_range_max"
+
+
+def shape(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    """What makes two rules the same."""
+    return tuple("" if rule.get(name) is None else str(rule[name]).lower() for name in SHAPE)

@@ -1,0 +1,187 @@
+"""OS::Neutron::Subnet: a block of addresses on a network."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Live
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import NeutronResource
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Range,
+    Replace,
+    Resolve,
+    Support,
+    SupportStatus,
+)
+
+
+class Subnet(NeutronResource):
+    """A block of addresses on a network, and what DHCP tells those who have one of them."""
+
+    type_name = "OS::Neutron::Subnet"
+    properties = {
+        "allocation_pools": Prop(
+            LIST,
+            "Ranges of addresses to hand out.",
+            update_allowed=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "end": Prop(
+                        STRING, "Last address of the range.", required=True, constraint="ip_addr"
+                    ),
+                    "start": Prop(
+                        STRING, "First address of the range.", required=True, constraint="ip_addr"
+                    ),
+                },
+            ),
+        ),
+        "cidr": Prop(STRING, "The addresses, in CIDR notation.", constraint="net_cidr"),
+        "dns_nameservers": Prop(
+            LIST, "Addresses of name servers.", default=[], update_allowed=True
+        ),
+        "enable_dhcp": Prop(BOOLEAN, "Whether DHCP serves it.", default=True, update_allowed=True),
+        "gateway_ip": Prop(
+            STRING, "Address of the gateway; empty or null for none.", update_allowed=True
+        ),
+        "host_routes": Prop(
+            LIST,
+            "Routes that DHCP hands out.",
+            update_allowed=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "destination": Prop(
+                        STRING,
+                        "Network that the route leads to, in CIDR notation.",
+                        required=True,
+                        constraint="net_cidr",
+                    ),
+                    "nexthop": Prop(
+                        STRING, "Address of the next hop.", required=True, constraint="ip_addr"
+                    ),
+                },
+            ),
+        ),
+        "ip_version": Prop(
+            INTEGER,
+            "Version of the Internet protocol: 4 or 6.",
+            default=4,
+            constraints=(AllowedValues([4, 6]),),
+        ),
+        "ipv6_address_mode": Prop(
+            STRING,
+            "How servers get an IPv6 address.",
+            constraints=(AllowedValues(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),),
+            since="2015.1",
+        ),
+        "ipv6_ra_mode": Prop(
+            STRING,
+            "Who announces IPv6 routes and how.",
+            constraints=(AllowedValues(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),),
+            since="2015.1",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "network": Prop(
+            STRING,
+            "The network, by name or id.",
+            required=True,
+            constraint="neutron.network",
+            since="2014.2",
+        ),
+        "network_id": Prop(
+            STRING,
+            "Use network instead.",
+            constraint="neutron.network",
+            support=Support(
+                SupportStatus.HIDDEN, "5.0.0", previous=Support(SupportStatus.DEPRECATED, "2014.2")
+            ),
+        ),
+        "prefixlen": Prop(
+            INTEGER,
+            "Length of the prefix to take from the subnet pool.",
+            constraints=(Range(min=0),),
+            since="6.0.0",
+        ),
+        "segment": Prop(
+            STRING,
+            "The segment it belongs to, by name or id.",
+            update_allowed=True,
+            constraint="neutron.segment",
+            support=Support(
+                SupportStatus.SUPPORTED,
+                "11.0.0",
+                previous=Support(SupportStatus.SUPPORTED, "9.0.0"),
+            ),
+        ),
+        "subnetpool": Prop(
+            STRING,
+            "Pool to take the addresses from, by name or id.",
+            constraint="neutron.subnetpool",
+            since="6.0.0",
+        ),
+        "tags": Prop(
+            LIST,
+            "Tags, free words to find it by.",
+            update_allowed=True,
+            schema=Prop(STRING),
+            since="9.0.0",
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+        "value_specs": Prop(
+            MAP,
+            "Further fields for the API call, passed on as they are.",
+            default={},
+            update_allowed=True,
+        ),
+    }
+    attributes = {
+        "allocation_pools": Attr(LIST, "Ranges of addresses to hand out."),
+        "cidr": Attr(STRING, "The addresses, in CIDR notation."),
+        "dns_nameservers": Attr(LIST, "Addresses of name servers."),
+        "enable_dhcp": Attr(STRING, "Whether DHCP serves it."),
+        "gateway_ip": Attr(STRING, "Address of the gateway; empty or null for none."),
+        "host_routes": Attr(LIST, "Routes that DHCP hands out."),
+        "ip_version": Attr(STRING, "Version of the Internet protocol: 4 or 6."),
+        "name": Attr(STRING, "Its name."),
+        "network_id": Attr(STRING, "Id of its network."),
+        "tenant_id": Attr(STRING, "The project it belongs to."),
+    }
+    translation = (
+        Replace(("network",), value_path=("network_id",)),
+        Resolve(("network",), "neutron.network"),
+        Resolve(("subnetpool",), "neutron.subnetpool"),
+        Resolve(("segment",), "neutron.segment"),
+    )
+    collection = Collection("network", "/v2.0/subnets", body="subnet")
+    not_sent = frozenset({"tags", "network_id"})
+    renamed = {"network": "network_id", "subnetpool": "subnetpool_id", "segment": "segment_id"}
+
+    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+        fields = super().fields_of(live, values, names)
+        if fields.get("gateway_ip") == "":
+            fields["gateway_ip"] = None
+        return fields
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if properties.get("prefixlen") is not None and properties.get("cidr"):
+            yield "prefixlen and cidr exclude each other"
+        if properties.get("ip_version") == 4:
+            for name in ("ipv6_ra_mode", "ipv6_address_mode"):
+                if properties.get(name):
+                    yield f"{name} needs ip_version 6"
+        ra, address = properties.get("ipv6_ra_mode"), properties.get("ipv6_address_mode")
+        if ra and address and ra != address:
+            yield "ipv6_ra_mode and ipv6_address_mode must be the same when both are given"
