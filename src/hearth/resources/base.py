@@ -74,6 +74,7 @@ class ResourceType:
     identified_by: IntentKey = IntentKey.NONE
     visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
+    accepts_any_property: bool = False
     snapshot_policy_allowed: bool = False
     needs_users: ClassVar[bool] = False  # makes a user in the stack's project
     signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
@@ -156,6 +157,10 @@ class ResourceType:
     def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
         """On the old resource when a rollback returns to it: take back what was given up."""
         return ()
+
+    def is_pure(self, properties: Mapping[str, Any]) -> bool:
+        """Whether a resource with these properties needs no I/O and no waiting."""
+        return self.pure
 
     def make(self, live: Live) -> Made:
         """Pure types: create at once, without I/O."""

@@ -1,0 +1,135 @@
+"""Named constraints that need no cloud: addresses, domain names, times.
+
+Each answers None, or what is wrong with the value.
+"""
+
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import available_timezones
+
+LABEL = re.compile(r"^(?!-)[a-z0-9-]{1,63}(?<!-)$", re.IGNORECASE)
+MAC = re.compile(r"^[0-9a-f]{2}([:-][0-9a-f]{2}){5}$", re.IGNORECASE)
+CRON_FIELD = re.compile(r"^[\d*/,\-a-zA-Z]+$")
+DOMAIN_LIMIT = 255
+ZONES: set[str] = set()
+
+
+def ip_addr(value: Any) -> str | None:
+    """An IP address."""
+    return None if _parses(ipaddress.ip_address, value) else "Invalid IP address"
+
+
+def net_cidr(value: Any) -> str | None:
+    """A network in CIDR notation."""
+    text = str(value)
+    if "/" in text and _parses(lambda v: ipaddress.ip_network(v, strict=False), text):
+        return None
+    return f'Invalid net cidr "{text}"'
+
+
+def ip_or_cidr(value: Any) -> str | None:
+    """An IP address or a network."""
+    if ip_addr(value) is None or net_cidr(value) is None:
+        return None
+    return f'"{value}" is neither an IP address nor a network'
+
+
+def mac_addr(value: Any) -> str | None:
+    """A hardware address."""
+    return None if MAC.match(str(value)) else f'"{value}" is not a hardware address'
+
+
+def dns_name(value: Any) -> str | None:
+    """A domain name, with or without a closing dot."""
+    text = str(value)
+    if len(text) > DOMAIN_LIMIT:
+        return f'"{value}" exceeds the {DOMAIN_LIMIT} character FQDN limit'
+    labels = text.removesuffix(".").split(".")
+    if not all(LABEL.match(label) for label in labels):
+        return f'"{value}" not in valid format. A label has letters, digits and inner hyphens only'
+    if len(labels) > 1 and labels[-1].isdigit():
+        return f'"{value}": the last label of a domain name is not a number'
+    return None
+
+
+def rel_dns_name(value: Any) -> str | None:
+    """A domain name without a closing dot."""
+    if str(value).endswith("."):
+        return f'"{value}" must be a relative name, without a closing dot'
+    return dns_name(value)
+
+
+def dns_domain(value: Any) -> str | None:
+    """A domain with a closing dot."""
+    if not str(value).endswith("."):
+        return f'"{value}" must end with "."'
+    return dns_name(value)
+
+
+def iso_8601(value: Any) -> str | None:
+    """A moment in ISO 8601 form."""
+    return None if _parses(_moment, value) else f'"{value}" is not an ISO 8601 time'
+
+
+def expiration(value: Any) -> str | None:
+    """A moment that is well formed; whether it lies ahead is for the service to say."""
+    return iso_8601(value)
+
+
+def json_string(value: Any) -> str | None:
+    """JSON text."""
+    return None if _parses(json.loads, value) else f'"{value}" is not JSON'
+
+
+def cron_expression(value: Any) -> str | None:
+    """Five or six fields of a cron line."""
+    fields = str(value).split()
+    if len(fields) in {5, 6} and all(CRON_FIELD.match(field) for field in fields):
+        return None
+    return f'"{value}" is not a cron expression'
+
+
+def timezone(value: Any) -> str | None:
+    """The name of a time zone."""
+    if not ZONES:
+        ZONES.update(available_timezones())
+    return None if value in ZONES else f'"{value}" is not a time zone'
+
+
+def always(_value: Any) -> str | None:
+    """The constraint of the test resource: all is well."""
+    return None
+
+
+CHECKS: Mapping[str, Callable[[Any], str | None]] = {
+    "cron_expression": cron_expression,
+    "dns_domain": dns_domain,
+    "dns_name": dns_name,
+    "expiration": expiration,
+    "ip_addr": ip_addr,
+    "ip_or_cidr": ip_or_cidr,
+    "iso_8601": iso_8601,
+    "json_string": json_string,
+    "mac_addr": mac_addr,
+    "net_cidr": net_cidr,
+    "rel_dns_name": rel_dns_name,
+    "test_constr": always,
+    "timezone": timezone,
+}
+
+
+def _moment(value: Any) -> datetime:
+    found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _parses(parse: Callable[[Any], object], value: Any) -> bool:
+    try:
+        parse(value)
+    except (ValueError, TypeError):
+        return False
+    return True

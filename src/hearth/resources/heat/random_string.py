@@ -1,0 +1,191 @@
+"""OS::Heat::RandomString: a secret that nobody had to invent.
+
+The string follows from the record's secret and the properties: whoever makes it again after a crash
+makes the same one.
+"""
+
+import hashlib
+import hmac
+import string
+from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from typing import Any
+
+from hearth.resources.base import IntentKey, Live, Made, ResourceType
+from hearth.schema import (
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Range,
+    Support,
+    SupportStatus,
+)
+
+CLASSES = {
+    "lettersdigits": string.ascii_letters + string.digits,
+    "letters": string.ascii_letters,
+    "lowercase": string.ascii_lowercase,
+    "uppercase": string.ascii_uppercase,
+    "digits": string.digits,
+    "hexdigits": string.digits + "ABCDEF",
+    "octdigits": string.octdigits,
+}
+
+
+class RandomString(ResourceType):
+    """A random string of given characters, made once and kept."""
+
+    type_name = "OS::Heat::RandomString"
+    support = Support(version="2014.1")
+    properties = {
+        "character_classes": Prop(
+            LIST,
+            "Classes of characters that must occur.",
+            default=[{"class": "lettersdigits", "min": 1}],
+            schema=Prop(
+                MAP,
+                schema={
+                    "class": Prop(
+                        STRING,
+                        "Name of the class.",
+                        default="lettersdigits",
+                        constraints=(
+                            AllowedValues(
+                                [
+                                    "lettersdigits",
+                                    "letters",
+                                    "lowercase",
+                                    "uppercase",
+                                    "digits",
+                                    "hexdigits",
+                                    "octdigits",
+                                ]
+                            ),
+                        ),
+                    ),
+                    "min": Prop(
+                        INTEGER,
+                        "How many at least.",
+                        default=1,
+                        constraints=(Range(min=1, max=512),),
+                    ),
+                },
+            ),
+        ),
+        "character_sequences": Prop(
+            LIST,
+            "Sets of characters that must occur.",
+            schema=Prop(
+                MAP,
+                schema={
+                    "min": Prop(
+                        INTEGER,
+                        "How many at least.",
+                        default=1,
+                        constraints=(Range(min=1, max=512),),
+                    ),
+                    "sequence": Prop(STRING, "The characters.", required=True),
+                },
+            ),
+        ),
+        "length": Prop(
+            INTEGER, "How many characters.", default=32, constraints=(Range(min=1, max=512),)
+        ),
+        "salt": Prop(STRING, "Any text; changing it makes a new string."),
+        "sequence": Prop(
+            STRING,
+            "Use character_classes instead.",
+            constraints=(
+                AllowedValues(
+                    [
+                        "lettersdigits",
+                        "letters",
+                        "lowercase",
+                        "uppercase",
+                        "digits",
+                        "hexdigits",
+                        "octdigits",
+                    ]
+                ),
+            ),
+            support=Support(
+                SupportStatus.HIDDEN, "5.0.0", previous=Support(SupportStatus.DEPRECATED, "2014.2")
+            ),
+        ),
+    }
+    attributes = {
+        "value": Attr(STRING, "The value.", cached=False),
+    }
+    pure = True
+    identified_by = IntentKey.OWN_ID
+    visibility_delay_s = 0
+
+    def make(self, live: Live) -> Made:
+        luck = Luck(live.secret or live.key)
+        text = random_text(sets_of(live.properties), int(live.properties["length"]), luck)
+        return Made(physical_id=live.physical_name, data={"value": text})
+
+    def reference(self, live: Live) -> str:
+        return live.data.get("value", live.name)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {"value": live.data.get("value")}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return live.data.get("value") if name == "value" else None
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        length = properties.get("length")
+        if length is not None and sum(least for _, least in sets_of(properties)) > length:
+            yield "length is smaller than all the minimums together"
+
+
+def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """The characters asked for, each set with the number that must occur."""
+    sets = [
+        (one["sequence"], int(one.get("min") or 1))
+        for one in properties.get("character_sequences") or []
+    ]
+    if properties.get("sequence"):  # the oldest form: one class and nothing else
+        return [*sets, (CLASSES[properties["sequence"]], 1)]
+    classes = properties.get("character_classes") or []
+    return sets + [
+        (CLASSES[one.get("class") or "lettersdigits"], int(one.get("min") or 1)) for one in classes
+    ]
+
+
+class Luck:
+    """Numbers that look random and follow from a seed."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed.encode()
+        self._drawn = 0
+
+    def below(self, limit: int) -> int:
+        """A number from 0 to `limit` - 1."""
+        self._drawn += 1
+        message = self._drawn.to_bytes(8, "big")
+        digest = hmac.new(self._seed, message, hashlib.sha256).digest()
+        return int.from_bytes(digest[:16], "big") % limit
+
+    def pick(self, characters: Sequence[str]) -> str:
+        """One of the characters."""
+        return characters[self.below(len(characters))]
+
+    def shuffle(self, items: MutableSequence[str]) -> None:
+        """Bring the items into another order, in place."""
+        for last in range(len(items) - 1, 0, -1):
+            other = self.below(last + 1)
+            items[last], items[other] = items[other], items[last]
+
+
+def random_text(sets: Sequence[tuple[str, int]], length: int, luck: Luck) -> str:
+    """A text with the least number of each set, filled up from all sets."""
+    drawn = [luck.pick(characters) for characters, least in sets for _ in range(least)]
+    everything = "".join(characters for characters, _ in sets)
+    drawn += [luck.pick(everything) for _ in range(length - len(drawn))]
+    luck.shuffle(drawn)
+    return "".join(drawn)

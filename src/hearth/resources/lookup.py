@@ -1,0 +1,136 @@
+"""Names to ids, and constraints that only the cloud can check: one list call per kind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
+from hearth.model.span import Span
+from hearth.resources.checks import CHECKS
+
+PREFIX = "Property error"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing that templates name: where to list it and what to match."""
+
+    label: str
+    service: str
+    path: str
+    matches: tuple[str, ...] = ("id", "name")
+    gives: str = "id"
+    inner: str | None = None  # a key around each member
+
+
+def _neutron(label: str, collection: str) -> Kind:
+    return Kind(label, "network", f"/v2.0/{collection}")
+
+
+def _keystone(label: str, collection: str) -> Kind:
+    return Kind(label, "identity", f"/v3/{collection}")
+
+
+KINDS: Mapping[str, Kind] = {
+    "glance.image": Kind("Image", "image", "/v2/images"),
+    "nova.flavor": Kind("Flavor", "compute", "/flavors/detail"),
+    "nova.server": Kind("Server", "compute", "/servers/detail"),
+    "nova.keypair": Kind("Key", "compute", "/os-keypairs", ("name",), "name", "keypair"),
+    "cinder.volume": Kind("Volume", "block-storage", "/volumes/detail"),
+    "cinder.snapshot": Kind("VolumeSnapshot", "block-storage", "/snapshots/detail"),
+    "cinder.backup": Kind("VolumeBackup", "block-storage", "/backups/detail"),
+    "cinder.vtype": Kind("VolumeType", "block-storage", "/types"),
+    "cinder.qos_specs": Kind("QoSSpecs", "block-storage", "/qos-specs"),
+    "designate.zone": Kind("Zone", "dns", "/v2/zones"),
+    "neutron.network": _neutron("Network", "networks"),
+    "neutron.subnet": _neutron("Subnet", "subnets"),
+    "neutron.subnetpool": _neutron("SubnetPool", "subnetpools"),
+    "neutron.port": _neutron("Port", "ports"),
+    "neutron.router": _neutron("Router", "routers"),
+    "neutron.security_group": _neutron("SecurityGroup", "security-groups"),
+    "neutron.qos_policy": _neutron("QoSPolicy", "qos/policies"),
+    "neutron.address_scope": _neutron("AddressScope", "address-scopes"),
+    "neutron.segment": _neutron("Segment", "segments"),
+    "keystone.user": _keystone("KeystoneUser", "users"),
+    "keystone.project": _keystone("KeystoneProject", "projects"),
+    "keystone.domain": _keystone("KeystoneDomain", "domains"),
+    "keystone.group": _keystone("KeystoneGroup", "groups"),
+    "keystone.role": _keystone("KeystoneRole", "roles"),
+    "keystone.service": _keystone("KeystoneService", "services"),
+    "keystone.region": Kind("KeystoneRegion", "identity", "/v3/regions", ("id",)),
+    "octavia.loadbalancer": Kind("LoadBalancer", "load-balancer", "/v2/lbaas/loadbalancers"),
+    "octavia.listener": Kind("Listener", "load-balancer", "/v2/lbaas/listeners"),
+    "octavia.pool": Kind("Pool", "load-balancer", "/v2/lbaas/pools"),
+}
+
+
+class Names:
+    """What a cloud's names stand for, during one operation: each kind is listed once."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._listed: dict[str, asyncio.Task[list[Body]]] = {}
+
+    async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
+        """The id of the thing of that name or id; a Problem when there is none, or several."""
+        known = KINDS.get(kind)
+        if known is None:
+            return value
+        try:
+            members = await self._members(kind, known)
+        except CloudFault as fault:
+            if fault.status == 403:
+                return value  # who may not list may still name an id
+            raise
+        for field in known.matches:
+            found = [m for m in members if m.get(field) == value]
+            if len(found) > 1:
+                found = await self._own(found)
+            if len(found) == 1:
+                return str(found[0][known.gives])
+            if found:
+                words = f"There are {len(found)} of {known.label} named {value}; use an id."
+                return StackValidationFailed(at, words, PREFIX)
+        like = nearest(value, (str(m["name"]) for m in members if m.get("name")))
+        words = f"The {known.label} ({value}) could not be found.{hint(like)}"
+        return StackValidationFailed(at, words, PREFIX)
+
+    async def _own(self, found: list[Body]) -> list[Body]:
+        project = (await self._cloud.whoami()).project_id
+        own = [m for m in found if project in (m.get("project_id"), m.get("tenant_id"))]
+        return own or found
+
+    async def _members(self, kind: str, known: Kind) -> list[Body]:
+        if kind not in self._listed:
+            self._listed[kind] = asyncio.create_task(self._list(known))
+        return await asyncio.shield(self._listed[kind])
+
+    async def _list(self, known: Kind) -> list[Body]:
+        members = await self._cloud.listing(known.service, known.path)
+        return [m[known.inner] for m in members] if known.inner else list(members)
+
+
+async def check_constraints(
+    wanted: Iterable[tuple[str, Any, Span | None]], cloud: Cloud, names: Names | None = None
+) -> list[Problem]:
+    """What is wrong with values under named constraints, given as (constraint, value, place)."""
+    names = names or Names(cloud)
+    problems: list[Problem] = []
+    for constraint, value, at in wanted:
+        if value is None or value == "":
+            continue
+        local = CHECKS.get(constraint)
+        if local is not None:
+            text = local(value)
+            if text is not None:
+                problems.append(StackValidationFailed(at, text, PREFIX))
+            continue
+        found = await names.id_of(constraint, str(value), at)
+        if isinstance(found, Problem):
+            problems.append(found)
+    return problems

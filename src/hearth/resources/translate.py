@@ -1,0 +1,115 @@
+"""A type's translation rules, applied: properties renamed, moved and merged, names made ids.
+
+Values that are not known yet stay as they are. Source: spec/hot.md, section 6.2.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.model.problem import Problem, ResourcePropertyConflict
+from hearth.model.span import Span
+from hearth.model.unknown import unknown_in
+from hearth.resources.lookup import Names
+from hearth.schema import Add, Delete, Replace, Resolve, Rule, ordered
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Properties after translation, and what was wrong with them."""
+
+    properties: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+
+
+async def resolve(
+    properties: Mapping[str, Any], rules: Sequence[Rule], names: Names, at: Span | None = None
+) -> Resolved:
+    """The properties after all rules. `names` serves one operation: it lists each kind once."""
+    if not rules:
+        return Resolved(properties)
+    moved = move(properties, rules, at)
+    values = dict(moved.properties)
+    problems = list(moved.problems)
+
+    async def id_of(finder: str, value: Any) -> Any:
+        if not isinstance(value, str) or not value or unknown_in(value) is not None:
+            return value
+        found = await names.id_of(finder, value, at)
+        if isinstance(found, Problem):
+            problems.append(found)
+            return value
+        return found
+
+    for rule in rules:
+        if isinstance(rule, Resolve):
+            for holder, key in places(values, rule.path):
+                holder[key] = await _each(holder[key], rule.finder, id_of)
+    return Resolved(values, tuple(problems))
+
+
+def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None = None) -> Resolved:
+    """The properties after the rules that need no cloud."""
+    values = copy.deepcopy(dict(properties))
+    problems: list[Problem] = []
+    for rule in ordered(rules):
+        match rule:
+            case Add(path=path, values=more, value_path=source):
+                extra = list(more)
+                if source is not None:
+                    extra += [h[k] for h, k in places(values, source) if h[k] is not None]
+                if extra:
+                    values[path[0]] = [*(values.get(path[0]) or []), *extra]
+            case Replace():
+                problems += _replace(values, rule, at)
+            case Delete(path=path):
+                for holder, key in places(values, path):
+                    holder.pop(key, None)
+            case Resolve():
+                pass
+    return Resolved(values, tuple(problems))
+
+
+def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where a path leads to: every map that has its last key, through all items of lists."""
+    first, *rest = path
+    holders: list[Any] = [values]
+    while rest:
+        holders = [h.get(first) for h in holders if isinstance(h, dict)]
+        holders = [x for h in holders for x in (h if isinstance(h, list) else [h])]
+        first, *rest = rest
+    for holder in holders:
+        if isinstance(holder, dict) and first in holder:
+            yield holder, first
+
+
+def _replace(values: dict[str, Any], rule: Replace, at: Span | None) -> Iterator[Problem]:
+    target = rule.path[-1]
+    if rule.value_path is not None:
+        sources = list(places(values, rule.value_path))
+        into = values
+    elif rule.value_name is not None:
+        sources = list(places(values, [*rule.path[:-1], rule.value_name]))
+        into = {}
+    else:
+        for holder, key in places(values, rule.path):
+            holder[key] = rule.value
+        return
+    for holder, key in sources:
+        value = holder.pop(key)
+        if value is None:
+            continue
+        goal = into if rule.value_path is not None else holder
+        if goal.get(target) is not None:
+            yield ResourcePropertyConflict(at, f"{target} and {key} exclude each other")
+        else:
+            goal[target] = value
+
+
+async def _each(value: Any, finder: str, id_of: Callable[[str, Any], Awaitable[Any]]) -> Any:
+    if isinstance(value, list):
+        return [await id_of(finder, one) for one in value]
+    return await id_of(finder, value)
