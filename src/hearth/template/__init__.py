@@ -1,0 +1,49 @@
+"""A compiler: template text in, an immutable program out, cheap to run.
+
+`load` makes nodes that know their place, `parse` one syntax tree of HOT and CFN, `bind` finds
+types and child templates, `compile` checks, `specialise` adds parameter values. Everything wrong is
+told at once, as `Rejected`. The package does no I/O, knows no clock and no cloud; what it must know
+of resource types comes through `TypeCatalog`, values of resources through `World`.
+"""
+
+from hearth.template.compile import compile_template, module_key, parameter_types
+from hearth.template.environment import Environment
+from hearth.template.functions import EvaluationError
+from hearth.template.limits import Limits
+from hearth.template.load import Node, load
+from hearth.template.module import Module
+from hearth.template.program import (
+    Evaluated,
+    NullWorld,
+    Output,
+    ParameterValue,
+    Program,
+    ResourceDefinition,
+)
+from hearth.template.scope import NOWHERE
+from hearth.template.types import Facade, TypeCatalog, TypeInfo, World
+from hearth.template.walk import walk
+
+__all__ = [
+    "NOWHERE",
+    "Environment",
+    "Evaluated",
+    "EvaluationError",
+    "Facade",
+    "Limits",
+    "Module",
+    "Node",
+    "NullWorld",
+    "Output",
+    "ParameterValue",
+    "Program",
+    "ResourceDefinition",
+    "TypeCatalog",
+    "TypeInfo",
+    "World",
+    "compile_template",
+    "load",
+    "module_key",
+    "parameter_types",
+    "walk",
+]

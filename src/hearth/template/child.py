@@ -1,0 +1,136 @@
+"""A child template as a resource type: its parameters are properties, its outputs attributes.
+
+Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.problem import Problem, StackValidationFailed
+from hearth.model.span import Span
+from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
+from hearth.schema import Attr, Kind, Prop, Support
+from hearth.template.parameters import ParameterSchema, ParameterType
+from hearth.template.types import TypeInfo
+
+if TYPE_CHECKING:
+    from hearth.template.program import Program, ResourceDefinition
+
+
+@dataclass(frozen=True)
+class ChildType:
+    """The type that a template makes."""
+
+    name: str
+    parameters: Mapping[str, ParameterSchema]
+    outputs: Mapping[str, str]  # name: description
+    defaults: frozenset[str] = frozenset()  # names that parameter_defaults cover
+    properties: Mapping[str, Prop] = field(init=False)
+    attributes: Mapping[str, Attr] = field(init=False)
+    update_policy: Mapping[str, Prop] = field(default_factory=dict)
+    support: Support | None = None
+    accepts_any_attribute: bool = True
+    snapshot_policy_allowed: bool = True
+
+    def __post_init__(self) -> None:
+        properties = {
+            name: schema.as_property(not schema.has_default and name not in self.defaults)
+            for name, schema in self.parameters.items()
+        }
+        attributes = {name: Attr(None, text) for name, text in self.outputs.items()}
+        object.__setattr__(self, "properties", properties)
+        object.__setattr__(self, "attributes", attributes)
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> None:
+        """The child is known by its template, not made of properties."""
+        return
+
+    def implicit_requires(
+        self, name: str, definition: ResourceDefinition, program: Program
+    ) -> Iterable[str]:
+        """A child waits for what its properties refer to, for nothing else."""
+        return ()
+
+
+def parameters_of(
+    properties: Mapping[str, Any], schemas: Mapping[str, ParameterSchema]
+) -> dict[str, Any]:
+    """Property values as the child's parameters; raises ValueError on what can not be one."""
+    values = {}
+    for name, value in properties.items():
+        schema = schemas.get(name)
+        if schema is None:
+            continue
+        values[name] = _as_parameter(schema.type, value)
+    return values
+
+
+def _as_parameter(kind: ParameterType, value: Any) -> Any:
+    if isinstance(value, Unknown) or (kind is not ParameterType.JSON and unknown_in(value)):
+        return unknown_in(value) or UNKNOWN
+    if value is None:
+        return EMPTY[kind]
+    if isinstance(value, list) and kind is not ParameterType.JSON:
+        return _joined(value)
+    return value
+
+
+EMPTY: Mapping[ParameterType, Any] = {
+    ParameterType.STRING: "",
+    ParameterType.NUMBER: 0,
+    ParameterType.LIST: "",
+    ParameterType.JSON: {},
+    ParameterType.BOOLEAN: False,
+}
+"""What a child gets for a property that is null."""
+
+
+def _joined(items: list[Any]) -> str:
+    if items and all(isinstance(item, Mapping) for item in items):
+        return ",".join(
+            f".member.{index}.{key}={value}"
+            for index, item in enumerate(items)
+            for key, value in item.items()
+        )
+    texts = []
+    for item in items:
+        if item is not None and not isinstance(item, str):
+            raise ValueError(f"a list for a child stack may hold text only, not {item!r}")
+        texts.append(item or "")
+    return ",".join(texts)
+
+
+SAME_KIND = {Kind.INTEGER: Kind.NUMBER}
+
+
+def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
+    """Why a child template can not stand in for a built-in type."""
+    problems: list[Problem] = []
+
+    def wrong(words: str) -> None:
+        problems.append(StackValidationFailed(at, f"{child.name}: {words}"))
+
+    for name, prop in built_in.properties.items():
+        mine = child.properties.get(name)
+        if mine is None:
+            if prop.required:
+                wrong(f'property "{name}" of {built_in.name} is required and missing here')
+        elif prop.kind is not Kind.ANY and SAME_KIND.get(prop.kind, prop.kind) is not mine.kind:
+            wrong(f'property "{name}" must be a {prop.kind}, as in {built_in.name}')
+    for name, mine in child.properties.items():
+        if mine.required and name not in built_in.properties:
+            wrong(f'property "{name}" is required, but {built_in.name} has none')
+    for name in built_in.attributes:
+        if name != "show" and name not in child.attributes:
+            wrong(f'attribute "{name}" of {built_in.name} is missing here')
+    return problems
+
+
+def inside(problem: Problem, path: str) -> Problem:
+    """A problem of a child, told from the outside: the path leads through the parent."""
+    at = problem.at or Span()
+    inner = f"{path}.{at.path}" if at.path else path
+    return replace(problem, at=replace(at, path=inner))

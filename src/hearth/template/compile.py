@@ -1,0 +1,326 @@
+"""From text to Module: load, parse, bind types and child templates, check what needs no values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hearth.model.problem import (
+    EntityNotFound,
+    InvalidTemplateReference,
+    Problem,
+    Rejected,
+    RequestLimitExceeded,
+    StackValidationFailed,
+    hint,
+    nearest,
+)
+from hearth.model.span import Span, dotted
+from hearth.template.child import ChildType, inside, misfits
+from hearth.template.environment import Environment, TemplateEntry, TypeEntry
+from hearth.template.expr import Const, Expr, MapOf, calls_in, problems_in
+from hearth.template.functions.entry import Refers
+from hearth.template.limits import Limits
+from hearth.template.load import collector_paused, load
+from hearth.template.module import Binding, Module
+from hearth.template.parameters import ParameterType
+from hearth.template.parse import ResourceSource, Syntax, parse
+from hearth.template.types import TypeCatalog, TypeInfo
+
+COMPILER_VERSION = 1
+"""Part of every module's key; raise it when modules of old texts come out different."""
+
+
+def compile_template(
+    template: str | Mapping[str, Any],
+    *,
+    files: Mapping[str, str],
+    environment: Environment,
+    catalog: TypeCatalog,
+    limits: Limits | None = None,
+    file: str = "template",
+) -> Module:
+    """The module of a template. Raises Rejected with everything that is wrong."""
+    with collector_paused():
+        compiler = _Compiler(files, catalog, limits or Limits())
+        return compiler.compile(template, environment, file, depth=0)
+
+
+def compile_nested(
+    parent: Module, definition: Mapping[str, Any], resource: str, template_name: str
+) -> Module:
+    """The module of a child stack that a group makes of its properties. Raises Rejected."""
+    key = f"{resource}\0{json.dumps(definition, sort_keys=True, default=str)}"
+    known = parent.nested.get(key)
+    if known is None:
+        compiler = _Compiler(parent.files, parent.catalog, parent.limits)
+        environment = parent.environment.for_child(resource, None)
+        known = compiler.compile(definition, environment, template_name, depth=parent.depth + 1)
+        parent.nested[key] = known
+    return known
+
+
+def module_key(
+    template: str | Mapping[str, Any],
+    *,
+    files: Mapping[str, str],
+    environment: Environment,
+    limits: Limits | None = None,
+) -> str:
+    """A text that is equal for requests with equal modules."""
+    digest = hashlib.blake2b(digest_size=20)
+    text = template if isinstance(template, str) else json.dumps(template, default=str)
+    for part in (str(COMPILER_VERSION), repr(limits or Limits()), environment.key, text):
+        digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    for key in sorted(files):
+        for part in (key, files[key] if isinstance(files[key], str) else repr(files[key])):
+            digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+class _Compiler:
+    """Compiles a tree of templates; equal children once."""
+
+    def __init__(self, files: Mapping[str, str], catalog: TypeCatalog, limits: Limits) -> None:
+        self.files = files
+        self.catalog = catalog
+        self.limits = limits
+        self.children: dict[tuple[str, str, int], Module | tuple[Problem, ...]] = {}
+        self.stock: list[str] | None = None
+
+    def compile(
+        self, template: str | Mapping[str, Any], environment: Environment, file: str, depth: int
+    ) -> Module:
+        root = load(template, file, self.limits)
+        syntax = parse(root, file, child=depth > 0)
+        bindings = self.bindings(syntax, environment, depth)
+        problems = [*syntax.problems, *_check(syntax, bindings, self.limits)]
+        if problems:
+            raise Rejected(problems)
+        return Module(syntax, self.files, environment, self.catalog, self.limits, bindings, depth)
+
+    # -- bind -------------------------------------------------------------------------------
+
+    def bindings(self, syntax: Syntax, environment: Environment, depth: int) -> dict[str, Binding]:
+        shared: dict[str, Binding] = {}
+        bindings = {}
+        by_name = environment.names_resources
+        for name, source in syntax.resources.items():
+            if not source.type:
+                bindings[name] = Binding(None)
+            elif by_name:
+                bindings[name] = self.bind(source, environment, depth)
+            else:
+                if source.type not in shared:
+                    shared[source.type] = self.bind(source, environment, depth)
+                binding = shared[source.type]
+                if binding.problems and binding.child is None and source.at.path:
+                    binding = self.bind(source, environment, depth)
+                bindings[name] = binding
+        return bindings
+
+    def bind(self, source: ResourceSource, environment: Environment, depth: int) -> Binding:
+        found = environment.find(source.type, source.name, self.catalog)
+        match found:
+            case TypeEntry(name):
+                return Binding(self.catalog.find(name))
+            case TemplateEntry():
+                return self.bind_child(source, found, environment, depth)
+            case None:
+                return Binding(None, problems=(self.unknown_type(source, environment),))
+
+    def unknown_type(self, source: ResourceSource, environment: Environment) -> Problem:
+        if self.stock is None:
+            self.stock = [*self.catalog.names(), *environment.resource_registry]
+        node = source.node.value.get("type") or source.node.value.get("Type") or source.node
+        at = Span(source.at.file, node.line, node.column, source.at.path)
+        text = EntityNotFound(None, "Resource Type", source.type).text
+        near = hint(nearest(source.type, self.stock))
+        return StackValidationFailed(at, f"{text[:-1]}{near}" if near else text)
+
+    def bind_child(
+        self, source: ResourceSource, entry: TemplateEntry, environment: Environment, depth: int
+    ) -> Binding:
+        path = f"{source.at.path}<{entry.template}>"
+        at = Span(source.at.file, source.at.line, source.at.column, path)
+        if depth >= self.limits.stack_depth_max:
+            words = f"Recursion depth exceeds {self.limits.stack_depth_max}."
+            return Binding(None, entry=entry, problems=(StackValidationFailed(at, words),))
+        text = self.files.get(entry.template)
+        if text is None:
+            near = hint(nearest(entry.template, self.files))
+            words = f'the template "{entry.template}" is not among the files{near}'
+            at = Span(source.at.file, source.at.line, source.at.column, source.at.path)
+            return Binding(None, entry=entry, problems=(StackValidationFailed(at, words),))
+        child = self.child(text, entry, environment.for_child(source.name, entry), depth + 1)
+        if not isinstance(child, Module):
+            problems = tuple(_wrapped(problem, path) for problem in child)
+            return Binding(None, entry=entry, problems=problems)
+        type_info = ChildType(
+            name=source.type,
+            parameters=child.syntax.parameters,
+            outputs={
+                name: str(output.description or "") for name, output in child.syntax.outputs.items()
+            },
+            defaults=frozenset(environment.parameter_defaults),
+        )
+        built_in = self.catalog.find(source.type)
+        problems = tuple(misfits(type_info, built_in, source.at)) if built_in is not None else ()
+        return Binding(type_info, child, entry, problems)
+
+    def child(
+        self, text: str, entry: TemplateEntry, environment: Environment, depth: int
+    ) -> Module | tuple[Problem, ...]:
+        key = (entry.template, environment.key, depth)
+        known = self.children.get(key)
+        if known is None:
+            try:
+                known = self.compile(text, environment, entry.template, depth)
+            except Rejected as rejected:
+                known = rejected.problems
+            self.children[key] = known
+        return known
+
+
+def _wrapped(problem: Problem, path: str) -> Problem:
+    """A problem in a child as the parent tells it: a failed validation, with its own kind first."""
+    moved = inside(problem, path)
+    if isinstance(problem, StackValidationFailed):
+        return moved
+    return StackValidationFailed(moved.at, problem.text, problem.kind)
+
+
+# -- check --------------------------------------------------------------------------------------
+
+
+def _check(syntax: Syntax, bindings: Mapping[str, Binding], limits: Limits) -> Iterator[Problem]:
+    if -1 < limits.resources_max < len(syntax.resources):
+        words = (
+            f"{len(syntax.resources)} resources are more than the {limits.resources_max} allowed"
+        )
+        yield RequestLimitExceeded(Span(syntax.file), words)
+    for name, source in syntax.resources.items():
+        if source.condition is not None:
+            continue
+        yield from bindings[name].problems
+        yield from check_resource(source, bindings[name].type_info, syntax)
+        yield from check_references(source, syntax.resources)
+    for output in syntax.outputs.values():
+        if output.condition is None:
+            yield from problems_in(output.value)
+
+
+def check_resource(
+    source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
+) -> Iterator[Problem]:
+    """What is wrong with a resource as such, whatever the values."""
+    expressions: Iterable[Expr | None] = (
+        source.properties,
+        source.metadata,
+        source.update_policy,
+        source.deletion_policy,
+        source.external_id,
+    )
+    for expr in expressions:
+        if expr is not None and type(expr) is not Const:
+            yield from problems_in(expr)
+    if type_info is None:
+        return
+    if not isinstance(source.properties, Const | MapOf):
+        words = f"{syntax.grammar.word('properties')} can not be computed as a whole"
+        yield StackValidationFailed(source.at, words)
+    yield from _check_names(source, type_info, syntax)
+    if source.update_policy is not _NO_POLICY:
+        yield from _check_policy(source, type_info, syntax)
+
+
+def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
+    names: Iterable[str] = ()
+    if isinstance(source.properties, Const):
+        names = source.properties.value
+    elif isinstance(source.properties, MapOf):
+        names = source.properties.entries
+    if getattr(type_info, "accepts_any_property", False):
+        return
+    known = type_info.properties
+    for name in names:
+        if name not in known:
+            word = syntax.grammar.word("properties")
+            node = source.node.nearest_to([word, name])
+            at = node.key_span(source.at.file, dotted([word], source.at.path))
+            near = hint(nearest(name, known))
+            yield StackValidationFailed(at, f'unknown property "{name}"{near}', "Property error")
+
+
+_NO_POLICY = ResourceSource.__dataclass_fields__["update_policy"].default
+
+
+def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
+    expr = source.update_policy
+    names: Iterable[str] = ()
+    if isinstance(expr, Const):
+        names = expr.value
+    elif isinstance(expr, MapOf):
+        names = expr.entries
+    path = dotted([syntax.grammar.word("update_policy")], source.at.path)
+    for name in names:
+        if name not in type_info.update_policy:
+            near = hint(nearest(name, type_info.update_policy))
+            node = source.node.nearest_to([syntax.grammar.word("update_policy"), name])
+            at = node.span(source.at.file, path)
+            yield StackValidationFailed(at, f'unknown property "{name}"{near}', "Property error")
+
+
+def check_references(source: ResourceSource, declared: Mapping[str, Any]) -> Iterator[Problem]:
+    """References, outside choices, to what the template does not even declare."""
+    for name in source.depends_on:
+        if name not in declared:
+            node = source.node.nearest_to(["depends_on"])
+            if node is source.node:
+                node = source.node.nearest_to(["DependsOn"])
+            at = node.span(source.at.file, source.at.path)
+            yield InvalidTemplateReference(at, name, nearest(name, declared))
+    for expr in (source.properties, source.metadata):
+        if type(expr) is Const:
+            continue
+        for call in calls_in(expr):
+            target = referred(call.function.refers, call.args)
+            if call.function.name != "Ref" and target is not None and target not in declared:
+                yield InvalidTemplateReference(call.at, target, nearest(target, declared))
+
+
+def referred(refers: Refers, args: Expr) -> str | None:
+    """The resource that a call names, if it names one literally."""
+    if refers is Refers.NOTHING:
+        return None
+    value: Any = None
+    if isinstance(args, Const):
+        value = args.value
+        if refers is Refers.ATTRIBUTE and isinstance(value, list | str) and value:
+            value = value[0]
+    elif refers is Refers.ATTRIBUTE:
+        first = next(args.parts(), None)
+        value = first.value if isinstance(first, Const) else None
+    return value if isinstance(value, str) else None
+
+
+def parameter_types(
+    template: str | Mapping[str, Any], files: Mapping[str, str], limits: Limits | None = None
+) -> dict[str, ParameterType]:
+    """The types of all parameters of a template, and of the templates among the files.
+
+    Texts that are no templates are passed over. For `Environment.merge`.
+    """
+    types: dict[str, ParameterType] = {}
+    for text in (template, *files.values()):
+        try:
+            root = load(text, limits=limits)
+            syntax = parse(root, "template") if isinstance(root.value, dict) else None
+        except (Rejected, TypeError):
+            continue
+        if syntax is not None:
+            for name, schema in syntax.parameters.items():
+                types.setdefault(name, schema.type)
+    return types

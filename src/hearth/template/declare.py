@@ -1,0 +1,272 @@
+"""Parameter declarations, from nodes to schemas, with everything wrong in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hearth.model.problem import InvalidSchemaError, Problem, hint, nearest
+from hearth.model.span import Span
+from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
+from hearth.schema.constraint import compiled
+from hearth.schema.prop import UNSET
+from hearth.template.load import Node
+from hearth.template.parameters import (
+    CFN_NAMES,
+    FITS,
+    ParameterSchema,
+    ParameterType,
+    bound,
+    parse_value,
+    wrong,
+)
+from hearth.template.versions import Grammar
+
+
+class InvalidBound(InvalidSchemaError):
+    """A bound of a constraint that is no number."""
+
+    @property
+    def kind(self) -> str:
+        return "ValueError"
+
+
+class _Bad(Exception):
+    """A declaration that makes no sense, and where."""
+
+    def __init__(self, words: str, node: Node, kind: type[InvalidSchemaError]) -> None:
+        super().__init__(words)
+        self.node = node
+        self.kind = kind
+
+
+def _bad(words: str, node: Node) -> _Bad:
+    return _Bad(words, node, InvalidSchemaError)
+
+
+@dataclass
+class Declarations:
+    """Reads the parameter section of one template."""
+
+    grammar: Grammar
+    file: str
+    problems: list[Problem]
+
+    def read(self, section: Node) -> dict[str, ParameterSchema]:
+        """The schemas by name; those that make no sense are left out and told."""
+        schemas = {}
+        for name, node in section.value.items():
+            path = f"{self.grammar.word('parameters')}.{name}"
+            try:
+                schemas[name] = self.one(name, node, node.key_span(self.file, path))
+            except _Bad as bad:
+                at = Span(self.file, bad.node.line, bad.node.column, path)
+                self.problems.append(bad.kind(at, f'parameter "{name}": {bad}'))
+        return schemas
+
+    def one(self, name: str, node: Node, at: Span) -> ParameterSchema:
+        fields = node.value
+        if not isinstance(fields, dict):
+            raise _bad("the declaration must be a map", node)
+        for key in fields:
+            if key not in self.grammar.parameter_keys:
+                near = hint(nearest(key, self.grammar.parameter_keys))
+                raise _bad(f'unknown key "{key}"{near}', fields[key])
+        schema = self.hot(name, node, at) if self.grammar.hot else self.cfn(name, node, at)
+        for constraint in schema.constraints:
+            if schema.type not in FITS[type(constraint)]:
+                words = f"{type(constraint).__name__} can not be put on type {schema.type}"
+                raise _bad(words, node)
+        return self.with_default(schema, fields)
+
+    def with_default(self, schema: ParameterSchema, fields: Mapping[str, Node]) -> ParameterSchema:
+        """Check the default like a value, whatever value may be given."""
+        if not schema.has_default:
+            return schema
+        node = fields["default" if self.grammar.hot else "Default"]
+        try:
+            value = parse_value(schema.type, schema.default)
+        except ValueError as error:
+            raise _bad(f"default: {error}", node) from None
+        text = wrong(schema, value)
+        if text is not None:
+            raise _bad(f"default: {text}", node)
+        return schema
+
+    def hot(self, name: str, node: Node, at: Span) -> ParameterSchema:
+        fields: dict[str, Node] = node.value
+        kind = self.type_of(fields.get("type"), node, {str(one): one for one in ParameterType})
+        tags = fields["tags"].plain() if "tags" in fields else []
+        if not isinstance(tags, list):
+            raise _bad("tags must be a list", fields["tags"])
+        constraints: list[Constraint] = []
+        if "constraints" in fields:
+            listed = fields["constraints"]
+            if not isinstance(listed.value, list):
+                raise _bad("constraints must be a list", listed)
+            constraints = [self.constraint(one, kind) for one in listed.value]
+        return ParameterSchema(
+            name=name,
+            type=kind,
+            description=_value(fields, "description", ""),
+            label=_value(fields, "label"),
+            default=_value(fields, "default", UNSET),
+            hidden=_flag(fields, "hidden"),
+            immutable=_flag(fields, "immutable"),
+            constraints=tuple(constraints),
+            tags=tuple(tags),
+            at=at,
+        )
+
+    def type_of(
+        self, node: Node | None, owner: Node, names: Mapping[str, ParameterType]
+    ) -> ParameterType:
+        if node is None:
+            raise _bad("a type is needed", owner)
+        kind = names.get(node.value) if isinstance(node.value, str) else None
+        if kind is None:
+            near = hint(nearest(str(node.value), names))
+            raise _bad(f'there is no type "{node.plain()}"{near}', node)
+        return kind
+
+    def constraint(self, node: Node, kind: ParameterType) -> Constraint:
+        if not isinstance(node.value, dict):
+            raise _bad("a constraint must be a map", node)
+        fields = node.value
+        for key in fields:
+            if key != "description" and key not in self.grammar.constraints:
+                near = hint(nearest(key, self.grammar.constraints))
+                raise _bad(f'unknown constraint "{key}"{near}', fields[key])
+        for key in self.grammar.constraints:
+            if key in fields:
+                constraint = BUILD[key](fields[key], kind)
+                text = _value(fields, "description")
+                return constraint if text is None else replace(constraint, description=str(text))
+        raise _bad("a constraint needs a kind", node)
+
+    def cfn(self, name: str, node: Node, at: Span) -> ParameterSchema:
+        fields: dict[str, Node] = node.value
+        names = {word: kind for kind, word in CFN_NAMES.items()}
+        kind = self.type_of(fields.get("Type"), node, names)
+        constraints: list[Constraint] = []
+        if "MinValue" in fields or "MaxValue" in fields:
+            low, high = _bounds(fields, "MinValue", "MaxValue", whole=False)
+            constraints.append(Range(min=low, max=high))
+        if "MinLength" in fields or "MaxLength" in fields:
+            low, high = _bounds(fields, "MinLength", "MaxLength", whole=True)
+            constraints.append(Length(min=low, max=high))
+        if "AllowedValues" in fields:
+            constraints.append(_allowed_values(fields["AllowedValues"], kind))
+        if "AllowedPattern" in fields:
+            constraints.append(_allowed_pattern(fields["AllowedPattern"], kind))
+        text = _value(fields, "ConstraintDescription")
+        if text is not None:
+            constraints = [replace(one, description=str(text)) for one in constraints]
+        return ParameterSchema(
+            name=name,
+            type=kind,
+            description=_value(fields, "Description", ""),
+            label=_value(fields, "Label"),
+            default=_value(fields, "Default", UNSET),
+            hidden=str(_value(fields, "NoEcho")).lower() == "true",
+            constraints=tuple(constraints),
+            at=at,
+        )
+
+
+def _value(fields: Mapping[str, Node], key: str, absent: Any = None) -> Any:
+    return fields[key].plain() if key in fields else absent
+
+
+def _flag(fields: Mapping[str, Node], key: str) -> bool:
+    value = _value(fields, key, False)
+    if isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if word in ("true", "false"):
+        return word == "true"
+    raise _bad(f"{key} must be true or false", fields[key])
+
+
+def _bounds(fields: Mapping[str, Node], low: str, high: str, *, whole: bool) -> tuple[Any, Any]:
+    found = []
+    for key in (low, high):
+        try:
+            found.append(bound(_value(fields, key), whole))
+        except ValueError as error:
+            raise _Bad(f"{key}: {error}", fields[key], InvalidBound) from None
+        except TypeError as error:
+            raise _bad(f"{key}: {error}", fields[key]) from None
+    return found[0], found[1]
+
+
+def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) -> tuple[Any, Any]:
+    if not isinstance(node.value, dict):
+        raise _bad(f"a map of {' and '.join(names)} is needed", node)
+    for key in node.value:
+        if key not in names:
+            raise _bad(f'unknown bound "{key}"', node.value[key])
+    missing = [name for name in names if name not in node.value]
+    if len(missing) > (0 if both else 1):
+        raise _bad(f"needed: {', '.join(missing)}", node)
+    return _bounds(node.value, *names, whole=whole)
+
+
+def _length(node: Node, kind: ParameterType) -> Constraint:
+    low, high = _two_bounds(node, ("min", "max"), whole=True, both=False)
+    return Length(min=low, max=high)
+
+
+def _range(node: Node, kind: ParameterType) -> Constraint:
+    low, high = _two_bounds(node, ("min", "max"), whole=False, both=False)
+    return Range(min=low, max=high)
+
+
+def _modulo(node: Node, kind: ParameterType) -> Constraint:
+    step, offset = _two_bounds(node, ("step", "offset"), whole=True, both=True)
+    if not step or abs(offset) >= abs(step) or step * offset < 0:
+        raise _bad(f"step {step} and offset {offset} do not fit each other", node)
+    return Modulo(step=step, offset=offset)
+
+
+def _allowed_values(node: Node, kind: ParameterType) -> Constraint:
+    values = node.plain()
+    if not isinstance(values, list):
+        raise _bad("the allowed values must be a list", node)
+    if kind in (ParameterType.NUMBER, ParameterType.STRING, ParameterType.BOOLEAN):
+        converted = []
+        for value in values:
+            try:
+                converted.append(parse_value(kind, value))
+            except ValueError:
+                converted.append(value)
+        values = converted
+    return AllowedValues(tuple(values))
+
+
+def _allowed_pattern(node: Node, kind: ParameterType) -> Constraint:
+    if not isinstance(node.value, str):
+        raise _bad("the pattern must be text", node)
+    try:
+        compiled(node.value)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise _bad(f"the pattern can not be read: {error}", node) from None
+    return AllowedPattern(node.value)
+
+
+def _custom(node: Node, kind: ParameterType) -> Constraint:
+    if not isinstance(node.value, str):
+        raise _bad("the name of a custom constraint must be text", node)
+    return Custom(node.value)
+
+
+BUILD: dict[str, Callable[[Node, ParameterType], Constraint]] = {
+    "length": _length,
+    "range": _range,
+    "modulo": _modulo,
+    "allowed_values": _allowed_values,
+    "allowed_pattern": _allowed_pattern,
+    "custom_constraint": _custom,
+}

@@ -1,0 +1,126 @@
+"""What the API shows of a template. Source: spec/rest-api.md, section 5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
+from hearth.template.module import Module
+from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
+from hearth.template.program import Program
+from hearth.template.versions import BY_VERSION, GRAMMARS
+
+
+def parameter_texts(program: Program) -> dict[str, str]:
+    """The text forms of all parameters, as `stack show` has them."""
+    return {name: value.text for name, value in program.parameters.items()}
+
+
+def validated(module: Module, given: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
+    """The answer to template-validate, but for the environment."""
+    shown: dict[str, Any] = {
+        "Description": module.description,
+        "Parameters": {
+            name: _parameter(schema, given.get(name))
+            for name, schema in module.syntax.parameters.items()
+        },
+    }
+    if module.syntax.groups is not None:
+        shown["ParameterGroups"] = [
+            {
+                key: value
+                for key, value in (
+                    ("label", group.label),
+                    ("description", group.description),
+                    ("parameters", list(group.parameters)),
+                )
+                if value is not None
+            }
+            for group in module.syntax.groups
+        ]
+    if show_nested:
+        nested = _nested(module)
+        if nested:
+            shown["NestedParameters"] = nested
+    return shown
+
+
+def _nested(module: Module) -> dict[str, Any]:
+    nested = {}
+    for name, binding in module.bindings.items():
+        if binding.child is not None:
+            inner = validated(binding.child, {}, show_nested=True)
+            nested[name] = {"Type": module.syntax.resources[name].type, **inner}
+    return nested
+
+
+def _parameter(schema: ParameterSchema, given: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "Type": CFN_NAMES[schema.type],
+        "Description": schema.description or "",
+        "NoEcho": "true" if schema.hidden else "false",
+        "Label": schema.label or schema.name,
+    }
+    if schema.has_default:
+        shown["Default"] = schema.default
+    if given is not None:
+        shown["Value"] = MASK if schema.hidden else given
+    if schema.tags:
+        shown["Tags"] = list(schema.tags)
+    texts = []
+    for constraint in schema.constraints:
+        shown.update(_constraint(constraint))
+        if constraint.description:
+            texts.append(constraint.description)
+    if texts:
+        shown["ConstraintDescription"] = " ".join(dict.fromkeys(texts))
+    return shown
+
+
+def _constraint(constraint: Any) -> dict[str, Any]:
+    found: dict[str, Any]
+    match constraint:
+        case Length(min=low, max=high):
+            found = {"MinLength": low, "MaxLength": high}
+        case Range(min=low, max=high):
+            found = {"MinValue": low, "MaxValue": high}
+        case Modulo(step=step, offset=offset):
+            found = {"Step": step, "Offset": offset}
+        case AllowedValues(values=values):
+            found = {"AllowedValues": list(values)}
+        case AllowedPattern(pattern=pattern):
+            found = {"AllowedPattern": pattern}
+        case Custom(name=name):
+            found = {"CustomConstraint": name}
+        case _:
+            found = {}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def versions() -> list[dict[str, Any]]:
+    """All versions of the language, for `template-versions`."""
+    return [
+        {
+            "version": f"{grammar.key}.{grammar.value}",
+            "type": grammar.type,
+            "aliases": [f"{grammar.key}.{alias}" for alias in grammar.aliases],
+        }
+        for grammar in GRAMMARS
+    ]
+
+
+def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
+    """The functions of a version such as `heat_template_version.rocky`; None if unknown."""
+    key, _, value = version.partition(".")
+    grammar = BY_VERSION.get((key, value))
+    if grammar is None:
+        return None
+    names = {name: known for name, known in grammar.functions.items() if known}
+    if conditions:
+        names.update(grammar.condition_functions)
+    listed = []
+    for name in sorted(names):
+        function = grammar.function(name) if names[name] != "if" else None
+        listed.append({"functions": name, "description": function.description if function else ""})
+    return listed

@@ -1,0 +1,452 @@
+"""Environments: values and implementations for a stack, and how several become one.
+
+Immutable. Source: spec/environment.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any, Protocol
+
+from hearth.model.problem import (
+    ConflictingMergeStrategyForParam,
+    HTTPBadRequest,
+    InvalidBreakPointHook,
+    InvalidMergeStrategyForParam,
+    InvalidRestrictedAction,
+    Problem,
+    Rejected,
+    hint,
+    nearest,
+)
+from hearth.model.span import Span
+from hearth.model.state import Hook, RestrictedAction
+from hearth.template.limits import Limits
+from hearth.template.load import Node, load
+from hearth.template.parameters import ParameterType
+
+SECTIONS: Mapping[str, type] = {
+    "parameters": dict,
+    "parameter_defaults": dict,
+    "resource_registry": dict,
+    "parameter_merge_strategies": dict,
+    "event_sinks": list,
+    "encrypted_param_names": list,
+}
+TEMPLATE_ENDINGS = (".yaml", ".template")
+STRATEGIES = ("overwrite", "merge", "deep_merge")
+SINKS = ("zaqar-queue",)
+
+
+class Names(Protocol):
+    """As much of a catalog as a lookup needs."""
+
+    def find(self, name: str) -> Any: ...
+
+
+@dataclass(frozen=True)
+class TemplateEntry:
+    """A type that a child template stands for: key of the template, name of the entry."""
+
+    template: str
+    entry: str
+    by_operator: bool = False
+
+
+@dataclass(frozen=True)
+class TypeEntry:
+    """A type that is built in, by its own name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Values and type mappings. `base` is the operator's environment below the user's."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameter_defaults: Mapping[str, Any] = field(default_factory=dict)
+    resource_registry: Mapping[str, Any] = field(default_factory=dict)
+    parameter_merge_strategies: Mapping[str, str] = field(default_factory=dict)
+    event_sinks: Sequence[Any] = ()
+    encrypted_param_names: Sequence[str] = ()
+    base: Environment | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        source: str | Mapping[str, Any] | None,
+        file: str = "environment",
+        *,
+        base: Environment | None = None,
+        limits: Limits | None = None,
+    ) -> Environment:
+        """The environment of a text or a map. Raises Rejected."""
+        root = load(source or "", file, limits)
+        if root.value is None:
+            return cls(base=base)
+        problems = list(_problems(root, file))
+        if problems:
+            raise Rejected(problems)
+        return cls(**{**root.plain(), "base": base})
+
+    def as_map(self) -> dict[str, Any]:
+        """All sections but the bookkeeping, empty ones too."""
+        return {
+            "parameters": dict(self.parameters),
+            "parameter_defaults": dict(self.parameter_defaults),
+            "resource_registry": dict(self.resource_registry),
+            "parameter_merge_strategies": dict(self.parameter_merge_strategies),
+            "event_sinks": list(self.event_sinks),
+            "encrypted_param_names": list(self.encrypted_param_names),
+        }
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Environment:
+        """The environment with values laid over its own."""
+        return replace(self, parameters={**self.parameters, **parameters})
+
+    def merge(
+        self,
+        keys: Sequence[str],
+        files: Mapping[str, str],
+        types: Mapping[str, ParameterType],
+    ) -> Environment:
+        """The environment with files laid over it, in order. Raises Rejected.
+
+        `types` are those of all parameters that the root template or a template in `files` has.
+        """
+        if not keys:
+            return self
+        merger = _Merger(self, types)
+        for key in keys:
+            if key not in files:
+                words = f'the environment file "{key}" is not among the files of the request'
+                raise Rejected([HTTPBadRequest(Span(key), words)])
+            merger.add(key, Environment.parse(files[key], key))
+        return merger.result()
+
+    # -- registry ---------------------------------------------------------------------------
+
+    @property
+    def key(self) -> str:
+        """What a module depends on, as text: equal for equal environments."""
+        base = self.base.key if self.base is not None else ""
+        content = [self.resource_registry, self.parameter_defaults]
+        return json.dumps(content, sort_keys=True, default=str) + base
+
+    @property
+    def names_resources(self) -> bool:
+        """Whether anything depends on the name of a resource."""
+        return bool(self.resource_registry.get("resources"))
+
+    def find(
+        self, type_name: str, resource: str, catalog: Names
+    ) -> TemplateEntry | TypeEntry | None:
+        """What a type leads to for the named resource; None if to nothing."""
+        return self._find(type_name, resource, catalog, frozenset())
+
+    def _find(
+        self, type_name: str, resource: str, catalog: Names, seen: frozenset[str]
+    ) -> TemplateEntry | TypeEntry | None:
+        if type_name in seen:
+            return None
+        seen |= {type_name}
+        for name, value, by_operator in self._candidates(type_name, resource):
+            if value is None:
+                return TemplateEntry(name, name)
+            if _is_template(value):
+                return TemplateEntry(value, name, by_operator)
+            if _is_template(name):
+                return TemplateEntry(value, name, by_operator)
+            found: TemplateEntry | TypeEntry | None
+            if name.endswith("*"):
+                target = value[:-1] + type_name[len(name) - 1 :] if value.endswith("*") else value
+            else:
+                target = value
+            if target == type_name:
+                continue
+            found = self._find(target, resource, catalog, seen)
+            if found is not None:
+                return found
+        return TypeEntry(type_name) if catalog.find(type_name) is not None else None
+
+    def _candidates(self, type_name: str, resource: str) -> Iterator[tuple[str, Any, bool]]:
+        """(name of the entry, its value, whether it is the operator's), best first."""
+        mine = self.resource_registry
+        own = _subtree(mine, resource)
+        if isinstance(own, Mapping) and isinstance(own.get(type_name), str):
+            yield type_name, own[type_name], False
+        listed: list[tuple[str, Any]] = []
+        if _is_template(type_name):
+            listed.append((type_name, mine.get(type_name)))
+        listed.extend(_general(mine, type_name))
+        for name, value in sorted(listed, key=lambda pair: pair[0]):
+            yield name, value, False
+        if self.base is not None:
+            for name, value in sorted(_general(self.base.resource_registry, type_name)):
+                yield name, value, True
+
+    def for_child(self, resource: str, entry: TemplateEntry | None) -> Environment:
+        """What the child stack of a resource gets. Source: spec/environment.md, section 4.3."""
+        registry = dict(self.resource_registry)
+        if entry is not None:
+            registry.pop(entry.entry, None)
+        named = registry.pop("resources", None)
+        if isinstance(named, Mapping):
+            inner: dict[str, Any] = {}
+            for pattern, entries in named.items():
+                if pattern != resource and fnmatchcase(resource, pattern):
+                    _deep_update(inner, entries)
+            if isinstance(named.get(resource), Mapping):
+                _deep_update(inner, named[resource])
+            if entry is not None:
+                inner.pop(entry.entry, None)
+            if inner:
+                registry["resources"] = inner
+        return replace(self, parameters={}, resource_registry=registry)
+
+    # -- hooks and restricted actions -------------------------------------------------------
+
+    def hooks(self, resource: str) -> frozenset[str]:
+        """The moments at which the named resource waits for a signal."""
+        return frozenset(self._listed(resource, "hooks"))
+
+    def restricted_actions(self, resource: str) -> frozenset[str]:
+        """What must not be done to the named resource."""
+        return frozenset(self._listed(resource, "restricted_actions"))
+
+    def _listed(self, resource: str, key: str) -> Iterator[str]:
+        named = self.resource_registry.get("resources")
+        if not isinstance(named, Mapping):
+            return
+        for pattern, entries in named.items():
+            if fnmatchcase(resource, pattern) and isinstance(entries, Mapping):
+                value = entries.get(key, [])
+                if isinstance(value, str):
+                    yield value
+                elif isinstance(value, list):
+                    yield from (one for one in value if isinstance(one, str))
+
+
+def _is_template(name: Any) -> bool:
+    return isinstance(name, str) and name.endswith(TEMPLATE_ENDINGS)
+
+
+def _subtree(registry: Mapping[str, Any], resource: str) -> Any:
+    named = registry.get("resources")
+    return named.get(resource) if isinstance(named, Mapping) else None
+
+
+def _general(registry: Mapping[str, Any], type_name: str) -> Iterator[tuple[str, Any]]:
+    for name, value in registry.items():
+        if not isinstance(value, str) or name == "resources":
+            continue
+        if name.endswith("*") and not _is_template(value):
+            if type_name.startswith(name[:-1]) and value != type_name:
+                yield name, value
+        elif name == type_name and not _is_template(name):
+            yield name, value
+
+
+def _deep_update(target: dict[str, Any], source: Any) -> None:
+    if not isinstance(source, Mapping):
+        return
+    for key, value in source.items():
+        if isinstance(value, Mapping):
+            inner = dict(target[key]) if isinstance(target.get(key), Mapping) else {}
+            _deep_update(inner, value)
+            target[key] = inner
+        else:
+            target[key] = value
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def _problems(root: Node, file: str) -> Iterator[Problem]:
+    if not isinstance(root.value, dict):
+        yield HTTPBadRequest(root.span(file), "an environment must be a map")
+        return
+    for name, node in root.value.items():
+        at = node.key_span(file, name)
+        if name not in SECTIONS:
+            near = hint(nearest(name, SECTIONS))
+            yield HTTPBadRequest(at, f'"{name}" is not a section of an environment{near}')
+        elif not isinstance(node.value, SECTIONS[name]):
+            kind = "map" if SECTIONS[name] is dict else "list"
+            yield HTTPBadRequest(at, f"the section {name} must be a {kind}")
+    registry = root.value.get("resource_registry")
+    if registry is not None and isinstance(registry.value, dict):
+        named = registry.value.get("resources")
+        if named is not None:
+            yield from _named_problems(named, file, "resource_registry.resources")
+    sinks = root.value.get("event_sinks")
+    if sinks is not None and isinstance(sinks.value, list):
+        yield from _sink_problems(sinks.value, file)
+
+
+def _named_problems(node: Node, file: str, path: str) -> Iterator[Problem]:
+    if not isinstance(node.value, dict):
+        return
+    for name, inner in node.value.items():
+        here = f"{path}.{name}"
+        if name == "hooks":
+            for word, place in _words(inner):
+                if word not in set(Hook):
+                    near = hint(nearest(str(word), list(Hook)))
+                    yield InvalidBreakPointHook(place.span(file, here), f'no hook "{word}"{near}')
+        elif name == "restricted_actions":
+            for word, place in _words(inner):
+                if word not in set(RestrictedAction):
+                    near = hint(nearest(str(word), list(RestrictedAction)))
+                    words = f'no restricted action "{word}"{near}'
+                    yield InvalidRestrictedAction(place.span(file, here), words)
+        else:
+            yield from _named_problems(inner, file, here)
+
+
+def _words(node: Node) -> list[tuple[Any, Node]]:
+    if isinstance(node.value, list):
+        return [
+            (item.value if isinstance(item.value, str) else item.plain(), item)
+            for item in node.value
+        ]
+    return [(node.value if isinstance(node.value, str) else node.plain(), node)]
+
+
+def _sink_problems(sinks: Iterable[Node], file: str) -> Iterator[Problem]:
+    for sink in sinks:
+        kind = sink.value.get("type") if isinstance(sink.value, dict) else None
+        if kind is None or kind.value not in SINKS:
+            at = sink.span(file, "event_sinks")
+            yield HTTPBadRequest(at, f"an event sink must have a type: {', '.join(SINKS)}")
+
+
+# -- merging ------------------------------------------------------------------------------------
+
+
+class _Merger:
+    """Lays environment files over one another. Source: spec/environment.md, section 3."""
+
+    def __init__(self, start: Environment, types: Mapping[str, ParameterType]) -> None:
+        self.base = start.base
+        self.types = types
+        self.sections: dict[str, Any] = {
+            name: value for name, value in start.as_map().items() if value
+        }
+        self.strategies: dict[str, str] = {}
+
+    def result(self) -> Environment:
+        """What has come together."""
+        return Environment(**self.sections, base=self.base)
+
+    def add(self, file: str, environment: Environment) -> None:
+        """Lay one more file on top."""
+        chosen = environment.parameter_merge_strategies
+        for section, value in environment.as_map().items():
+            if not value or section == "parameter_merge_strategies":
+                continue
+            if section in ("parameters", "parameter_defaults"):
+                self.add_values(file, section, value, chosen)
+            elif isinstance(value, list):
+                self.sections.setdefault(section, value)
+            else:
+                merged = dict(self.sections.get(section, {}))
+                merged.update({k: v for k, v in value.items() if v is not None or k not in merged})
+                self.sections[section] = merged
+
+    def add_values(
+        self, file: str, section: str, values: Mapping[str, Any], chosen: Mapping[str, str]
+    ) -> None:
+        present = self.sections.get(section)
+        first = not present
+        target = dict(present or {})
+        for name, value in values.items():
+            if name in self.types:
+                strategy = self.strategy(file, name, chosen)
+            elif first:
+                strategy = "overwrite"
+            else:
+                continue
+            if first:
+                target[name] = value
+            elif value is not None:
+                merge = strategy != "overwrite" and target.get(name) is not None
+                target[name] = (
+                    self.merged(file, name, target[name], value, strategy) if merge else value
+                )
+        self.sections[section] = target
+
+    def strategy(self, file: str, name: str, chosen: Mapping[str, str]) -> str:
+        default = chosen.get("default", "overwrite")
+        default = default if default in STRATEGIES else "overwrite"
+        own = chosen.get(name)
+        if own is not None and own not in STRATEGIES:
+            own = default
+        remembered = self.strategies.get(name)
+        if own is not None and remembered is not None and own != remembered:
+            words = (
+                f'parameter "{name}" is merged with the strategy {remembered} '
+                f"and can not be merged with {own} in {file}"
+            )
+            raise Rejected([ConflictingMergeStrategyForParam(Span(file), words)])
+        strategy = own or remembered or default
+        self.strategies.setdefault(name, strategy)
+        return strategy
+
+    def merged(self, file: str, name: str, old: Any, new: Any, strategy: str) -> Any:
+        kind = self.types[name]
+        deep = strategy == "deep_merge"
+        try:
+            match kind:
+                case ParameterType.JSON:
+                    return merged_maps(_as_map(old), _as_map(new), deep)
+                case ParameterType.LIST:
+                    return _merged_lists(old, new)
+                case ParameterType.BOOLEAN if isinstance(new, str):
+                    words = f'boolean parameter "{name}" can not be merged'
+                    raise Rejected([InvalidMergeStrategyForParam(Span(file), words)])
+                case _ if isinstance(old, str) and isinstance(new, str):
+                    return old + new
+        except ValueError:
+            pass
+        words = f'the values of parameter "{name}" can not be merged'
+        raise Rejected([HTTPBadRequest(Span(file), words)])
+
+
+def _as_map(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        value = json.loads(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(value)
+    return dict(value)
+
+
+def _merged_lists(old: Any, new: Any) -> Any:
+    if isinstance(old, str) and isinstance(new, str):
+        return f"{old},{new}"
+    as_lists = [one.split(",") if isinstance(one, str) else one for one in (old, new)]
+    if not all(isinstance(one, list) for one in as_lists):
+        raise ValueError(new)
+    return as_lists[0] + as_lists[1]
+
+
+def merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], deep: bool) -> dict[str, Any]:
+    """The new map over the old one; nulls do not count."""
+    result = dict(old)
+    for key, value in new.items():
+        if value is None:
+            continue
+        there = result.get(key)
+        if deep and isinstance(there, Mapping) and isinstance(value, Mapping):
+            result[key] = merged_maps(there, value, deep)
+        elif deep and isinstance(there, list) and isinstance(value, list):
+            result[key] = [*there, *value]
+        elif deep and isinstance(there, str) and isinstance(value, str):
+            result[key] = f"{there}{value}"
+        else:
+            result[key] = value
+    return result

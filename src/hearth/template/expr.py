@@ -1,0 +1,291 @@
+"""The syntax tree of values: what a template says before, and after, parameters are known.
+
+`specialise` gives a smaller tree in which everything that needs only parameters, conditions and
+files is a constant; `evaluate` gives the value. Values may hold unknowns; a constant knows when it
+is secret. A tree is immutable and shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from hearth.model.problem import Problem
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown, unknown_in
+from hearth.template.functions.entry import EvaluationError, Function, Reads
+from hearth.template.scope import Scope
+
+TEXT_MAX = 8 * 1024 * 1024  # characters that one function may produce
+
+
+class _Omit:
+    """What an `if` without else leaves behind: the enclosing entry or item is not there."""
+
+    def __reduce__(self) -> str:
+        return "OMIT"
+
+
+OMIT: Final = _Omit()
+
+
+class _Computed:
+    """Stands for a function call in the shape of arguments."""
+
+    def __reduce__(self) -> str:
+        return "COMPUTED"
+
+
+class Expr:
+    """A value to be."""
+
+    __slots__ = ()
+
+    def specialise(self, scope: Scope) -> Expr:
+        """The residual expression once parameters and conditions are known."""
+        raise NotImplementedError
+
+    def evaluate(self, scope: Scope) -> Any:
+        """The value; raises EvaluationError."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterator[Expr]:
+        """The expressions directly inside."""
+        return iter(())
+
+
+class Const(Expr):
+    """A value that is known."""
+
+    __slots__ = ("secret", "value")
+
+    def __init__(self, value: Any, secret: bool = False) -> None:
+        self.value = value
+        self.secret = secret
+
+    def specialise(self, scope: Scope) -> Expr:
+        return self
+
+    def evaluate(self, scope: Scope) -> Any:
+        if self.secret:
+            scope.secret = True
+        return self.value
+
+
+class ListOf(Expr):
+    """A list with something in it that is not known yet."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Expr]) -> None:
+        self.items = items
+
+    def specialise(self, scope: Scope) -> Expr:
+        items = [item.specialise(scope) for item in self.items]
+        return list_of([item for item in items if not _omitted(item)])
+
+    def evaluate(self, scope: Scope) -> Any:
+        values = [item.evaluate(scope) for item in self.items]
+        return [value for value in values if value is not OMIT]
+
+    def parts(self) -> Iterator[Expr]:
+        return iter(self.items)
+
+
+class MapOf(Expr):
+    """A map with something in it that is not known yet."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: dict[str, Expr]) -> None:
+        self.entries = entries
+
+    def specialise(self, scope: Scope) -> Expr:
+        entries = {key: entry.specialise(scope) for key, entry in self.entries.items()}
+        return map_of({key: entry for key, entry in entries.items() if not _omitted(entry)})
+
+    def evaluate(self, scope: Scope) -> Any:
+        values = {key: entry.evaluate(scope) for key, entry in self.entries.items()}
+        return {key: value for key, value in values.items() if value is not OMIT}
+
+    def parts(self) -> Iterator[Expr]:
+        return iter(self.entries.values())
+
+
+class Call(Expr):
+    """An intrinsic function and its arguments."""
+
+    __slots__ = ("args", "at", "function")
+
+    def __init__(self, function: Function, args: Expr, at: Span) -> None:
+        self.function = function
+        self.args = args
+        self.at = at
+
+    def specialise(self, scope: Scope) -> Expr:
+        function = self.function
+        if function.rewrite is not None:
+            function = function.rewrite(self.args, scope) or function
+        args = self.args.specialise(scope)
+        if isinstance(args, Const) and function.reads is not Reads.WORLD:
+            before, scope.secret = scope.secret, args.secret
+            try:
+                value = self._apply(function, args.value, scope)
+                return Const(value, scope.secret)
+            except EvaluationError:
+                pass  # told when the value is asked for: an output may never be
+            finally:
+                scope.secret = before
+        return Call(function, args, self.at)
+
+    def evaluate(self, scope: Scope) -> Any:
+        return self._apply(self.function, self.args.evaluate(scope), scope)
+
+    def _apply(self, function: Function, args: Any, scope: Scope) -> Any:
+        if function.strict:
+            unknown = unknown_in(args)
+            if unknown is not None:
+                return unknown
+        try:
+            value = function.apply(args, scope)
+        except EvaluationError as error:
+            if error.at is None:
+                error.at = self.at
+            raise
+        if isinstance(value, str) and len(value) > TEXT_MAX:
+            raise EvaluationError(f"{function.name} makes a text that is too long", self.at)
+        return value
+
+    def parts(self) -> Iterator[Expr]:
+        yield self.args
+
+
+class If(Expr):
+    """A choice. Only the branch that is taken counts; the other may be broken."""
+
+    __slots__ = ("at", "condition", "otherwise", "then")
+
+    def __init__(self, condition: Expr, then: Expr, otherwise: Expr, at: Span) -> None:
+        self.condition = condition
+        self.then = then
+        self.otherwise = otherwise
+        self.at = at
+
+    def specialise(self, scope: Scope) -> Expr:
+        try:
+            taken = scope.truth(self.condition.evaluate(scope))
+        except EvaluationError as error:
+            return Broken((scope.condition_problem(error, self.at),))
+        return (self.then if taken else self.otherwise).specialise(scope)
+
+    def evaluate(self, scope: Scope) -> Any:
+        taken = scope.truth(self.condition.evaluate(scope))
+        return (self.then if taken else self.otherwise).evaluate(scope)
+
+
+class Broken(Expr):
+    """What can not be understood. Harmless while nobody takes the branch it is in."""
+
+    __slots__ = ("problems",)
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        self.problems = problems
+
+    def specialise(self, scope: Scope) -> Expr:
+        return self
+
+    def evaluate(self, scope: Scope) -> Any:
+        raise EvaluationError(self.problems[0].text, self.problems[0].at)
+
+
+COMPUTED: Final = _Computed()
+
+
+def list_of(items: list[Expr]) -> Expr:
+    """A list expression, a constant if all its items are."""
+    values = []
+    secret = False
+    for item in items:
+        if not isinstance(item, Const):
+            return ListOf(items)
+        values.append(item.value)
+        secret = secret or item.secret
+    return Const(values, secret)
+
+
+def map_of(entries: dict[str, Expr]) -> Expr:
+    """A map expression, a constant if all its entries are."""
+    values = {}
+    secret = False
+    for key, entry in entries.items():
+        if not isinstance(entry, Const):
+            return MapOf(entries)
+        values[key] = entry.value
+        secret = secret or entry.secret
+    return Const(values, secret)
+
+
+def shape(expr: Expr) -> Any:
+    """Arguments as plain values, with COMPUTED where a function stands."""
+    match expr:
+        case Const():
+            return expr.value
+        case ListOf():
+            return [shape(item) for item in expr.items]
+        case MapOf():
+            return {key: shape(entry) for key, entry in expr.entries.items()}
+        case _:
+            return COMPUTED
+
+
+def problems_in(expr: Expr) -> Iterator[Problem]:
+    """What is broken, outside the branches of an `if`."""
+    if isinstance(expr, Broken):
+        yield from expr.problems
+    elif not isinstance(expr, Const):
+        for part in expr.parts():
+            yield from problems_in(part)
+
+
+def calls_in(expr: Expr) -> Iterator[Call]:
+    """The calls in an expression, outer ones first, outside the branches of an `if`."""
+    if isinstance(expr, Const):
+        return
+    if isinstance(expr, Call):
+        yield expr
+    for part in expr.parts():
+        yield from calls_in(part)
+
+
+def frozen(expr: Expr) -> Any:
+    """The expression as JSON-able data, equal for equal expressions."""
+    match expr:
+        case Const():
+            return ["=", plain(expr.value)]
+        case ListOf():
+            return ["list", [frozen(item) for item in expr.items]]
+        case MapOf():
+            return ["map", {key: frozen(entry) for key, entry in expr.entries.items()}]
+        case Call():
+            return ["call", expr.function.name, frozen(expr.args)]
+        case If():
+            return ["if", frozen(expr.condition), frozen(expr.then), frozen(expr.otherwise)]
+        case _:
+            return ["broken"]
+
+
+def plain(value: Any) -> Any:
+    """The value with unknowns written as data."""
+    match value:
+        case Unknown():
+            return {"unknown": sorted(value.until)}
+        case dict():
+            return {key: plain(inner) for key, inner in value.items()}
+        case list():
+            return [plain(inner) for inner in value]
+        case _:
+            return value
+
+
+def _omitted(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value is OMIT

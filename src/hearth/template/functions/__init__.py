@@ -1,0 +1,9 @@
+"""The intrinsic functions, as entries: a name, a check of the arguments, a pure function.
+
+Adding one is one entry here and a line in `versions`. Names with a dot are older variants.
+"""
+
+from hearth.template.functions import data, logic, query, read, strings
+from hearth.template.functions.entry import EvaluationError, Function, named
+
+__all__ = ["EvaluationError", "Function", "data", "logic", "named", "query", "read", "strings"]

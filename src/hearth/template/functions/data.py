@@ -1,0 +1,260 @@
+"""Functions on lists and maps. Source: spec/hot.md, sections 8.9 to 8.12, 8.14, 8.15, 8.17."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from hearth.model.unknown import Unknown
+from hearth.template.functions.entry import EvaluationError, Function, pure, register
+
+REPEAT_MAX = 100_000
+"""How many items a `repeat` may make."""
+
+
+def map_merge(args: Any) -> Any:
+    """One map of many; later ones win."""
+    if isinstance(args, Unknown):
+        return args
+    if not isinstance(args, list):
+        raise EvaluationError(f"a list of maps is needed, not {args!r}")
+    merged: dict[str, Any] = {}
+    for item in args:
+        if isinstance(item, Unknown):
+            return item
+        if item is None:
+            continue
+        if not isinstance(item, Mapping):
+            raise EvaluationError(f"only maps can be merged, not {item!r}")
+        merged.update(item)
+    return merged
+
+
+def map_replace(args: Any) -> dict[str, Any]:
+    """A map with some keys and values replaced."""
+    if not isinstance(args, list) or len(args) != 2:
+        raise EvaluationError("a list of a map and its replacements is needed")
+    source, replacements = args
+    if source is None:
+        source = {}
+    if not isinstance(source, Mapping) or not isinstance(replacements, Mapping):
+        raise EvaluationError("the map and its replacements must both be maps")
+    for key in replacements:
+        if key not in ("keys", "values"):
+            raise EvaluationError(f'only keys and values can be replaced, not "{key}"')
+    keys = replacements.get("keys") or {}
+    values = replacements.get("values") or {}
+    if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
+        raise EvaluationError("keys and values must be maps")
+    result: dict[str, Any] = {}
+    for key, value in source.items():
+        new = keys.get(key)
+        new = key if new is None else str(new)
+        if new in result or (new != key and new in source):
+            raise EvaluationError(f'the key "{new}" would be there twice')
+        if isinstance(value, str) and value in values:
+            value = values[value]
+        result[new] = value
+    return result
+
+
+def list_concat(args: Any) -> Any:
+    """One list of many."""
+    if isinstance(args, Unknown):
+        return args
+    if not isinstance(args, list):
+        raise EvaluationError(f"a list of lists is needed, not {args!r}")
+    result: list[Any] = []
+    for item in args:
+        if isinstance(item, Unknown):
+            return item
+        if item is None:
+            continue
+        if not isinstance(item, list):
+            raise EvaluationError(f"only lists can be put together, not {item!r}")
+        result.extend(item)
+    return result
+
+
+def list_concat_unique(args: Any) -> Any:
+    """One list of many, with the first of equal items."""
+    result: list[Any] = []
+    seen: set[Any] = set()
+    for item in list_concat(args):
+        if isinstance(item, list | dict):
+            if item not in result:
+                result.append(item)
+        elif item not in seen:
+            seen.add(item)
+            result.append(item)
+    return result
+
+
+def filter_out(args: Any) -> Any:
+    """A list without some values."""
+    values, items = args
+    if not items or not values:
+        return items
+    if not isinstance(values, list) or not isinstance(items, list):
+        raise EvaluationError("the values and the list must both be lists")
+    return [item for item in items if item not in values]
+
+
+def contains(args: Any) -> bool:
+    """Whether a value is in a list, or a text in a text."""
+    value, sequence = args
+    if isinstance(sequence, list):
+        return value in sequence
+    if isinstance(sequence, str):
+        if not isinstance(value, str):
+            raise EvaluationError(f"only text can be in a text, not {value!r}")
+        return value in sequence
+    raise EvaluationError(f"a list or a text is needed, not {sequence!r}")
+
+
+def _pair(what: str) -> Callable[[Any], str | None]:
+    def check(args: Any) -> str | None:
+        return None if isinstance(args, list) and len(args) == 2 else f"a list of {what} is needed"
+
+    return check
+
+
+def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
+    def repeat(args: Any) -> list[Any]:
+        marks = args["for_each"]
+        if not isinstance(marks, Mapping) or not marks:
+            raise EvaluationError("for_each must be a map and not empty")
+        permutations = args.get("permutations", True) if parallel else True
+        if not isinstance(permutations, bool):
+            raise EvaluationError("permutations must be a boolean")
+        lists = [_items(items, maps and permutations) for items in marks.values()]
+        rows: Iterable[tuple[Any, ...]]
+        if permutations:
+            count = 1
+            for items in lists:
+                count *= len(items)
+            if count > REPEAT_MAX:
+                raise EvaluationError(f"repeat would make {count} items")
+            rows = product(*lists)
+        else:
+            if len({len(items) for items in lists}) > 1:
+                raise EvaluationError("without permutations the lists must be equally long")
+            rows = zip(*lists, strict=True)
+        names = list(marks)
+        return [_marked(args["template"], names, row) for row in rows]
+
+    return repeat
+
+
+def _items(items: Any, maps: bool) -> list[Any]:
+    if items is None:
+        return []
+    if isinstance(items, list):
+        return items
+    if isinstance(items, Mapping) and maps:
+        return list(items)
+    raise EvaluationError(f"repeat needs lists to go over, not {items!r}")
+
+
+def _marked(template: Any, names: list[str], row: tuple[Any, ...]) -> Any:
+    match template:
+        case str():
+            for name, item in zip(names, row, strict=True):
+                if not isinstance(item, str):
+                    raise EvaluationError(f"only text can be put into text, not {item!r}")
+                template = template.replace(name, item)
+            return template
+        case dict():
+            return {
+                _marked(key, names, row): _marked(value, names, row)
+                for key, value in template.items()
+            }
+        case list():
+            return [_marked(item, names, row) for item in template]
+        case _:
+            return template
+
+
+def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
+    def check(args: Any) -> str | None:
+        if not isinstance(args, dict) or "template" not in args or "for_each" not in args:
+            return "a map of template and for_each is needed"
+        if isinstance(args["for_each"], list | str | int | float | bool | None):
+            return "for_each must be a map"
+        if parallel and isinstance(args.get("permutations", True), str | int | float | list | dict):
+            return (
+                None
+                if isinstance(args.get("permutations", True), bool)
+                else ("permutations must be a boolean")
+            )
+        return None
+
+    return check
+
+
+def select(args: Any) -> Any:
+    """One item of a list or a map; empty text where there is none."""
+    index, items = args
+    if isinstance(items, str):
+        if items == "":
+            return ""
+        try:
+            items = json.loads(items)
+        except ValueError:
+            raise EvaluationError(f"{items!r} is not JSON") from None
+    if items is None:
+        return ""
+    if isinstance(items, Mapping):
+        if not isinstance(index, str):
+            raise EvaluationError(f"the key of a map must be text, not {index!r}")
+        return items.get(index, "")
+    if isinstance(items, list):
+        try:
+            number = int(index)
+        except (ValueError, TypeError):
+            raise EvaluationError(f"the index of a list must be a number, not {index!r}") from None
+        return items[number] if -1 < number < len(items) else ""
+    raise EvaluationError(f"a list or a map is needed, not {items!r}")
+
+
+def member_list_to_map(args: Any) -> dict[str, str]:
+    """`.member.N.KEY=k` and `.member.N.VALUE=v` texts as a map."""
+    key_name, value_name, items = args
+    if not isinstance(items, list):
+        raise EvaluationError(f"a list of texts is needed, not {items!r}")
+    parts: dict[str, dict[str, str]] = {}
+    for item in items:
+        if not isinstance(item, str):
+            raise EvaluationError(f"a list of texts is needed, not {item!r}")
+        place, _, text = item.partition("=")
+        steps = place.split(".")
+        if len(steps) > 3 and steps[0] == "" and steps[1] == "member":
+            parts.setdefault(steps[2], {})[steps[3]] = text
+    return {
+        part[key_name]: part[value_name]
+        for part in parts.values()
+        if key_name in part and value_name in part
+    }
+
+
+def _check_members(args: Any) -> str | None:
+    if not isinstance(args, list) or len(args) != 3:
+        return "a list of a key name, a value name and a list is needed"
+    return None
+
+
+register(Function("map_merge", pure(map_merge), strict=False))
+register(Function("map_replace", pure(map_replace)))
+register(Function("list_concat", pure(list_concat), strict=False))
+register(Function("list_concat_unique", pure(list_concat_unique)))
+register(Function("filter", pure(filter_out), _pair("values and a list")))
+register(Function("contains", pure(contains), _pair("a value and a sequence")))
+register(
+    Function("repeat.lists", pure(_repeater(maps=False, parallel=False)), _repeat_check(False))
+)
+register(Function("repeat.maps", pure(_repeater(maps=True, parallel=False)), _repeat_check(False)))
+register(Function("repeat", pure(_repeater(maps=True, parallel=True)), _repeat_check(True)))
+register(Function("Fn::Select", pure(select), _pair("an index and a collection")))
+register(Function("Fn::MemberListToMap", pure(member_list_to_map), _check_members))

@@ -1,0 +1,88 @@
+"""What a function of the template language is: an entry with a name and a pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.span import Span
+
+if TYPE_CHECKING:
+    from hearth.template.expr import Expr
+    from hearth.template.scope import Scope
+
+Apply = Callable[[Any, "Scope"], Any]
+Check = Callable[[Any], str | None]
+
+
+class EvaluationError(Exception):
+    """A value can not be computed; `at` is the function that failed."""
+
+    def __init__(self, text: str, at: Span | None = None) -> None:
+        super().__init__(text)
+        self.at = at
+
+
+class Reads(Enum):
+    """When a call can be computed: at once, with parameters and conditions, or in a world."""
+
+    NOTHING = auto()
+    PARAMETERS = auto()
+    WORLD = auto()
+
+
+class Refers(Enum):
+    """What the arguments of a function name."""
+
+    NOTHING = auto()
+    RESOURCE = auto()
+    ATTRIBUTE = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """An intrinsic function.
+
+    `name` is unique among all variants; `apply` takes resolved arguments; `check` gets arguments
+    with COMPUTED in place of calls and says what is wrong with their shape; `strict` functions are
+    unknown as soon as anything in their arguments is; `rewrite` may choose another function when
+    the enabled resources are known.
+    """
+
+    name: str
+    apply: Apply
+    check: Check | None = None
+    reads: Reads = Reads.NOTHING
+    refers: Refers = Refers.NOTHING
+    strict: bool = True
+    rewrite: Callable[[Expr, Scope], Function | None] | None = None
+    description: str = ""
+
+    def __reduce__(self) -> tuple[Callable[[str], Function], tuple[str]]:
+        return named, (self.name,)
+
+
+REGISTRY: dict[str, Function] = {}
+
+
+def register(function: Function) -> Function:
+    """Make a function known under its name."""
+    assert function.name not in REGISTRY, function.name
+    REGISTRY[function.name] = function
+    return function
+
+
+def named(name: str) -> Function:
+    """The registered function of this name."""
+    return REGISTRY[name]
+
+
+def pure(function: Callable[[Any], Any]) -> Apply:
+    """A function of its arguments alone."""
+
+    def apply(args: Any, scope: Scope) -> Any:
+        return function(args)
+
+    return apply

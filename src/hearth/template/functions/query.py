@@ -1,0 +1,76 @@
+"""`yaql`: expressions of the YAQL language over data. Source: spec/hot.md, section 8.13.
+
+The library is loaded on first use; it costs more to import than all of the compiler.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from hearth.template.functions.entry import EvaluationError, Function, register
+
+if TYPE_CHECKING:
+    from hearth.template.scope import Scope
+
+
+@lru_cache(maxsize=4)
+def _engine(iterators_max: int, memory_bytes: int) -> Any:
+    from yaql.language.factory import YaqlFactory
+
+    return YaqlFactory().create(
+        {"yaql.limitIterators": iterators_max, "yaql.memoryQuota": memory_bytes}
+    )
+
+
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    import yaql
+
+    return yaql.create_context()
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str, iterators_max: int, memory_bytes: int) -> Any:
+    return _engine(iterators_max, memory_bytes)(text)
+
+
+def yaql(args: Any, scope: Scope) -> Any:
+    """The value of an expression in which `$.data` is the data."""
+    wrong = _check(args)
+    if wrong:
+        raise EvaluationError(wrong)
+    limits = scope.limits
+    try:
+        expression = _parsed(
+            args["expression"], limits.yaql_iterators_max, limits.yaql_memory_bytes
+        )
+        context = _library().create_child_context()
+        return expression.evaluate({"data": args.get("data")}, context)
+    except RecursionError:
+        raise EvaluationError("the expression is too deep") from None
+    except Exception as error:  # whatever a user's expression makes the library raise
+        text = str(error).splitlines()[0] if str(error) else ""
+        raise EvaluationError(f"yaql: {type(error).__name__}: {text}") from None
+
+
+def _check(args: Any) -> str | None:
+    if not isinstance(args, dict):
+        return "a map of expression and data is needed"
+    for key in args:
+        if key not in ("expression", "data"):
+            return f'there is no argument "{key}"'
+    if "expression" not in args:
+        return "an expression is needed"
+    expression = args["expression"]
+    if expression is None or isinstance(expression, bool | int | float | list | dict):
+        return "the expression must be text"
+    if isinstance(expression, str):
+        try:
+            _parsed(expression, 200, 10000)
+        except Exception as error:  # the library's own and its parser's
+            return f"the expression can not be read: {error}"
+    return None
+
+
+register(Function("yaql", yaql, _check))

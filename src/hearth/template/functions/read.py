@@ -1,0 +1,263 @@
+"""Functions that read parameters, resources, files and mappings. Source: spec/hot.md, section 8."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.unknown import UNKNOWN, Unknown
+from hearth.template.functions.entry import (
+    EvaluationError,
+    Function,
+    Reads,
+    Refers,
+    named,
+    register,
+)
+from hearth.template.walk import walk
+
+if TYPE_CHECKING:
+    from hearth.template.expr import Expr
+    from hearth.template.scope import Scope
+
+CFN_REGION = "ap-southeast-1"
+
+
+def get_param(args: Any, scope: Scope) -> Any:
+    """A parameter, or what is inside it; empty text where a path leads nowhere."""
+    if isinstance(args, list):
+        if not args:
+            raise EvaluationError("the name of a parameter is needed")
+        name, path = args[0], args[1:]
+    else:
+        name, path = args, []
+    if not isinstance(name, str):
+        raise EvaluationError(f"the name of a parameter must be text, not {name!r}")
+    value = scope.parameter(name)
+    for step in path:
+        if isinstance(value, Unknown):
+            return value
+        value = _param_step(value, step)
+        if value is _NOTHING:
+            return ""
+    return value
+
+
+class _Nothing:
+    pass
+
+
+_NOTHING = _Nothing()
+
+
+def _param_step(value: Any, step: Any) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(step if isinstance(step, str) else str(step), _NOTHING)
+    if isinstance(value, list | str) and isinstance(step, int | str):
+        try:
+            return value[int(step)]
+        except (ValueError, IndexError):
+            return _NOTHING
+    return _NOTHING
+
+
+def get_resource(args: Any, scope: Scope) -> Any:
+    """The reference id of a resource."""
+    if not isinstance(args, str):
+        raise EvaluationError(f"the name of a resource must be text, not {args!r}")
+    if args not in scope.resources:
+        raise EvaluationError(f'there is no resource "{args}"')
+    return scope.world.reference(args)
+
+
+def _check_name(args: Any) -> str | None:
+    return "the name of a resource is needed" if isinstance(args, list | dict) else None
+
+
+def _attribute_args(args: Any, scope: Scope) -> tuple[str, list[Any]]:
+    parts = list(args) if isinstance(args, str | list) else []
+    if not parts or not isinstance(parts[0], str):
+        raise EvaluationError("the name of a resource and an attribute are needed")
+    if parts[0] not in scope.resources:
+        raise EvaluationError(f'there is no resource "{parts[0]}"')
+    return parts[0], parts[1:]
+
+
+def get_attr(args: Any, scope: Scope) -> Any:
+    """An attribute of a resource, or what is inside it; all attributes as a map."""
+    if isinstance(args, list):
+        for part in args:
+            if isinstance(part, Unknown):
+                return part
+    name, path = _attribute_args(args, scope)
+    if not path:
+        return {
+            attribute: scope.world.attribute(name, attribute, ())
+            for attribute in scope.attribute_names(name)
+        }
+    return scope.world.attribute(name, attribute_name(path[0]), tuple(path[1:]))
+
+
+def attribute_name(name: Any) -> str:
+    """The attribute's name; members of a group may be given as numbers."""
+    if isinstance(name, int):
+        return str(name)
+    if not isinstance(name, str):
+        raise EvaluationError(f"the name of an attribute must be text, not {name!r}")
+    return name
+
+
+def get_attr_then_select(args: Any, scope: Scope) -> Any:
+    """The oldest form: the path is taken here, after the whole attribute was read."""
+    if isinstance(args, list):
+        for part in args:
+            if isinstance(part, Unknown):
+                return part
+    name, path = _attribute_args(args, scope)
+    value = scope.world.attribute(name, attribute_name(path[0]), ())
+    return walk(value, path[1:])
+
+
+def _check_attribute(args: Any) -> str | None:
+    if not isinstance(args, list) or len(args) < 2:
+        return "a list of a resource, an attribute and steps into it is needed"
+    return None
+
+
+def _check_attributes(args: Any) -> str | None:
+    if isinstance(args, str) and args:
+        return None
+    if not isinstance(args, list) or not args:
+        return "a list of a resource, an attribute and steps into it is needed"
+    return None
+
+
+def _check_get_att(args: Any) -> str | None:
+    if not isinstance(args, list) or len(args) != 2:
+        return "a list of a resource and an attribute is needed"
+    return None
+
+
+def get_file(args: Any, scope: Scope) -> str:
+    """A file of the request, as text."""
+    if not isinstance(args, str):
+        raise EvaluationError(f"the name of a file must be text, not {args!r}")
+    if args not in scope.files:
+        raise EvaluationError(f'there is no file "{args}" in the request')
+    return scope.files[args]
+
+
+def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
+    def check(args: Any) -> str | None:
+        if isinstance(args, str) and args in words:
+            return None
+        return f"one of {', '.join(words)} is needed"
+
+    def apply(args: Any, scope: Scope) -> Any:
+        if scope.facade is None:
+            raise EvaluationError("this stack has no resource that stands for it")
+        return getattr(scope.facade, words[args])
+
+    return apply, check
+
+
+def ref(args: Any, scope: Scope) -> Any:
+    """A resource if there is one of that name, else a parameter."""
+    if isinstance(args, str) and args in scope.resources:
+        return scope.world.reference(args)
+    return scope.parameter(args)
+
+
+def _ref_as(args: Expr, scope: Scope) -> Function | None:
+    value = getattr(args, "value", None)
+    if not isinstance(value, str):
+        return None
+    if value in scope.resources:
+        return named("get_resource")
+    return named("get_param") if value in scope.parameters else named("get_resource")
+
+
+def param_ref(args: Any, scope: Scope) -> Any:
+    """`Ref` inside a condition: parameters only."""
+    return scope.parameter(args)
+
+
+def find_in_map(args: Any, scope: Scope) -> Any:
+    """A value of the Mappings section."""
+    value: Any = scope.mappings
+    for step in args:
+        if not isinstance(value, Mapping) or step not in value:
+            raise EvaluationError(f'there is no "{step}" in the mapping')
+        value = value[step]
+    return value
+
+
+def _check_three(args: Any) -> str | None:
+    return None if isinstance(args, list) and len(args) == 3 else "a list of three is needed"
+
+
+def availability_zones(args: Any, scope: Scope) -> Any:
+    """The names of all availability zones, as far as the world knows them."""
+    zones = getattr(scope.world, "availability_zones", None)
+    return zones() if zones is not None else UNKNOWN
+
+
+register(Function("get_param", get_param, reads=Reads.PARAMETERS))
+register(
+    Function("get_resource", get_resource, _check_name, reads=Reads.WORLD, refers=Refers.RESOURCE)
+)
+register(
+    Function(
+        "get_attr",
+        get_attr,
+        _check_attributes,
+        reads=Reads.WORLD,
+        refers=Refers.ATTRIBUTE,
+        strict=False,
+    )
+)
+register(
+    Function(
+        "get_attr.path",
+        get_attr,
+        _check_attribute,
+        reads=Reads.WORLD,
+        refers=Refers.ATTRIBUTE,
+        strict=False,
+    )
+)
+register(
+    Function(
+        "get_attr.select",
+        get_attr_then_select,
+        _check_attribute,
+        reads=Reads.WORLD,
+        refers=Refers.ATTRIBUTE,
+        strict=False,
+    )
+)
+register(
+    Function(
+        "Fn::GetAtt",
+        get_attr,
+        _check_get_att,
+        reads=Reads.WORLD,
+        refers=Refers.ATTRIBUTE,
+        strict=False,
+    )
+)
+register(Function("get_file", get_file, description="A function for including a file inline."))
+_apply, _check = _facade({word: word for word in ("metadata", "deletion_policy", "update_policy")})
+register(Function("resource_facade", _apply, _check, reads=Reads.WORLD))
+_apply, _check = _facade(
+    {
+        "Metadata": "metadata",
+        "DeletionPolicy": "deletion_policy",
+        "UpdatePolicy": "update_policy",
+    }
+)
+register(Function("Fn::ResourceFacade", _apply, _check, reads=Reads.WORLD))
+register(Function("Ref", ref, reads=Reads.PARAMETERS, refers=Refers.RESOURCE, rewrite=_ref_as))
+register(Function("Ref.parameter", param_ref, reads=Reads.PARAMETERS))
+register(Function("Fn::FindInMap", find_in_map, _check_three))
+register(Function("Fn::GetAZs", availability_zones, reads=Reads.WORLD, strict=False))

@@ -1,0 +1,345 @@
+"""Functions that make, split and digest text. Source: spec/hot.md, sections 8.5 to 8.8, 8.16."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from hearth.template.functions.entry import EvaluationError, Function, pure, register
+
+
+def as_json(value: Any) -> str:
+    """Maps and lists inside a text: JSON with sorted keys."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
+    if not isinstance(delimiter, str):
+        raise EvaluationError(f"the delimiter must be text, not {delimiter!r}")
+    texts = []
+    for item in items:
+        match item:
+            case str():
+                texts.append(item)
+            case None:
+                texts.append("")
+            case dict() | list() if structured:
+                texts.append(as_json(item))
+            case _:
+                raise EvaluationError(f"only text can be joined, not {item!r}")
+    return delimiter.join(texts)
+
+
+def list_join(args: Any) -> str:
+    """Any number of lists as one text."""
+    items: list[Any] = []
+    for part in args[1:]:
+        if not part:
+            continue
+        if not isinstance(part, list):
+            raise EvaluationError(f"only lists can be joined, not {part!r}")
+        items.extend(part)
+    return _joined(args[0], items, structured=True)
+
+
+def join_one(args: Any) -> str:
+    """One list of texts as one text."""
+    if len(args) != 2:
+        raise EvaluationError("a delimiter and a list are needed")
+    items = args[1] or []
+    if not isinstance(items, list):
+        raise EvaluationError(f"only a list can be joined, not {items!r}")
+    return _joined(args[0], items, structured=False)
+
+
+def _check_join(args: Any) -> str | None:
+    if not isinstance(args, list) or len(args) < 2:
+        return "a list of a delimiter and one or more lists is needed"
+    return None
+
+
+def _check_join_one(args: Any) -> str | None:
+    if not isinstance(args, list) or len(args) != 2:
+        return "a list of a delimiter and one list is needed"
+    return None
+
+
+def _text_of(value: Any, structured: bool) -> str:
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool() | int() | float():
+            return str(value)
+        case dict() | list() if structured:
+            return as_json(value)
+        case _:
+            raise EvaluationError(f"{value!r} can not be put into text")
+
+
+def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
+    """The template with all keys replaced in one pass, and the keys that were found."""
+    if not isinstance(template, str):
+        raise EvaluationError(f"the template must be text, not {template!r}")
+    if not isinstance(params, Mapping):
+        raise EvaluationError(f"the params must be a map, not {params!r}")
+    values = {str(key): _text_of(value, structured) for key, value in params.items()}
+    if "" in values:
+        raise EvaluationError("an empty key can not be replaced")
+    if not values:
+        return template, set()
+    keys = sorted(values, key=lambda key: (-len(key), key))
+    used: set[str] = set()
+
+    # One scan would let a short key to the left win over a longer one to the right; keys are
+    # therefore taken one after the other, and what was inserted is set aside.
+    parts: list[str | tuple[str]] = [template]
+    for key in keys:
+        parts = _split(parts, key, values[key], used)
+    return "".join(part if isinstance(part, str) else part[0] for part in parts), used
+
+
+def _split(
+    parts: list[str | tuple[str]], key: str, value: str, used: set[str]
+) -> list[str | tuple[str]]:
+    result: list[str | tuple[str]] = []
+    for part in parts:
+        if not isinstance(part, str) or key not in part:
+            result.append(part)
+            continue
+        used.add(key)
+        for index, piece in enumerate(part.split(key)):
+            if index:
+                result.append((value,))
+            if piece:
+                result.append(piece)
+    return result
+
+
+def _replacer(structured: bool, strict: bool, empty_allowed: bool) -> Callable[[Any], str]:
+    def replace(args: Any) -> str:
+        if not isinstance(args, Mapping) or "template" not in args or "params" not in args:
+            raise EvaluationError("template and params are needed")
+        params = args["params"]
+        text, used = replaced(args["template"], params, structured)
+        if strict:
+            unused = sorted(str(key) for key in params if str(key) not in used)
+            if unused:
+                raise EvaluationError(f"not found in the template: {', '.join(unused)}")
+        if not empty_allowed:
+            for key, value in params.items():
+                if value is None or value == "" or value == [] or value == {}:
+                    raise EvaluationError(f'the value of "{key}" is empty')
+        return text
+
+    return replace
+
+
+def _check_replace(args: Any) -> str | None:
+    if not isinstance(args, dict) or "template" not in args or "params" not in args:
+        return "a map of template and params is needed"
+    if isinstance(args["params"], list | str | int | float | bool):
+        return "params must be a map"
+    return None
+
+
+def fn_replace(args: Any) -> str:
+    """The older form: a list of the map and the text."""
+    return replaced(args[1], args[0], structured=False)[0]
+
+
+def _check_fn_replace(args: Any) -> str | None:
+    if not isinstance(args, list) or len(args) != 2:
+        return "a list of a map and a text is needed"
+    if isinstance(args[0], list | str | int | float | bool):
+        return "the first argument must be a map"
+    return None
+
+
+def str_split(args: Any) -> Any:
+    """A text in pieces, or one of them."""
+    if not isinstance(args, list) or len(args) < 2:
+        raise EvaluationError("a delimiter and a text are needed")
+    delimiter, text = args[0], args[1]
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise EvaluationError(f"only text can be split, not {text!r}")
+    if not isinstance(delimiter, str) or not delimiter:
+        raise EvaluationError("the delimiter must be text and not empty")
+    pieces = text.split(delimiter)
+    if len(args) < 3:
+        return pieces
+    try:
+        return pieces[int(args[2])]
+    except (ValueError, TypeError):
+        raise EvaluationError(f"the index must be a number, not {args[2]!r}") from None
+    except IndexError:
+        raise EvaluationError(f"there is no piece {args[2]}, the text has {len(pieces)}") from None
+
+
+def _check_list(args: Any) -> str | None:
+    return "a list of arguments is needed" if isinstance(args, str | dict) else None
+
+
+def fn_split(args: Any) -> list[str]:
+    """The older split: always a list."""
+    if not isinstance(args, list) or len(args) != 2:
+        raise EvaluationError("a delimiter and a text are needed")
+    delimiter, text = args
+    if not isinstance(text, str) or not isinstance(delimiter, str) or not delimiter:
+        raise EvaluationError(f"only text can be split at text, not {text!r}")
+    return text.split(delimiter)
+
+
+def _check_fn_split(args: Any) -> str | None:
+    if not isinstance(args, list) or len(args) != 2 or not isinstance(args[0], str):
+        return "a list of a delimiter and a text is needed"
+    return None
+
+
+def digest(args: Any) -> str:
+    """The hex digest of a text."""
+    if not isinstance(args, list):
+        raise EvaluationError("a list of an algorithm and a text is needed")
+    if len(args) != 2:
+        raise EvaluationError("an algorithm and a text are needed, and no more")
+    algorithm, text = args
+    if not isinstance(algorithm, str) or not isinstance(text, str):
+        raise EvaluationError("the algorithm and the text must both be text")
+    if algorithm.lower() not in hashlib.algorithms_available:
+        raise EvaluationError(f'there is no algorithm "{algorithm}"')
+    try:
+        return hashlib.new(algorithm.lower(), text.encode("latin-1")).hexdigest()
+    except UnicodeEncodeError:
+        raise EvaluationError("only characters of latin-1 can be digested") from None
+    except TypeError:
+        raise EvaluationError(f'"{algorithm}" gives no fixed length') from None
+
+
+URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")
+
+
+def _url_wrong(args: Any, computed: bool) -> str | None:
+    if not isinstance(args, dict):
+        return "a map is needed"
+    for key in args:
+        if key not in URL_KEYS:
+            return f'"{key}" is not a part of a URL'
+    for key in URL_KEYS:
+        value = args.get(key)
+        if key not in args or not _literal(value):
+            continue
+        if key == "query":
+            if not isinstance(value, dict):
+                return "the query must be a map"
+            return None
+        if key == "port":
+            wrong = _port_wrong(value)
+            if wrong:
+                return wrong
+        elif not isinstance(value, str):
+            return f"the {key} must be text"
+        elif computed and key == "scheme" and ":" in value:
+            return "the scheme must not hold a colon"
+    return None
+
+
+def _literal(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | list | dict)
+
+
+def _port_wrong(value: Any) -> str | None:
+    try:
+        port = int(value)
+    except (ValueError, TypeError):
+        return f'the port "{value}" is not a number'
+    return None if 0 < port < 65536 else f"the port {port} is not between 1 and 65535"
+
+
+def make_url(args: Any) -> str:
+    """A URL of its parts."""
+    wrong = _url_wrong(args, computed=True)
+    if wrong:
+        raise EvaluationError(wrong)
+    parts = []
+    scheme = args.get("scheme", "")
+    if scheme:
+        parts.append(f"{scheme}:")
+    host = _host(args.get("host", ""))
+    authority = _user(args) + host + (f":{args['port']}" if args.get("port") else "")
+    if authority:
+        parts.append(f"//{authority}")
+    path = args.get("path", "")
+    if path:
+        if authority and not path.startswith("/"):
+            path = "/" + path
+        parts.append(quote(path, safe="/"))
+    if args.get("query"):
+        parts.append("?" + urlencode(args["query"], safe="/"))
+    if args.get("fragment"):
+        parts.append("#" + quote(str(args["fragment"]), safe="/"))
+    return "".join(parts)
+
+
+def _user(args: Any) -> str:
+    user = quote(args.get("username", ""), safe="")
+    if args.get("password"):
+        user += ":" + quote(args["password"], safe="")
+    return f"{user}@" if user else ""
+
+
+def _host(host: str) -> str:
+    if ":" in host and not host.startswith("["):
+        return f"[{host}]"
+    return host if host.startswith("[") else quote(host, safe="")
+
+
+def base64(args: Any) -> str:
+    """Its text, unchanged: whoever needs base64 encodes later."""
+    if not isinstance(args, str):
+        raise EvaluationError(f"only text can be encoded, not {args!r}")
+    return args
+
+
+register(Function("list_join", pure(list_join), _check_join))
+register(Function("list_join.one", pure(join_one), _check_join_one))
+register(Function("Fn::Join", pure(join_one), _check_join_one))
+register(
+    Function(
+        "str_replace",
+        pure(_replacer(structured=True, strict=False, empty_allowed=True)),
+        _check_replace,
+    )
+)
+register(
+    Function(
+        "str_replace.text",
+        pure(_replacer(structured=False, strict=False, empty_allowed=True)),
+        _check_replace,
+    )
+)
+register(
+    Function(
+        "str_replace_strict",
+        pure(_replacer(structured=True, strict=True, empty_allowed=True)),
+        _check_replace,
+    )
+)
+register(
+    Function(
+        "str_replace_vstrict",
+        pure(_replacer(structured=True, strict=True, empty_allowed=False)),
+        _check_replace,
+    )
+)
+register(Function("Fn::Replace", pure(fn_replace), _check_fn_replace))
+register(Function("str_split", pure(str_split), _check_list))
+register(Function("Fn::Split", pure(fn_split), _check_fn_split))
+register(Function("digest", pure(digest)))
+register(Function("make_url", pure(make_url), lambda args: _url_wrong(args, computed=False)))
+register(Function("Fn::Base64", pure(base64)))

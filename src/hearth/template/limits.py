@@ -1,0 +1,18 @@
+"""How large a template may be. Source: spec/hot.md, section 11."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on text and trees; -1 as a count of resources means no bound."""
+
+    template_size_max: int = 524288  # characters of one text
+    nodes_max: int = 1_000_000  # after aliases are expanded
+    nesting_max: int = 100  # lists and maps inside each other
+    stack_depth_max: int = 5  # levels of child stacks below the root
+    resources_max: int = 1000  # per template
+    yaql_iterators_max: int = 200
+    yaql_memory_bytes: int = 10000

@@ -1,0 +1,446 @@
+"""YAML or JSON text to nodes that know where they stand.
+
+The events come from the C parser; building our own light nodes from them costs a third of what
+composing PyYAML's does, lets limits stop a document while it is read, and never recurses. Scalars
+follow YAML 1.1, except that dates stay text; map keys become text. Source: spec/hot.md, section 1.
+"""
+
+from __future__ import annotations
+
+import base64
+import gc
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import yaml
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from hearth.model.problem import HTTPBadRequest, Problem, Rejected, RequestLimitExceeded
+from hearth.model.span import Span, Step
+from hearth.template.limits import Limits
+
+Plain = Any
+"""A JSON value: None, bool, int, float, str, list or dict."""
+
+
+class Node:
+    """A value and its place (line and column from 1; 0 where there is no text).
+
+    `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key` says that the
+    key of this node was no text in the source.
+    """
+
+    __slots__ = ("column", "key_column", "key_line", "line", "odd_key", "value")
+
+    def __init__(self, value: Any, line: int = 0, column: int = 0) -> None:
+        self.value = value
+        self.line = line
+        self.column = column
+        self.key_line = line
+        self.key_column = column
+        self.odd_key = False
+
+    def plain(self) -> Plain:
+        """The value without places."""
+        value = self.value
+        if isinstance(value, dict):
+            return {key: node.plain() for key, node in value.items()}
+        if isinstance(value, list):
+            return [node.plain() for node in value]
+        return value
+
+    def span(self, file: str, path: str = "") -> Span:
+        """This place, as part of a file."""
+        return Span(file, self.line, self.column, path)
+
+    def key_span(self, file: str, path: str = "") -> Span:
+        """The place of the key under which this node stands."""
+        return Span(file, self.key_line, self.key_column, path)
+
+    def nearest_to(self, steps: list[Step]) -> Node:
+        """The node at a path below this one, or the last one on the way there."""
+        node = self
+        for step in steps:
+            value = node.value
+            try:
+                node = value[step]
+            except (TypeError, KeyError, IndexError):
+                break
+        return node
+
+
+def load(
+    source: str | Mapping[str, Any], file: str = "template", limits: Limits | None = None
+) -> Node:
+    """The root node of a document. Raises Rejected."""
+    limits = limits or Limits()
+    if not isinstance(source, str):
+        return from_plain(source, file, limits)
+    if len(source) > limits.template_size_max:
+        words = f"{len(source)} characters are more than the {limits.template_size_max} allowed"
+        raise Rejected([RequestLimitExceeded(Span(file), words)])
+    is_json = source.lstrip()[:1] in ("{", "[") and _is_json(source)
+    with collector_paused():
+        try:
+            return _Composer(source, file, limits, is_json).compose()
+        except yaml.YAMLError as error:
+            if is_json:
+                return from_plain(json.loads(source), file, limits)
+            raise Rejected([_syntax_problem(error, file)]) from None
+        except UnicodeError:
+            words = "the text holds characters that are none"
+            raise Rejected([HTTPBadRequest(Span(file), words)]) from None
+
+
+def from_plain(value: Any, file: str = "template", limits: Limits | None = None) -> Node:
+    """Nodes without places for an already parsed value. Raises Rejected."""
+    limits = limits or Limits()
+    left = limits.nodes_max
+
+    def build(plain: Any, depth: int) -> Node:
+        nonlocal left
+        left -= 1
+        if depth > limits.nesting_max or left < 0:
+            raise Rejected([_limit_problem(Span(file), limits, left < 0)])
+        if isinstance(plain, Mapping):
+            entries: dict[str, Node] = {}
+            for key, inner in plain.items():
+                node = build(inner, depth + 1)
+                node.odd_key = not isinstance(key, str)
+                entries[key_text(key)] = node
+            return Node(entries)
+        if isinstance(plain, list | tuple):
+            return Node([build(inner, depth + 1) for inner in plain])
+        return Node(plain if isinstance(plain, None | bool | int | float | str) else str(plain))
+
+    return build(value, 0)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No garbage collection inside: many new objects, none of them garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def key_text(key: Any) -> str:
+    """A map key the way JSON writes it."""
+    match key:
+        case str():
+            return key
+        case None:
+            return "null"
+        case bool():
+            return "true" if key else "false"
+        case _:
+            return str(key)
+
+
+def _is_json(source: str) -> bool:
+    try:
+        json.loads(source)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _syntax_problem(error: yaml.YAMLError, file: str) -> Problem:
+    line = column = 0
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        if mark is not None:
+            line, column = mark.line + 1, mark.column + 1
+        words = " ".join(part for part in (error.context, error.problem) if part)
+    else:
+        words = str(error).splitlines()[0] if str(error) else "unreadable"
+    return HTTPBadRequest(Span(file, line, column), f"not well-formed YAML: {words}")
+
+
+def _limit_problem(at: Span, limits: Limits, by_count: bool) -> Problem:
+    words = (
+        f"the document has more than {limits.nodes_max} values after expansion of its aliases"
+        if by_count
+        else f"lists and maps are nested more than {limits.nesting_max} deep"
+    )
+    return RequestLimitExceeded(at, words)
+
+
+class _Open:
+    """A list or map being filled."""
+
+    __slots__ = ("anchor", "count", "key", "merges", "node", "value")
+
+    def __init__(self, node: Node, anchor: str | None, count: int) -> None:
+        self.node = node
+        self.value = node.value
+        self.anchor = anchor
+        self.count = count
+        self.key: Any = _NO_KEY
+        self.merges: list[Node] = []
+
+
+class _NoKey:
+    pass
+
+
+_NO_KEY = _NoKey()
+
+
+class _Composer:
+    """Builds the node tree of the one document of a text."""
+
+    def __init__(self, source: str, file: str, limits: Limits, is_json: bool) -> None:
+        self.parser = CParser(source)
+        self.file = file
+        self.limits = limits
+        self.scalars: dict[str, Any] = {}
+        self.convert = json_scalar if is_json else yaml_scalar
+        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.open: list[_Open] = []
+        self.count = 0
+        self.root: Node | None = None
+
+    def compose(self) -> Node:
+        event: Any
+        get_event: Callable[[], Any] = self.parser.get_event
+        count_max = self.limits.nodes_max
+        while (event := get_event()) is not None:
+            kind = type(event)
+            if kind is ScalarEvent:
+                self.count += 1
+                mark = event.start_mark
+                node = Node(self.scalar(event), mark.line + 1, mark.column + 1)
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = (node, 1)
+                self.add(node, event)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self.start(event, kind is MappingStartEvent)
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                self.end()
+            elif kind is AliasEvent:
+                self.alias(event)
+            if self.count > count_max:
+                raise Rejected([_limit_problem(self.at(event), self.limits, by_count=True)])
+        if self.root is None:
+            return Node(None)
+        return self.root
+
+    def at(self, event: Any) -> Span:
+        mark = event.start_mark
+        return Span(self.file, mark.line + 1, mark.column + 1)
+
+    def refuse(self, event: Any, words: str) -> Rejected:
+        return Rejected([HTTPBadRequest(self.at(event), words)])
+
+    def start(self, event: Any, is_map: bool) -> None:
+        self.count += 1
+        tag = event.tag
+        if tag is not None and tag not in (MAP_TAGS if is_map else LIST_TAGS):
+            raise self.refuse(event, f"the tag {tag} is not allowed")
+        if len(self.open) >= self.limits.nesting_max:
+            raise Rejected([_limit_problem(self.at(event), self.limits, by_count=False)])
+        if self.open and self.open[-1].key is _NO_KEY and isinstance(self.open[-1].value, dict):
+            raise self.refuse(event, "a list or map can not be a key")
+        mark = event.start_mark
+        node = Node({} if is_map else [], mark.line + 1, mark.column + 1)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (node, -1)
+        self.open.append(_Open(node, event.anchor, self.count))
+
+    def end(self) -> None:
+        done = self.open.pop()
+        if done.merges:
+            merged: dict[str, Node] = {}
+            for source in reversed(done.merges):
+                merged.update(source.value)
+            merged.update(done.value)
+            done.node.value = merged
+            self.count += len(merged)
+        if done.anchor is not None:
+            self.anchors[done.anchor] = (done.node, self.count - done.count + 1)
+        self.add(done.node, None)
+
+    def alias(self, event: Any) -> None:
+        node, count = self.anchors.get(event.anchor, (None, 0))
+        if node is None:
+            raise self.refuse(event, f"there is no anchor {event.anchor}")
+        if count < 0:
+            raise self.refuse(event, f"the anchor {event.anchor} holds itself")
+        self.count += count
+        copy = Node(node.value, node.line, node.column)
+        self.add(copy, event)
+
+    def add(self, node: Node, event: Any) -> None:
+        """Put a finished node where it belongs: key, entry, item or root."""
+        if not self.open:
+            if self.root is not None:
+                raise self.refuse(event, "there is more than one document")
+            self.root = node
+            return
+        top = self.open[-1]
+        value = top.value
+        if isinstance(value, list):
+            value.append(node)
+        elif top.key is _NO_KEY:
+            if isinstance(node.value, list | dict):
+                raise self.refuse(event, "a list or map can not be a key")
+            top.key = node
+        else:
+            key, top.key = top.key, _NO_KEY
+            name = key.value
+            if name is MERGE:
+                self.merge(top, node, key)
+                return
+            node.key_line = key.line
+            node.key_column = key.column
+            if not isinstance(name, str):
+                name = key_text(name)
+                node.odd_key = True
+            value[name] = node
+
+    def merge(self, top: _Open, node: Node, key: Node) -> None:
+        sources = node.value if isinstance(node.value, list) else [node]
+        for source in sources:
+            if not isinstance(source.value, dict):
+                words = "only maps can be merged into a map"
+                raise Rejected([HTTPBadRequest(key.span(self.file), words)])
+            top.merges.append(source)
+
+    def scalar(self, event: Any) -> Any:
+        tag = event.tag
+        text: str = event.value
+        if event.implicit[0] and (tag is None or tag == "!"):
+            if tag == "!":
+                return text
+            try:
+                return self.scalars[text]
+            except KeyError:
+                pass
+            try:
+                value = self.convert(text)
+            except (ValueError, OverflowError):
+                raise self.refuse(event, f'"{text[:80]}" can not be read as a number') from None
+            self.scalars[text] = value
+            return value
+        if tag is None or tag == "!":
+            return text
+        convert = SCALAR_TAGS.get(tag)
+        if convert is None:
+            raise self.refuse(event, f"the tag {tag} is not allowed")
+        try:
+            return convert(text)
+        except (ValueError, KeyError):
+            raise self.refuse(event, f'"{text[:80]}" does not fit its tag {tag}') from None
+
+
+class _Merge:
+    """The key `<<`, where it is not quoted."""
+
+
+MERGE = _Merge()
+YAML = "tag:yaml.org,2002:"
+MAP_TAGS = frozenset({"!", YAML + "map", YAML + "set"})
+LIST_TAGS = frozenset({"!", YAML + "seq", YAML + "omap", YAML + "pairs"})
+
+WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
+for _yes, _no in (("yes", "no"), ("true", "false"), ("on", "off")):
+    for _form in (str.lower, str.capitalize, str.upper):
+        WORDS[_form(_yes)] = True
+        WORDS[_form(_no)] = False
+
+INT = re.compile(
+    r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)\Z"
+)
+FLOAT = re.compile(
+    r"(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+)
+NUMBER_START = frozenset("+-.0123456789")
+
+
+def yaml_scalar(text: str) -> Any:
+    """What an unquoted YAML 1.1 scalar means; dates stay text."""
+    if text in WORDS:
+        return WORDS[text]
+    if text[0] in NUMBER_START:
+        if INT.match(text):
+            return _integer(text)
+        if FLOAT.match(text):
+            return _float(text)
+    elif text == "<<":
+        return MERGE
+    return text
+
+
+def json_scalar(text: str) -> Any:
+    """What a JSON word or number means."""
+    return json.loads(text)
+
+
+def _integer(text: str) -> int:
+    digits = text.replace("_", "")
+    sign = -1 if digits[0] == "-" else 1
+    digits = digits.lstrip("+-")
+    if digits.startswith("0b"):
+        return sign * int(digits[2:], 2)
+    if digits.startswith("0x"):
+        return sign * int(digits[2:], 16)
+    if digits[0] == "0" and len(digits) > 1:
+        return sign * int(digits, 8)
+    if ":" in digits:
+        return sign * int(_sexagesimal(digits))
+    return sign * int(digits)
+
+
+def _float(text: str) -> float:
+    digits = text.replace("_", "").lower()
+    sign = -1.0 if digits[0] == "-" else 1.0
+    digits = digits.lstrip("+-")
+    if digits == ".inf":
+        return sign * float("inf")
+    if digits == ".nan":
+        return float("nan")
+    if ":" in digits:
+        return sign * _sexagesimal(digits)
+    return sign * float(digits)
+
+
+def _sexagesimal(digits: str) -> float:
+    total: float = 0
+    for part in digits.split(":"):
+        total = total * 60 + (float(part) if "." in part else int(part))
+    return total
+
+
+def _tagged_number(text: str) -> Any:
+    value = yaml_scalar(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return float(text)
+    return value
+
+
+SCALAR_TAGS: dict[str, Any] = {
+    YAML + "str": str,
+    YAML + "null": lambda text: None,
+    YAML + "bool": lambda text: WORDS[text],
+    YAML + "int": lambda text: _integer(text),
+    YAML + "float": _tagged_number,
+    YAML + "timestamp": str,
+    YAML + "binary": lambda text: base64.b64decode(text, validate=False).decode(),
+}

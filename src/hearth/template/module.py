@@ -1,0 +1,74 @@
+"""A compiled template: depends on content only, can be cached and shared by equal stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.problem import Problem
+from hearth.template.environment import Environment, TemplateEntry
+from hearth.template.limits import Limits
+from hearth.template.parse import Syntax
+from hearth.template.types import Facade, TypeCatalog, TypeInfo
+
+if TYPE_CHECKING:
+    from hearth.template.program import Program
+    from hearth.template.specialise import Core
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """What the type of a resource leads to. `problems` count where the resource is enabled."""
+
+    type_info: TypeInfo | None
+    child: Module | None = None
+    entry: TemplateEntry | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A template that is understood, bound and checked, before any parameter value."""
+
+    syntax: Syntax
+    files: Mapping[str, str]
+    environment: Environment
+    catalog: TypeCatalog
+    limits: Limits
+    bindings: Mapping[str, Binding]
+    depth: int = 0
+    closed: dict[str, Core] = field(default_factory=dict)  # what no parameter changes
+    nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
+
+    @property
+    def description(self) -> Any:
+        """As `stack show` has it."""
+        text = self.syntax.description
+        return "No description" if text is None else text
+
+    @property
+    def version(self) -> str:
+        """The version of the language."""
+        return self.syntax.grammar.value
+
+    def specialise(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        stack_name: str,
+        stack_id: str = "",
+        project_id: str = "",
+        facade: Facade | None = None,
+        strict: bool = True,
+    ) -> Program:
+        """The program for these parameter values. Raises Rejected.
+
+        Values from the environment's `parameter_defaults` are added; those of its `parameters`
+        are not, for the caller has laid them together already. Unless `strict`, parameters may be
+        missing: their values are unknown then.
+        """
+        from hearth.template.specialise import Specialiser, Stack
+
+        stack = Stack(stack_name, stack_id, project_id)
+        return Specialiser(self, stack, facade, strict).run(parameters)

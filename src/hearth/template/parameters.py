@@ -1,0 +1,235 @@
+"""Parameters: how they are declared, what values they take, and how these read as text.
+
+Source: spec/hot.md, section 4; spec/cfn-template.md, section 2.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown
+from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
+from hearth.schema.prop import UNSET, Kind, Prop
+
+MASK = "******"
+
+
+class ParameterType(StrEnum):
+    """The type of a parameter, by its HOT name."""
+
+    STRING = "string"
+    NUMBER = "number"
+    LIST = "comma_delimited_list"
+    JSON = "json"
+    BOOLEAN = "boolean"
+
+
+CFN_NAMES = {
+    ParameterType.STRING: "String",
+    ParameterType.NUMBER: "Number",
+    ParameterType.LIST: "CommaDelimitedList",
+    ParameterType.JSON: "Json",
+    ParameterType.BOOLEAN: "Boolean",
+}
+
+KINDS = {
+    ParameterType.STRING: Kind.STRING,
+    ParameterType.NUMBER: Kind.NUMBER,
+    ParameterType.LIST: Kind.LIST,
+    ParameterType.JSON: Kind.MAP,
+    ParameterType.BOOLEAN: Kind.BOOLEAN,
+}
+
+
+@dataclass(frozen=True)
+class ParameterSchema:
+    """A declared parameter."""
+
+    name: str
+    type: ParameterType
+    description: Any = ""
+    label: Any = None
+    default: Any = UNSET
+    hidden: bool = False
+    immutable: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    tags: tuple[Any, ...] = ()
+    at: Span | None = None
+
+    @property
+    def has_default(self) -> bool:
+        return self.default is not UNSET and self.default is not None
+
+    def as_property(self, required: bool) -> Prop:
+        """The property of a child stack that stands for this parameter."""
+        return Prop(
+            KINDS[self.type],
+            str(self.description or ""),
+            required=required,
+            update_allowed=True,
+            immutable=self.immutable,
+            constraints=tuple(one for one in self.constraints if not _of_text(one, self.type)),
+            allow_conversion=self.type in (ParameterType.LIST, ParameterType.JSON),
+        )
+
+
+@dataclass(frozen=True)
+class ParameterValue:
+    """A parameter with its value; `value` may be Unknown."""
+
+    schema: ParameterSchema
+    value: Any
+    given: bool = True
+
+    @property
+    def hidden(self) -> bool:
+        return self.schema.hidden
+
+    @property
+    def text(self) -> str:
+        """The value as `stack show` presents it."""
+        if self.schema.hidden:
+            return MASK
+        return text_form(self.schema.type, self.value)
+
+
+def _of_text(constraint: Constraint, kind: ParameterType) -> bool:
+    """Constraints that only the parsed value can be held against."""
+    return kind is ParameterType.JSON and isinstance(constraint, Length)
+
+
+def text_form(kind: ParameterType, value: Any) -> str:
+    """A parsed value as text."""
+    if isinstance(value, Unknown) or value is None:
+        return ""
+    match kind:
+        case ParameterType.LIST:
+            return ",".join(str(item) for item in value)
+        case ParameterType.JSON:
+            return json.dumps(value)
+        case _:
+            return str(value)
+
+
+def parse_value(kind: ParameterType, value: Any) -> Any:
+    """The value as the type; raises ValueError with what is wrong."""
+    if isinstance(value, Unknown):
+        return value
+    return PARSE[kind](value)
+
+
+def wrong(schema: ParameterSchema, value: Any, custom: bool = True) -> str | None:
+    """The first constraint that a parsed value breaks, in words."""
+    for constraint in schema.constraints:
+        if isinstance(constraint, Custom):
+            continue
+        try:
+            text = constraint.wrong(value)
+        except TypeError:
+            text = f"{value!r} does not fit a constraint"
+        if text is not None:
+            return text
+    return None
+
+
+def lookups(schema: ParameterSchema) -> list[Custom]:
+    """The constraints that only the cloud can check."""
+    return [one for one in schema.constraints if isinstance(one, Custom)]
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        for convert in (int, float):
+            try:
+                return convert(value)
+            except ValueError:
+                continue
+    raise ValueError(f'"{value}" is not a number')
+
+
+def _list(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(item) if not isinstance(item, str) else item for item in value]
+    if isinstance(value, str):
+        return value.split(",") if value else []
+    raise ValueError(f'"{value}" is neither a list nor text with commas')
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else _key(key): inner for key, inner in value.items()}
+    if isinstance(value, list | bool | int | float):
+        return value
+    if isinstance(value, str):
+        if not value:
+            return value
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError(f'"{value[:80]}" is not JSON') from None
+    raise ValueError(f'"{value}" is not JSON')
+
+
+def _key(key: Any) -> str:
+    return str(json.loads(json.dumps({key: 0}, skipkeys=True).join("[]"))[0].popitem()[0])
+
+
+TRUE = frozenset({"t", "true", "on", "y", "yes", "1"})
+FALSE = frozenset({"f", "false", "off", "n", "no", "0"})
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word in TRUE:
+        return True
+    if word in FALSE:
+        return False
+    raise ValueError(f'"{value}" is not a boolean')
+
+
+PARSE: dict[ParameterType, Callable[[Any], Any]] = {
+    ParameterType.STRING: _string,
+    ParameterType.NUMBER: _number,
+    ParameterType.LIST: _list,
+    ParameterType.JSON: _json,
+    ParameterType.BOOLEAN: _boolean,
+}
+
+
+FITS: dict[type, frozenset[ParameterType]] = {
+    Length: frozenset({ParameterType.STRING, ParameterType.LIST, ParameterType.JSON}),
+    Range: frozenset({ParameterType.NUMBER}),
+    Modulo: frozenset({ParameterType.NUMBER}),
+    AllowedValues: frozenset(ParameterType) - {ParameterType.JSON},
+    AllowedPattern: frozenset({ParameterType.STRING}),
+    Custom: frozenset(ParameterType) - {ParameterType.JSON},
+}
+"""The types that a constraint can be put on."""
+
+
+def bound(value: Any, whole: bool = False) -> Any:
+    """A bound of a constraint: a number or number text. Raises ValueError; TypeError if cut."""
+    if value is None:
+        return None
+    number = value
+    if isinstance(value, str):
+        number = _number(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
+        raise ValueError(f'"{value}" is not a number')
+    if whole and number != int(number):
+        raise TypeError(f'"{value}" is not a whole number')
+    return int(number) if whole else number

@@ -1,0 +1,360 @@
+"""A template with its parameters: resources with residual expressions, their graph, outputs.
+
+Values come from a `World`. Whatever is not known there is Unknown, at any depth of a value; what
+was computed from something secret is marked so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.problem import Problem, Rejected, StackValidationFailed
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown, nulled, unknown_in
+from hearth.schema import Findings, coerce_all
+from hearth.template.child import inside, parameters_of
+from hearth.template.expr import OMIT, Const, Expr, MapOf, frozen
+from hearth.template.functions import EvaluationError
+from hearth.template.load import Node
+from hearth.template.parameters import ParameterValue
+from hearth.template.scope import Scope
+from hearth.template.types import Facade, TypeInfo, World
+
+if TYPE_CHECKING:
+    from hearth.template.module import Module
+    from hearth.template.specialise import Core
+
+__all__ = ["Evaluated", "NullWorld", "Output", "ParameterValue", "Program", "ResourceDefinition"]
+
+Read = tuple[Any, ...]
+"""An attribute and the steps into it that something reads."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a resource's definition comes to in a world.
+
+    `unknown` names the resources that must exist before all of it is known; `secret` the top-level
+    properties in which something hidden was read; `findings` what is wrong and what only the
+    cloud can check.
+    """
+
+    properties: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    unknown: frozenset[str] = frozenset()
+    secret: frozenset[str] = frozenset()
+    findings: Findings = field(default_factory=Findings, compare=False)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(self.findings.problems)
+
+
+class NullWorld:
+    """A world seen as create-time validation sees it: a reference is the name, the rest null."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.facade: Facade | None = world.facade
+
+    def reference(self, name: str) -> Any:
+        value = self.world.reference(name)
+        return name if isinstance(value, Unknown) else value
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return nulled(self.world.attribute(name, attribute, path))
+
+
+@dataclass(frozen=True, eq=False)
+class ResourceDefinition:
+    """A resource that is to be there."""
+
+    name: str
+    type: str
+    type_info: TypeInfo
+    child: Module | None
+    core: Core
+    scope: Scope
+    requires: frozenset[str] = frozenset()
+
+    @property
+    def properties(self) -> Expr:
+        return self.core.properties
+
+    @property
+    def metadata(self) -> Expr:
+        return self.core.metadata
+
+    @property
+    def update_policy(self) -> Expr:
+        return self.core.update_policy
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        return self.core.source.depends_on
+
+    @property
+    def deletion_policy(self) -> str:
+        """`Delete`, `Retain` or `Snapshot`; what is adopted is retained."""
+        return self.core.deletion_policy
+
+    @property
+    def external_id(self) -> str | None:
+        return self.core.external_id
+
+    @property
+    def description(self) -> str:
+        return self.core.source.description
+
+    @property
+    def condition(self) -> Expr | None:
+        return self.core.source.condition
+
+    @property
+    def span(self) -> Span:
+        return self.core.source.at
+
+    @property
+    def template(self) -> str:
+        """How the child is called in paths."""
+        if self.child is None:
+            return "nested_stack"
+        return self.child.syntax.file
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal definitions; the description does not count."""
+        return self.core.fingerprint(self.type)
+
+    def evaluate(self, world: World) -> Evaluated:
+        """Coerced properties and metadata, with defaults; problems are collected, not raised."""
+        if self.core.static is not None:
+            return self.core.static
+        evaluated = self._evaluate(world, nulls=False)
+        if isinstance(self.properties, Const) and isinstance(self.metadata, Const):
+            self.core.static = evaluated
+        return evaluated
+
+    def check(self, world: World) -> Evaluated:
+        """As `evaluate`, but with null for what is not known, whose constraints are skipped."""
+        evaluated = self.evaluate(world)
+        if not evaluated.unknown or evaluated.problems:
+            return evaluated
+        return self._evaluate(world, nulls=True)
+
+    def policy(self, world: World) -> Mapping[str, Any]:
+        """The update policy with its defaults; raises EvaluationError."""
+        values = self.update_policy.evaluate(self.scope.in_world(world))
+        return coerce_all(self.type_info.update_policy, values, self.span, Findings())
+
+    def _evaluate(self, world: World, *, nulls: bool) -> Evaluated:
+        scope = self.scope.in_world(world)
+        findings = Findings(locate=self._locate)
+        at = self._place("properties")
+        raw: dict[str, Any] = {}
+        secret: set[str] = set()
+        until: set[str] = set()
+        open_names: set[str] = set()
+        for name, expr in self._entries():
+            scope.secret = False
+            value = self._value(name, expr, scope, findings, at)
+            if scope.secret:
+                secret.add(name)
+            unknown = None if isinstance(expr, Const) and value is expr.value else unknown_in(value)
+            if unknown is not None:
+                until |= unknown.until or {""}
+                open_names.add(name)
+                if nulls:
+                    value = self._value(name, expr, scope.in_world(NullWorld(world)), findings, at)
+            if value is not OMIT:
+                raw[name] = value
+        properties = self._coerced(raw, at, findings, open_names if nulls else frozenset())
+        metadata = self._metadata(scope, findings)
+        unknown = unknown_in(metadata)
+        if unknown is not None:
+            until |= unknown.until
+        return Evaluated(properties, metadata, frozenset(until), frozenset(secret), findings)
+
+    def _coerced(
+        self, raw: Mapping[str, Any], at: Span, findings: Findings, open_names: Any
+    ) -> dict[str, Any]:
+        schema = self.type_info.properties
+        if getattr(self.type_info, "accepts_any_property", False):
+            return dict(raw)
+        if not open_names:
+            return coerce_all(schema, raw, at, findings)
+        known = {name: value for name, value in raw.items() if name not in open_names}
+        rest = {name: value for name, value in raw.items() if name in open_names}
+        lax = Findings(constrain=False, require=False, locate=self._locate)
+        result = {
+            **coerce_all({k: v for k, v in schema.items() if k in rest}, rest, at, lax),
+            **coerce_all({k: v for k, v in schema.items() if k not in rest}, known, at, findings),
+        }
+        findings.problems.extend(lax.problems)
+        return result
+
+    def _entries(self) -> Sequence[tuple[str, Expr]]:
+        match self.properties:
+            case MapOf(entries=entries):
+                return list(entries.items())
+            case Const(value=values, secret=secret):
+                return [(name, Const(value, secret)) for name, value in values.items()]
+            case _:
+                return []
+
+    def _value(self, name: str, expr: Expr, scope: Scope, findings: Findings, at: Span) -> Any:
+        try:
+            return expr.evaluate(scope)
+        except EvaluationError as error:
+            place = at.under(name)
+            if error.at is not None:
+                place = replace(error.at, path=place.path)
+            findings.problems.append(StackValidationFailed(place, str(error), "Property error"))
+            return None
+
+    def _metadata(self, scope: Scope, findings: Findings) -> Mapping[str, Any]:
+        try:
+            return self.metadata.evaluate(scope) or {}
+        except EvaluationError as error:
+            place = error.at or self._place("metadata")
+            findings.problems.append(StackValidationFailed(place, str(error)))
+            return {}
+
+    def _place(self, key: str) -> Span:
+        word = self.core.word(key)
+        node: Node = self.core.source.node.nearest_to([word])
+        return node.span(self.span.file, f"{self.span.path}.{word}")
+
+    def _locate(self, at: Span) -> Span:
+        """The line of what stands at a path, as near as the source goes."""
+        base = f"{self.span.path}."
+        rest = at.path.removeprefix(base).replace("[", ".").replace("]", "")
+        steps = [int(step) if step.isdigit() else step for step in rest.split(".")]
+        node = self.core.source.node.nearest_to(list(steps))
+        return Span(at.file, node.line, node.column, at.path)
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """An output. One that is switched off is there, with the value null."""
+
+    name: str
+    description: str
+    value: Expr
+    at: Span
+    scope: Scope
+    enabled: bool = True
+
+    def evaluate(self, world: World) -> tuple[Any, str | None]:
+        """The value, and why there is none. The value may hold unknowns."""
+        if not self.enabled:
+            return None, None
+        try:
+            value = self.value.evaluate(self.scope.in_world(world))
+        except EvaluationError as error:
+            return None, f"outputs.{self.name}: {error}"
+        return (None if value is OMIT else value), None
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What a stack is to be."""
+
+    module: Module
+    parameters: Mapping[str, ParameterValue]  # pseudo parameters too
+    resources: Mapping[str, ResourceDefinition]  # enabled ones, in the order of the template
+    outputs: Mapping[str, Output]
+    requires: Mapping[str, frozenset[str]]
+    order: tuple[str, ...]  # each after what it requires
+    reads: Mapping[str, frozenset[Read]]  # by resource: what others and outputs read of it
+    scope: Scope
+    lookups: tuple[Any, ...] = ()  # questions about parameter values, for the cloud
+
+    @property
+    def description(self) -> Any:
+        return self.module.description
+
+    @property
+    def version(self) -> str:
+        return self.module.version
+
+    def check_values(self, world: World) -> Findings:
+        """All that create- or update-time validation finds, child stacks included."""
+        findings = Findings()
+        for definition in self.resources.values():
+            evaluated = definition.check(world)
+            findings.problems.extend(evaluated.findings.problems)
+            findings.lookups.extend(evaluated.findings.lookups)
+            if not evaluated.problems:
+                self._check_child(definition, evaluated, findings)
+        return findings
+
+    def child(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> Module | None:
+        """The module of a resource's child stack, None if it has none. Raises Rejected."""
+        if definition.child is not None:
+            return definition.child
+        nested = definition.type_info.nested_definition(properties)
+        if nested is None:
+            return None
+        from hearth.template.compile import compile_nested
+
+        return compile_nested(self.module, nested, definition.name, "nested_stack")
+
+    def _check_child(
+        self, definition: ResourceDefinition, evaluated: Evaluated, findings: Findings
+    ) -> None:
+        path = f"{definition.span.path}<{definition.template}>"
+        try:
+            module = self.child(definition, evaluated.properties)
+            if module is None:
+                return
+            own = definition.child is not None
+            values = parameters_of(evaluated.properties, module.syntax.parameters) if own else {}
+            unknown = {
+                name: Unknown() for name in evaluated.unknown and values if values[name] is None
+            }
+            program = module.specialise(
+                {**values, **unknown},
+                stack_name=f"{self.text('stack_name')}-{definition.name}",
+                project_id=self.text("project_id"),
+                facade=Facade(nulled(evaluated.metadata), definition.deletion_policy, {}),
+                strict=False,
+            )
+        except Rejected as rejected:
+            findings.problems.extend(_told(problem, path) for problem in rejected.problems)
+            return
+        except ValueError as error:
+            at = definition.span
+            findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
+            return
+        from hearth.template.scope import NOWHERE
+
+        inner = program.check_values(NOWHERE)
+        findings.problems.extend(_told(problem, path) for problem in inner.problems)
+        findings.lookups.extend(
+            replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
+            for look in inner.lookups
+        )
+
+    def text(self, pseudo: str) -> str:
+        """The text of a pseudo parameter by its last word, as in `stack_name`."""
+        value = self.parameters.get(f"OS::{pseudo}")
+        return str(value.value) if value is not None else ""
+
+
+def _told(problem: Problem, path: str) -> Problem:
+    moved = inside(problem, path)
+    if isinstance(problem, StackValidationFailed):
+        return moved
+    return StackValidationFailed(moved.at, problem.text, problem.kind)
+
+
+def fingerprint_of(parts: Sequence[Any]) -> str:
+    """A stable hash of JSON-able data and expressions."""
+    data = [frozen(part) if isinstance(part, Expr) else part for part in parts]
+    text = json.dumps(data, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

@@ -1,0 +1,133 @@
+"""What functions can ask while a value is computed: parameters, conditions, files, the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.problem import Problem, StackValidationFailed
+from hearth.model.span import Span
+from hearth.model.unknown import UNKNOWN, Unknown
+from hearth.template.functions.entry import EvaluationError
+from hearth.template.limits import Limits
+from hearth.template.types import Facade, World
+
+if TYPE_CHECKING:
+    from hearth.template.expr import Expr
+    from hearth.template.parameters import ParameterValue
+
+
+class Nowhere:
+    """A world in which nothing exists yet."""
+
+    facade: Facade | None = None
+
+    def reference(self, name: str) -> Any:
+        return Unknown(frozenset({name}))
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return Unknown(frozenset({name}))
+
+    def availability_zones(self) -> Any:
+        return UNKNOWN
+
+
+NOWHERE = Nowhere()
+
+
+class Conditions:
+    """The conditions of a template, each decided once."""
+
+    def __init__(self, definitions: Mapping[str, Expr], scope: Scope) -> None:
+        self.definitions = definitions
+        self.scope = scope
+        self.known: dict[str, bool] = {}
+        self.failed: dict[str, EvaluationError] = {}
+        self.told: set[str] = set()
+        self.deciding: set[str] = set()
+
+    def decide(self, name: str) -> bool:
+        """Whether the named condition holds; raises EvaluationError."""
+        if name in self.known:
+            return self.known[name]
+        if name in self.failed:
+            self.told.add(name)
+            raise self.failed[name]
+        if name not in self.definitions:
+            raise EvaluationError(f'there is no condition "{name}"')
+        if name in self.deciding:
+            raise EvaluationError(f'the condition "{name}" depends on itself')
+        self.deciding.add(name)
+        try:
+            value = self.definitions[name].evaluate(self.scope)
+            if isinstance(value, Unknown):
+                value = False
+            if not isinstance(value, bool):
+                raise EvaluationError(f'the condition "{name}" is not a boolean but {value!r}')
+            self.known[name] = value
+            return value
+        except EvaluationError as error:
+            self.failed[name] = error
+            self.told.add(name)
+            raise
+        finally:
+            self.deciding.discard(name)
+
+
+class Scope:
+    """One evaluation. `secret` becomes true when something secret is read."""
+
+    def __init__(
+        self,
+        parameters: Mapping[str, ParameterValue],
+        files: Mapping[str, str],
+        limits: Limits,
+        conditions: Mapping[str, Expr],
+        mappings: Mapping[str, Any],
+        facade: Facade | None = None,
+    ) -> None:
+        self.parameters = parameters
+        self.files = files
+        self.limits = limits
+        self.mappings = mappings
+        self.facade = facade
+        self.world: World = NOWHERE
+        self.resources: Mapping[str, Any] = {}
+        self.attribute_names: Callable[[str], list[str]] = lambda name: []
+        self.conditions = Conditions(conditions, self)
+        self.secret = False
+
+    def in_world(self, world: World) -> Scope:
+        """The same scope for an evaluation of its own."""
+        other = Scope.__new__(Scope)
+        other.__dict__.update(self.__dict__)
+        other.world = world
+        other.secret = False
+        if getattr(world, "facade", None) is not None:
+            other.facade = world.facade
+        return other
+
+    def parameter(self, name: Any) -> Any:
+        """The value of a parameter; raises EvaluationError."""
+        value = self.parameters.get(name) if isinstance(name, str) else None
+        if value is None:
+            raise EvaluationError(f'there is no parameter "{name}", or it has no value')
+        if value.hidden:
+            self.secret = True
+        return value.value
+
+    def truth(self, value: Any) -> bool:
+        """A boolean, or the named condition; raises EvaluationError."""
+        match value:
+            case bool():
+                return value
+            case str():
+                return self.conditions.decide(value)
+            case Unknown():
+                return False
+            case _:
+                raise EvaluationError(f"{value!r} is neither a boolean nor the name of a condition")
+
+    def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
+        """What is told at a place whose condition can not be decided."""
+        return StackValidationFailed(at, str(error))

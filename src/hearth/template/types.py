@@ -1,0 +1,75 @@
+"""What the compiler must know of the world outside: resource types, and values of resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hearth.schema import Attr, Prop, Support
+
+if TYPE_CHECKING:
+    from hearth.template.program import Program, ResourceDefinition
+
+
+class TypeInfo(Protocol):
+    """A resource type, as far as templates are concerned."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def properties(self) -> Mapping[str, Prop]: ...
+    @property
+    def attributes(self) -> Mapping[str, Attr]: ...
+    @property
+    def update_policy(self) -> Mapping[str, Prop]: ...
+    @property
+    def support(self) -> Support | None: ...
+    @property
+    def accepts_any_attribute(self) -> bool: ...
+    @property
+    def snapshot_policy_allowed(self) -> bool: ...
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The template of the child stack that these properties make; None if there is none."""
+
+    def implicit_requires(
+        self, name: str, definition: ResourceDefinition, program: Program
+    ) -> Iterable[str]:
+        """Resources to wait for that the template does not mention."""
+
+
+class TypeCatalog(Protocol):
+    """All resource types that there are."""
+
+    def find(self, name: str) -> TypeInfo | None:
+        """The type of this exact name."""
+
+    def names(self) -> Iterable[str]:
+        """The names of all types."""
+
+
+@dataclass(frozen=True)
+class Facade:
+    """The resource that stands for this stack in its parent."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    deletion_policy: str = "Delete"
+    update_policy: Mapping[str, Any] = field(default_factory=dict)
+
+
+class World(Protocol):
+    """What is recorded of the resources of a stack.
+
+    Answers are plain values, or Unknown for what is not there yet. `path` has been resolved.
+    """
+
+    @property
+    def facade(self) -> Facade | None:
+        """The resource that stands for this stack, None in a root stack."""
+
+    def reference(self, name: str) -> Any:
+        """What `get_resource` gives."""
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        """What `get_attr` gives."""

@@ -1,0 +1,29 @@
+"""Steps into a value, as `get_attr` takes them. Source: spec/hot.md, section 8.3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.model.unknown import Unknown
+
+
+def walk(value: Any, path: Iterable[Any]) -> Any:
+    """What stands at the path: maps by text, lists and texts by number; null where it leads
+    nowhere, unknown where something unknown is on the way.
+    """
+    for step in path:
+        if isinstance(value, Unknown):
+            return value
+        if isinstance(step, Unknown):
+            return step
+        if isinstance(value, Mapping):
+            value = value.get(step) if isinstance(step, str) else None
+        elif isinstance(value, list | tuple | str) and isinstance(step, int):
+            try:
+                value = value[step]
+            except IndexError:
+                return None
+        else:
+            return None
+    return value
