@@ -1,0 +1,4 @@
+"""Decisions: what a stack needs and what may start next.
+
+Invariant: values in, values out. No I/O, no clock, no luck; times and ids are arguments.
+"""

@@ -1,0 +1,43 @@
+"""Which record stands for a name at the start of an operation.
+
+Several records may share a name: the one in charge, older ones that wait for removal, failed or
+half-made replacements. The best score wins, ties go to the one changed last. Source:
+spec/engine.md, section 7.
+"""
+
+from collections.abc import Sequence
+
+from hearth.engine.core.record import Record
+from hearth.model.state import Action, Status
+
+FAILED = -30
+REPLACED = -1
+IN_CHARGE_BEFORE = 5
+AS_WANTED = 10
+
+
+def choose(
+    candidates: Sequence[Record], *, wanted: str, back_to: int | None, before: int
+) -> Record | None:
+    """The record to go on with, or None where a new one must be made.
+
+    `wanted` is the fingerprint of the definition aimed at, `back_to` the revision a rollback
+    returns to, `before` the revision the operation starts from. What is being deleted, or failed
+    to be, never comes back.
+    """
+    able = [record for record in candidates if record.action is not Action.DELETE]
+    if not able:
+        return None
+
+    def score(record: Record) -> tuple[int, float]:
+        points = FAILED if record.failed else 0
+        points += REPLACED if record.replaced_by else 0
+        points += IN_CHARGE_BEFORE if record.in_charge_at(before) else 0
+        made = record.status is Status.COMPLETE and not record.new
+        if back_to is not None:
+            points += AS_WANTED if record.in_charge_at(back_to) and not record.failed else 0
+        elif made and record.held.definition == wanted:
+            points += AS_WANTED
+        return points, record.updated_at or record.created_at
+
+    return max(able, key=score)

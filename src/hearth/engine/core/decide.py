@@ -1,0 +1,121 @@
+"""What to do with a record whose definition and values are known.
+
+Compared are the values of the last success with those wanted now, never with the real world.
+Source: spec/engine.md, section 6.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from hearth.engine.core.record import Record
+from hearth.model.state import Action, Status
+from hearth.schema.prop import Prop
+
+Values = Mapping[str, Any]
+MustReplace = Callable[[Values, Values, frozenset[str]], str | None]
+
+
+class Verdict(StrEnum):
+    """What happens to a record."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    KEEP = "keep"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a resource shall be: the definition aimed at with its values."""
+
+    definition: str
+    kind: str
+    parts: Mapping[str, Any]
+    written: Mapping[str, Any]
+    properties: Mapping[str, Any]
+    secret: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    deletion_policy: str
+    requires: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, why, and the properties that differ.
+
+    `late` is true for a replacement that was found only in the changed properties: such a record
+    shows an update that ended with "requires replacement".
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    changed: frozenset[str] = frozenset()
+    late: bool = False
+
+
+def decide(
+    record: Record,
+    wanted: Wanted,
+    schema: Mapping[str, Prop],
+    *,
+    replace_failed: bool,
+    must_replace: MustReplace,
+    nested: bool = False,
+) -> Decision:
+    """The decision for a record at its update node."""
+    if record.new:
+        return Decision(Verdict.CREATE)
+    held = record.held
+    if held.kind != wanted.kind:
+        return Decision(Verdict.REPLACE, f"the type changed from {held.kind} to {wanted.kind}")
+    if record.action is Action.DELETE:
+        return Decision(Verdict.REPLACE, "it was being deleted")
+    if record.failed and record.action is Action.CHECK:
+        return Decision(Verdict.REPLACE, "the last check of it failed")
+    if record.failed and replace_failed:
+        return Decision(Verdict.REPLACE, f"its {record.action} failed")
+    changed = differing(held.properties, wanted.properties)
+    if not changed and not nested and wanted.parts == held.parts:
+        return Decision(Verdict.KEEP)
+    return _with_change(record, wanted, changed, schema, must_replace)
+
+
+def _with_change(
+    record: Record,
+    wanted: Wanted,
+    changed: frozenset[str],
+    schema: Mapping[str, Prop],
+    must_replace: MustReplace,
+) -> Decision:
+    frozen = sorted(n for n in changed if n in schema and schema[n].immutable)
+    if frozen:
+        what = f"Update to properties {', '.join(frozen)} of {record.name} ({record.type})"
+        return Decision(Verdict.FAIL, f"{what} is not supported.")
+    if why := must_replace(record.held.properties, wanted.properties, changed):
+        return Decision(Verdict.REPLACE, why, changed, late=True)
+    fixed = sorted(n for n in changed if n in schema and not schema[n].update_allowed)
+    if fixed:
+        why = f"{', '.join(fixed)} cannot be changed in place"
+        return Decision(Verdict.REPLACE, why, changed, late=True)
+    return Decision(Verdict.UPDATE, ", ".join(sorted(changed)), changed)
+
+
+def differing(before: Values, after: Values) -> frozenset[str]:
+    """Names whose value differs; a value that is not there is null."""
+    if before == after:
+        return frozenset()
+    names = before.keys() | after.keys()
+    return frozenset(n for n in names if before.get(n) != after.get(n))
+
+
+def provably_kept(record: Record, definition: str) -> bool:
+    """Whether nothing can change for the record, given that all it requires stays as it is."""
+    return (
+        record.status is Status.COMPLETE
+        and record.action not in (Action.INIT, Action.DELETE, Action.SUSPEND)
+        and record.until is None
+        and record.held.definition == definition
+    )

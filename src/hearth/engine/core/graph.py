@@ -1,0 +1,134 @@
+"""The graph of an operation: what waits for what.
+
+A node is (kind, record id). Update nodes follow the template aimed at, clean-up nodes the
+requirements the old things were built upon, reversed; the only edges between the two kinds lead
+from a clean-up to an update. So users are moved before their former provider goes. Source:
+spec/engine.md, section 3.
+
+Left out are records that provably stay as they are: all they require stays too, so no clean-up
+order leads through them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hearth.engine.core.record import Record
+
+
+class Kind(StrEnum):
+    UPDATE = "update"
+    CLEANUP = "cleanup"
+
+
+class State(StrEnum):
+    PLANNED = "planned"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+Key = tuple[Kind, str]
+
+
+@dataclass(slots=True)
+class Node:
+    """One piece of an operation. `waiting` counts what it still requires; it is derived from
+    `requires` when the graph is built and stored nowhere."""
+
+    key: Key
+    requires: set[Key] = field(default_factory=set)
+    dependents: list[Key] = field(default_factory=list)
+    state: State = State.PLANNED
+    waiting: int = 0
+
+    @property
+    def kind(self) -> Kind:
+        return self.key[0]
+
+    @property
+    def record_id(self) -> str:
+        return self.key[1]
+
+
+Graph = dict[Key, Node]
+
+
+def build(
+    *,
+    wanted: Mapping[str, str],
+    requires: Mapping[str, Collection[str]],
+    existing: Collection[Record],
+    kept: Collection[str],
+) -> Graph:
+    """The graph.
+
+    `wanted` maps each name of the template to the id of its record, `requires` names to the names
+    they need, `existing` are the records from before the operation, `kept` the ids of records that
+    provably stay as they are.
+    """
+    graph: Graph = {}
+    for name, record_id in wanted.items():
+        if record_id not in kept:
+            graph[Kind.UPDATE, record_id] = Node((Kind.UPDATE, record_id))
+    for record in existing:
+        if record.id not in kept:
+            graph[Kind.CLEANUP, record.id] = Node((Kind.CLEANUP, record.id))
+
+    for name, record_id in wanted.items():
+        update = graph.get((Kind.UPDATE, record_id))
+        if update is None:
+            continue
+        for required in requires.get(name, ()):
+            if required in wanted:
+                _wait(graph, update, (Kind.UPDATE, wanted[required]))
+        if (cleanup := graph.get((Kind.CLEANUP, record_id))) is not None:
+            _wait(graph, cleanup, update.key)
+    for record in existing:
+        if record.id in kept:
+            continue
+        for provider in record.requires:
+            if (cleanup := graph.get((Kind.CLEANUP, provider))) is not None:
+                _wait(graph, cleanup, (Kind.CLEANUP, record.id))
+        if record.replaces and (old := graph.get((Kind.CLEANUP, record.replaces))) is not None:
+            _wait(graph, old, (Kind.CLEANUP, record.id))
+    return graph
+
+
+def _wait(graph: Graph, node: Node, key: Key) -> None:
+    other = graph.get(key)
+    if other is None or key in node.requires or key == node.key:
+        return
+    node.requires.add(key)
+    node.waiting += 1
+    other.dependents.append(node.key)
+
+
+def ready(graph: Graph) -> list[Node]:
+    """The nodes that wait for nothing, in the order they were planned."""
+    return [n for n in graph.values() if n.state is State.PLANNED and not n.waiting]
+
+
+def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
+    """Mark a node as ended; gives those that wait for nothing any more.
+
+    Only DONE frees others. A node that ended already frees nobody twice.
+    """
+    node = graph[key]
+    if node.state in (State.DONE, State.FAILED):
+        return []
+    node.state = state
+    if state is not State.DONE:
+        return []
+    freed = []
+    for dependent in node.dependents:
+        other = graph[dependent]
+        other.waiting -= 1
+        if not other.waiting and other.state is State.PLANNED:
+            freed.append(other)
+    return freed
+
+
+def blockers(graph: Graph, key: Key) -> Iterable[Key]:
+    """What a node still waits for."""
+    return (k for k in graph[key].requires if graph[k].state is not State.DONE)

@@ -1,0 +1,68 @@
+"""A resource record: what is known of one physical thing, or of one that is to be."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hearth.model.state import Action, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a record holds: the definition of its last success and what came of it.
+
+    `definition` is the fingerprint of the definition, `parts` its frozen parts beside the
+    properties, `written` the properties as evaluated, `properties` the same with names resolved to
+    ids, `attributes` the recorded values, `reference` what get_resource gives.
+    """
+
+    definition: str = ""
+    kind: str = ""
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    written: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    secret: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    reference: str | None = None
+    deletion_policy: str = "Delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of the table `resource`.
+
+    A record is in charge of its name from revision `since` until revision `until` (exclusive;
+    None: still). `requires` are the ids of the records it was built upon.
+    """
+
+    id: str
+    name: str
+    type: str
+    since: int
+    created_at: float
+    action: Action = Action.INIT
+    status: Status = Status.COMPLETE
+    reason: str = ""
+    until: int | None = None
+    physical_id: str | None = None
+    traversal: str | None = None
+    replaces: str | None = None
+    replaced_by: str | None = None
+    requires: frozenset[str] = frozenset()
+    held: Held = Held()
+    updated_at: float | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.status is Status.FAILED
+
+    @property
+    def new(self) -> bool:
+        """Nothing physical was ever tried."""
+        return self.action is Action.INIT
+
+    def in_charge_at(self, revision: int) -> bool:
+        return self.since <= revision and (self.until is None or revision < self.until)
+
+    def having(self, **changes: Any) -> "Record":
+        return replace(self, **changes)

@@ -1,0 +1,72 @@
+"""Which requests go together with what a stack is doing. Source: spec/engine.md, section 26."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hearth.model.problem import Worded
+from hearth.model.state import Action, Status
+
+
+class Request(StrEnum):
+    """What may be asked of a stack."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+    CHECK = "check"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    SNAPSHOT = "snapshot"
+    RESTORE = "restore"
+    CANCEL = "cancel"
+    CANCEL_WITHOUT_ROLLBACK = "cancel_without_rollback"
+
+
+@dataclass(frozen=True)
+class NotSupported(Worded):
+    """The stack is in a state in which this cannot be asked."""
+
+
+@dataclass(frozen=True)
+class ActionInProgress(Worded):
+    """The stack is busy with something that the request would displace."""
+
+
+@dataclass(frozen=True)
+class StackExists(Worded):
+    """A live stack of the project has that name."""
+
+
+@dataclass(frozen=True)
+class EntityNotFound(Worded):
+    """There is no such stack, or it is not the caller's."""
+
+
+def refusal(
+    request: Request, name: str, action: Action, status: Status
+) -> NotSupported | ActionInProgress | None:
+    """Why a request is refused in this state, or None."""
+    busy = status is Status.IN_PROGRESS
+    state = f"{action}_{status}"
+    match request:
+        case Request.DELETE:
+            return None
+        case Request.UPDATE:
+            if action is Action.SUSPEND:
+                return NotSupported(None, "Updating a stack when it is suspended is not supported.")
+            if action is Action.DELETE:
+                return NotSupported(None, "Updating a stack when it is deleting is not supported.")
+            return None
+        case Request.CANCEL | Request.CANCEL_WITHOUT_ROLLBACK:
+            allowed = {Action.UPDATE}
+            if request is Request.CANCEL_WITHOUT_ROLLBACK:
+                allowed.add(Action.CREATE)
+            if busy and action in allowed:
+                return None
+            what = f"Cancelling update when stack is {state} is not supported."
+            return NotSupported(None, what)
+        case _:
+            if busy:
+                return ActionInProgress(
+                    None, f"Stack {name} already has an action ({action}) in progress."
+                )
+            return None

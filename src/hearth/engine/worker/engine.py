@@ -1,0 +1,156 @@
+"""One engine process: a lease, claims, and a worker for each stack that is ours."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from hearth.engine.worker.committer import Committer
+from hearth.engine.worker.work import StackWork
+from hearth.engine.worker.programs import Programs
+from hearth.store import claim
+from hearth.store.database import Store
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 2.0
+SILENT_MAX_S = 10.0  # no write call once the last beat is older than this
+LOOK_S = 1.0
+CLAIMS_MAX = 200
+STACKS_MAX = 1000
+
+
+class Clock(Protocol):
+    """Time as an engine sees it."""
+
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds that never jump."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What an engine works with. `clouds` gives a cloud for a credential, `types` finds resource
+    types, `new_id` and `luck` are chance, given from outside."""
+
+    store: Store
+    clouds: "Clouds"
+    programs: Programs
+    clock: Clock
+    new_id: Callable[[], str]
+    luck: Callable[[], float]
+    endpoints: "Endpoints"
+
+
+class Engine:
+    """Runs until `stop`. Several engines may share a database."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.tools = tools
+        self.id = tools.new_id()
+        self.committer = Committer(tools.store, tools.new_id)
+        self.works: dict[str, StackWork] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._woken = asyncio.Event()
+        self._beaten_at = float("-inf")
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Claim and work until stopped."""
+        pid, host = os.getpid(), socket.gethostname()
+        await self.tools.store.run(lambda tx: claim.announce(tx, self.id, host, pid))
+        self._beaten_at = self.tools.clock.monotonic()
+        beating = self._spawn(self._beat())
+        try:
+            while not self._stopping:
+                self._woken.clear()
+                try:
+                    await self._look()
+                except Exception:
+                    log.exception("looking for work failed; trying again")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), LOOK_S)
+        finally:
+            beating.cancel()
+
+    def wake(self) -> None:
+        """Look now: something was accepted or mail was sent."""
+        self._woken.set()
+
+    def may_write(self) -> bool:
+        """Whether the lease is fresh enough to send a write call."""
+        return self.tools.clock.monotonic() - self._beaten_at < SILENT_MAX_S
+
+    async def stop(self) -> None:
+        """Hand everything over: no new step starts, stacks are released, the lease ends."""
+        self._stopping = True
+        self._woken.set()
+        for work in list(self.works.values()):
+            work.hand_over()
+        while self.works:
+            await asyncio.sleep(0.01)
+        await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
+
+    def kill(self) -> None:
+        """Drop everything as a crash would (simulation)."""
+        self._stopping = True
+        self.committer.abandon()
+        for work in self.works.values():
+            work.kill()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            before = self.tools.clock.monotonic()
+            try:
+                alive = await self.tools.store.run(lambda tx: claim.beat(tx, self.id))
+            except Exception:
+                log.exception("the lease could not be renewed")
+                continue
+            if alive:
+                self._beaten_at = before
+            else:
+                pid, host = os.getpid(), socket.gethostname()
+                await self.tools.store.run(lambda tx: claim.announce(tx, self.id, host, pid))
+
+    async def _look(self) -> None:
+        room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))
+        if room > 0 and self.may_write():
+            claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
+            for one in claims:
+                if (before := self.works.get(one.stack_id)) is not None:
+                    before.kill()  # it was taken from us, and now comes back
+                work = StackWork(self, one.stack_id, one.epoch)
+                self.works[one.stack_id] = work
+                self._spawn(self._work(work))
+        if self.works:
+            letters = await self.tools.store.read(lambda tx: claim.with_mail(tx, self.id))
+            for stack_id in letters:
+                if (work_ := self.works.get(stack_id)) is not None:
+                    work_.mail_came()
+
+    async def _work(self, work: StackWork) -> None:
+        try:
+            await work.run()
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("the worker of stack %s ended with an engine fault", work.stack_id)
+        finally:
+            if self.works.get(work.stack_id) is work:
+                del self.works[work.stack_id]
+            self._woken.set()
+
+    def _spawn(self, coroutine: "asyncio.Coroutine[None, None, None]") -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,96 @@
+"""Making the `Live` that resource types see."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hearth.engine.core.naming import physical_name
+from hearth.engine.core.record import Record
+from hearth.model.state import Action
+from hearth.resources.base import Live, ResourceType, StackFacts
+from hearth.store import claim
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.work import StackWork
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where Hearth and identity are reached, as servers in the cloud see them. `{project}` in
+    `heat` stands for the project id."""
+
+    heat: str = ""
+    cfn: str = ""
+    identity: str = ""
+    region: str | None = None
+    waitcondition: str = ""
+    metadata: str = ""
+
+
+def live(
+    work: "StackWork",
+    record: Record,
+    kind: ResourceType,
+    action: Action,
+    *,
+    properties: Mapping[str, Any],
+    before: Mapping[str, Any] | None = None,
+    changed: frozenset[str] = frozenset(),
+    started_at: float | None = None,
+    update_policy: Mapping[str, Any] | None = None,
+) -> Live:
+    """A record as its type sees it."""
+    now = work.tools.clock.now()
+    return Live(
+        record_id=record.id,
+        name=record.name,
+        type_name=record.type,
+        stack=facts(work),
+        action=action,
+        physical_id=record.physical_id,
+        physical_name=physical_name(
+            work.stack.name, record.name, record.id, kind.physical_name_limit
+        ),
+        key=record.id,
+        properties=properties,
+        cloud=work.cloud(),
+        before=before or {},
+        changed=changed,
+        data=dict(work.data.get(record.id, {})),
+        metadata=work.metadata.get(record.id, {}),
+        now=now,
+        started_at=now if started_at is None else started_at,
+        secret=work.tools.store.sealer.fingerprint(["secret", record.id]),
+        update_policy=update_policy or {},
+        kind=kind,
+        users=work.users(),
+        read_metadata=lambda reference: _metadata(work, reference),
+    )
+
+
+def facts(work: "StackWork") -> StackFacts:
+    stack, at = work.stack, work.tools.endpoints
+    return StackFacts(
+        id=stack.id,
+        name=stack.name,
+        project_id=stack.project_id,
+        user_project_id=stack.user_project_id,
+        root_id=stack.root_id,
+        region=at.region,
+        heat_url=at.heat.replace("{project}", stack.project_id),
+        cfn_url=at.cfn,
+        identity_url=at.identity,
+        metadata_url=at.metadata,
+        waitcondition_url=at.waitcondition,
+        timeout_mins=stack.timeout_mins,
+    )
+
+
+async def _metadata(work: "StackWork", reference: str) -> Mapping[str, Any]:
+    """The metadata, as it is in the rows now, of the resource with that reference id."""
+    for record in work.records.values():
+        if reference in (record.held.reference, record.physical_id):
+            found = await work.tools.store.read(lambda tx: claim.metadata(tx, record.id))
+            work.metadata[record.id] = found
+            return found
+    return {}

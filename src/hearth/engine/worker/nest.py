@@ -1,0 +1,136 @@
+"""A nested stack as a resource: asked for in the commit that starts the node, heard of by mail.
+
+No polling: the child's end is a letter to its parent, read in the commit that ends the node.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hearth.engine.worker.trouble import Stopped, Trouble
+from hearth.model.state import Action, Status
+from hearth.resources.base import Child, Live, ResourceType
+from hearth.store import claim
+from hearth.store.accept import NewStack, Operation
+from hearth.store.rows import Revision
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.flight import Flight
+
+DEPTH_MAX = 5
+
+
+class Nest:
+    """One action on the child of a flight's record."""
+
+    def __init__(self, flight: "Flight", *, resumed: bool = False) -> None:
+        self.flight = flight
+        self.resumed = resumed
+        self.child_id = flight.record.physical_id
+        self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        flight.nest = self
+
+    async def carry_out(self, kind: ResourceType, live: Live, action: Action) -> None:
+        """Ask for it, wait for its end. Raises Trouble with the child's failure."""
+        flight, work = self.flight, self.flight.work
+        if not self.resumed:
+            match action:
+                case Action.CREATE:
+                    await self._create(kind, live)
+                case Action.UPDATE:
+                    await self._update(kind, live)
+                case Action.DELETE:
+                    if self.child_id is None or not await self._there():
+                        return
+                    work.sure.operate.append((self.child_id, Operation(
+                        Action.DELETE, parent_traversal=flight.traversal,
+                    )))  # fmt: skip
+            await flight.until_committed()
+        body = await self._wait()
+        if body["status"] != Status.COMPLETE:
+            raise _trouble(body)
+        live.body = {"exports": body["exports"]}
+        live.outputs = body["exports"]
+
+    async def _create(self, kind: ResourceType, live: Live) -> None:
+        flight, work = self.flight, self.flight.work
+        if work.stack.depth >= DEPTH_MAX:
+            raise Trouble("StackValidationFailed", f"Recursion depth exceeds {DEPTH_MAX}.")
+        child = kind.child(live)
+        self.child_id = work.tools.new_id()
+        live.physical_id = self.child_id
+        work.put(flight.record.having(physical_id=self.child_id), advance=True)
+        work.advance.create.append(
+            NewStack(
+                id=self.child_id,
+                project_id=work.stack.project_id,
+                name=live.physical_name,
+                revision=self._revision(kind, live, child),
+                timeout_mins=child.timeout_mins or work.stack.timeout_mins,
+                credential_id=work.stack.credential_id,
+                user_project_id=work.stack.user_project_id,
+                creator=work.stack.creator,
+                parent=work.stack,
+                parent_record=flight.record_id,
+            )
+        )
+
+    async def _update(self, kind: ResourceType, live: Live) -> None:
+        flight, work = self.flight, self.flight.work
+        if self.child_id is None or not await self._there():
+            raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
+        child = kind.child(live)
+        operation = Operation(
+            Action.UPDATE,
+            self._revision(kind, live, child),
+            timeout_mins=child.timeout_mins,
+            parent_traversal=flight.traversal,
+        )
+        work.advance.operate.append((self.child_id, operation))
+
+    def _revision(self, kind: ResourceType, live: Live, child: Child) -> Revision:
+        programs = self.flight.work.tools.programs
+        operation = self.flight.work.operation
+        return programs.child_revision(operation, live, child)
+
+    async def _there(self) -> bool:
+        assert self.child_id is not None
+        child_id = self.child_id
+        return await self.flight.work.tools.store.read(lambda tx: claim.is_live(tx, child_id))
+
+    async def _wait(self) -> Mapping[str, Any]:
+        flight = self.flight
+        flight.resting = True
+        try:
+            while not self._heard.done():
+                stopped = await flight.stop_or(self._heard)
+                if stopped is not None:
+                    self.cancel()
+                    raise Stopped(stopped)
+        finally:
+            flight.resting = False
+        return self._heard.result()
+
+    def heard(self, letter: int, body: Mapping[str, Any]) -> bool:
+        """The child's operation ended. Read once the resource's end is committed."""
+        if body["asked_by"] != self.flight.traversal or self._heard.done():
+            return False
+        self._heard.set_result(body)
+        self.flight.letter = letter
+        return True
+
+    def cancel(self) -> None:
+        """Tell the child to stop: nothing more starts in it."""
+        if self.child_id is not None and not self._heard.done():
+            self.flight.work.sure.cancel.append((self.child_id, False))
+
+
+def _trouble(body: Mapping[str, Any]) -> Trouble:
+    """The child's failure, its path to be led by the parent's. Source: spec/engine.md, 31."""
+    reason = str(body["failure"] or body["reason"])
+    head, _, rest = reason.partition(" failed: ")
+    text = rest if rest and head.startswith("Resource ") else reason
+    error, colon, tail = text.partition(": ")
+    if colon and tail.startswith(("resources.", "Resources.")):
+        return Trouble(error, tail, nested=True)
+    return Trouble("Error", text)

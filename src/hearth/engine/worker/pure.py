@@ -1,0 +1,212 @@
+"""Nodes that need no call: types without I/O, records without anything physical, retained things.
+
+Their start and their end are one commit, so a chain of them may end many generations at once.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
+from hearth.engine.core.graph import Kind, Node
+from hearth.engine.core.record import Held, Record
+from hearth.engine.worker.live import live as live_of
+from hearth.engine.worker.trouble import Trouble, trouble_of
+from hearth.engine.worker.wanted import wanted_of
+from hearth.model.state import Action, Status
+from hearth.resources.base import Change, Live, ResourceType
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.operation import Operation
+
+
+def handles(operation: "Operation", node: Node, record: Record) -> bool:
+    """Whether the node can be carried out at once."""
+    if node.kind is Kind.CLEANUP:
+        if record.new or record.held.deletion_policy == "Retain":
+            return True
+        kind = operation.work.tools.programs.type_of(record)
+        return kind is not None and kind.pure
+    return bool(operation.program.resources[record.name].type_info.pure)
+
+
+def carry_out(operation: "Operation", node: Node, record: Record) -> None:
+    """Do it, end the node."""
+    if node.kind is Kind.CLEANUP:
+        _remove(operation, node, record)
+        return
+    definition = operation.program.resources[record.name]
+    kind: ResourceType = definition.type_info
+    try:
+        wanted = wanted_of(operation, definition, definition.evaluate(operation.world))
+        decision = _decide(record, wanted, kind)
+        _apply(operation, node, record, wanted, kind, decision)
+    except Exception as problem:
+        fail(operation, node, record, trouble_of(problem))
+
+
+def _decide(record: Record, wanted: Wanted, kind: ResourceType) -> Decision:
+    return decide(
+        record,
+        wanted,
+        kind.properties,
+        replace_failed=True,
+        must_replace=lambda before, after, changed: kind.must_replace(
+            Change(before, after, changed)
+        ),
+    )
+
+
+def _apply(
+    operation: "Operation",
+    node: Node,
+    record: Record,
+    wanted: Wanted,
+    kind: ResourceType,
+    decision: Decision,
+) -> None:
+    work = operation.work
+    match decision.verdict:
+        case Verdict.FAIL:
+            raise Trouble("NotSupported", decision.reason)
+        case Verdict.KEEP:
+            keep(operation, record, wanted, _attributes(work, record, wanted, kind))
+            operation.done(node.key)
+            return
+        case Verdict.REPLACE:
+            record = replacement(operation, record, wanted, late=decision.late)
+            action = Action.CREATE
+        case Verdict.CREATE:
+            action = Action.CREATE
+        case Verdict.UPDATE:
+            action = Action.UPDATE
+    live = live_of(
+        work,
+        record,
+        kind,
+        action,
+        properties=wanted.properties,
+        before=record.held.properties,
+        changed=decision.changed,
+    )
+    begun = record.having(action=action, status=Status.IN_PROGRESS)
+    work.event(begun, Status.IN_PROGRESS, advance=True)
+    made = kind.make(live) if action is Action.CREATE else kind.amend(live)
+    live.physical_id = made.physical_id or record.physical_id or record.id
+    live.body = made.body
+    now = work.tools.clock.now()
+    ended = begun.having(
+        status=Status.COMPLETE,
+        reason="state changed",
+        physical_id=live.physical_id,
+        traversal=operation.traversal,
+        requires=wanted.requires,
+        type=operation.program.resources[record.name].type,
+        held=held(wanted, kind, live, kind.recordable(live)),
+        updated_at=now,
+    )
+    work.put(ended, full=True, advance=True)
+    if made.data:
+        work.advance.data[record.id] = made.data
+    if wanted.metadata and (action is Action.CREATE or record.id not in work.metadata):
+        work.advance.metadata[record.id] = wanted.metadata
+        work.metadata[record.id] = wanted.metadata
+    work.event(ended, Status.COMPLETE, advance=True)
+    operation.done(node.key)
+
+
+def _attributes(work: Any, record: Record, wanted: Wanted, kind: ResourceType) -> dict[str, Any]:
+    live = live_of(work, record, kind, record.action, properties=wanted.properties)
+    return {**record.held.attributes, **kind.recordable(live)}
+
+
+def held(wanted: Wanted, kind: ResourceType, live: Live, attributes: dict[str, Any]) -> Held:
+    """What a record holds after a success."""
+    return Held(
+        definition=wanted.definition,
+        kind=wanted.kind,
+        parts=wanted.parts,
+        written=wanted.written,
+        properties=wanted.properties,
+        secret=wanted.secret,
+        attributes=attributes,
+        reference=kind.reference(live),
+        deletion_policy=wanted.deletion_policy,
+    )
+
+
+def keep(
+    operation: "Operation", record: Record, wanted: Wanted, attributes: dict[str, Any]
+) -> None:
+    """Nothing to do. A row is written only if what it was built upon has moved."""
+    work = operation.work
+    if record.failed:
+        reason = "Update status to COMPLETE for FAILED resource neither update nor replace."
+        record = record.having(status=Status.COMPLETE, reason=reason)
+        work.event(record, Status.COMPLETE, reason, advance=True)
+        work.put(record, advance=True)
+    before = record.held
+    same = before.definition == wanted.definition and before.attributes == attributes
+    if same and record.requires == wanted.requires:
+        return
+    after = Held(
+        definition=wanted.definition,
+        kind=wanted.kind,
+        parts=wanted.parts,
+        written=wanted.written,
+        properties=wanted.properties,
+        secret=wanted.secret,
+        attributes=attributes,
+        reference=before.reference,
+        deletion_policy=wanted.deletion_policy,
+    )
+    work.put(record.having(held=after, requires=wanted.requires), full=True, advance=True)
+
+
+def replacement(operation: "Operation", old: Record, wanted: Wanted, *, late: bool) -> Record:
+    """A new record in place of `old`, which is dealt with at its clean-up."""
+    work = operation.work
+    now = work.tools.clock.now()
+    revision = work.stack.revision
+    definition = operation.program.resources[old.name]
+    new = Record(
+        work.tools.new_id(),
+        old.name,
+        definition.type,
+        revision,
+        now,
+        replaces=old.id,
+        requires=wanted.requires,
+    )
+    if late:
+        reason = f"The Resource {old.name} requires replacement."
+        begun = old.having(action=Action.UPDATE, status=Status.IN_PROGRESS)
+        work.event(begun, Status.IN_PROGRESS, advance=True)
+        old = begun.having(status=Status.COMPLETE, reason=reason, updated_at=now)
+        work.event(old, Status.COMPLETE, reason, advance=True)
+    work.put(old.having(until=revision, replaced_by=new.id), advance=True)
+    work.add(new)
+    operation.replaced(old.name, new)
+    return new
+
+
+def fail(operation: "Operation", node: Node, record: Record, trouble: Trouble) -> None:
+    """The node failed without anything having been done."""
+    work = operation.work
+    action = Action.CREATE if record.new else Action.UPDATE
+    reason = trouble.reason(record.name)
+    failed = record.having(
+        action=action, status=Status.FAILED, reason=reason, updated_at=work.tools.clock.now()
+    )
+    work.event(record.having(action=action), Status.IN_PROGRESS, advance=True)
+    work.put(failed, advance=True)
+    work.event(failed, Status.FAILED, reason, advance=True)
+    operation.failed(node.key, f"Resource {action} failed: {reason}")
+
+
+def _remove(operation: "Operation", node: Node, record: Record) -> None:
+    work = operation.work
+    if not record.new:
+        leaving = record.having(action=Action.DELETE, status=Status.IN_PROGRESS)
+        work.event(leaving, Status.IN_PROGRESS, advance=True)
+        work.event(leaving, Status.COMPLETE, advance=True)
+    work.drop(record, advance=True)
+    operation.done(node.key)

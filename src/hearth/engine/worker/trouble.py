@@ -1,0 +1,52 @@
+"""What goes wrong with a resource, in the words that users read."""
+
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Rejected
+from hearth.resources.base import Failed
+
+
+class Trouble(Exception):
+    """A resource action failed. `error` is the class name in the reason, `retry` says that a
+    create may be tried again after removing what was made."""
+
+    def __init__(self, error: str, text: str, *, retry: bool = False, nested: bool = False) -> None:
+        super().__init__(f"{error}: {text}")
+        self.error = error
+        self.text = text
+        self.retry = retry
+        self.nested = nested
+
+    def reason(self, name: str, section: str = "resources") -> str:
+        """`ERRORCLASS: resources.NAME: MESSAGE`. Source: spec/engine.md, section 31.
+
+        A nested failure brings its own path, which this one leads; a name of digits only is
+        written in brackets.
+        """
+        place = f"{section}[{name}]" if name.isdecimal() else f"{section}.{name}"
+        return f"{self.error}: {place}{'.' if self.nested else ': '}{self.text}"
+
+
+class Stopped(Exception):
+    """The work was broken off: the deadline, or a delete."""
+
+
+class Superseded(Exception):
+    """A newer operation began before this one's first step was recorded."""
+
+
+def trouble_of(problem: Exception) -> Trouble:
+    """Any failure of a resource action as trouble."""
+    match problem:
+        case Trouble():
+            return problem
+        case CloudFault():
+            return Trouble(problem.type, problem.message, retry=problem.conflict)
+        case Rejected():
+            first = problem.problems[0]
+            return Trouble(first.kind, "; ".join(p.message for p in problem.problems))
+        case _:
+            return Trouble(type(problem).__name__, str(problem))
+
+
+def trouble_from(failed: Failed) -> Trouble:
+    return Trouble(failed.error, failed.reason, retry=failed.retry)

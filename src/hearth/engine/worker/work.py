@@ -1,0 +1,376 @@
+"""One owned stack: its rows in memory, its operation, and the loop that commits what happens.
+
+Everything runs on one event loop, so a change to the memory here needs no lock. What happens is
+gathered in two piles: `sure` is recorded in any case, `advance` only while the traversal is still
+ours. Memory is ahead of the rows by at most one commit; what a refused advance had changed is undone.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hearth.engine.core.record import Record
+from hearth.engine.worker.operation import Operation
+from hearth.model.state import Action, Status
+from hearth.store import claim, events
+from hearth.store.commit import Changes, Fate, Part
+from hearth.store.rows import Event, StackRow
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.engine import Engine
+    from hearth.engine.worker.flight import Flight
+
+log = logging.getLogger(__name__)
+
+TAKEOVERS_MAX = 3
+
+
+class StackWork:
+    """The owner's memory of a stack."""
+
+    def __init__(self, engine: "Engine", stack_id: str, epoch: int) -> None:
+        self.engine = engine
+        self.tools = engine.tools
+        self.stack_id = stack_id
+        self.epoch = epoch
+        self.stack: StackRow
+        self.records: dict[str, Record] = {}
+        self.data: dict[str, dict[str, str]] = {}
+        self.metadata: dict[str, Any] = {}
+        self.credential: tuple[str, Any] | None = None
+        self.operation: Operation
+        self.flights: dict[str, Flight] = {}
+        self.sure = Changes()
+        self.advance = Changes()
+        self.undo: dict[str, Record | None] = {}
+        self.ending = False  # the stack's own state is decided, only flights remain
+        self._wake = asyncio.Event()
+        self._mail = True
+        self._letters: dict[int, tuple[str, Any]] = {}
+        self._handing_over = False
+        self._killed = False
+        self._tickets: list[asyncio.Future[Fate]] = []
+        self._starts: list[asyncio.Future[Fate]] = []  # tickets for what is in `advance`
+        self._replan = False
+        self._facts: Any = None
+
+    # -- what others call ------------------------------------------------------------------
+
+    def mail_came(self) -> None:
+        self._mail = True
+        self._wake.set()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    def hand_over(self) -> None:
+        """Stop between steps and release the stack."""
+        self._handing_over = True
+        self._wake.set()
+
+    def kill(self) -> None:
+        """Forget everything; nothing is written any more."""
+        self._killed = True
+        for flight in self.flights.values():
+            flight.kill()
+        self._wake.set()
+
+    @property
+    def handing_over(self) -> bool:
+        return self._handing_over
+
+    # -- the loop --------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Work until nothing is left to do, then release the stack."""
+        try:
+            if not await self._load():
+                return
+            await self._loop()
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+        except Exception as problem:
+            if not self._killed:
+                log.exception("stack %s: engine fault", self.stack_id)
+                for flight in self.flights.values():
+                    flight.kill()
+                await self._fail_whole(problem)
+
+    async def _loop(self) -> None:
+        while not self._killed:
+            self._wake.clear()
+            if self._mail:
+                await self._read_mail()
+            self.operation.advance()
+            for _ in range(3):  # flights that just began put their intents beside this
+                await asyncio.sleep(0)
+            if self.sure or self.advance:
+                if not await self._commit():
+                    return
+                continue
+            self._answer(Fate.DONE)  # nothing was to be written
+            if self._wake.is_set() or self._mail or self.operation.ready:
+                continue
+            if not self.flights:
+                if await self._release():
+                    return
+                continue
+            if self._handing_over and all(f.resting for f in self.flights.values()):
+                for flight in self.flights.values():
+                    flight.kill()
+                await self._release(due_now=True)
+                return
+            await self._wait()
+
+    async def _wait(self) -> None:
+        """Until something happens or the deadline is there."""
+        limit = None
+        if self.stack.status is Status.IN_PROGRESS and self.stack.deadline is not None:
+            limit = max(0.0, self.stack.deadline - self.tools.clock.now())
+        try:
+            await asyncio.wait_for(self._wake.wait(), limit)
+        except TimeoutError:
+            if self.operation.out_of_time():
+                for _ in range(3):  # what is broken off shows before the stack's failure
+                    await asyncio.sleep(0)
+                self.operation.fail("Timed out")
+
+    async def _load(self) -> bool:
+        loaded = await self.tools.store.read(lambda tx: claim.load(tx, self.stack_id))
+        if loaded is None:
+            return False
+        self.stack = loaded.stack
+        self.records = {record.id: record for record in loaded.records}
+        self.data = loaded.data
+        self.metadata = loaded.metadata
+        self.credential = loaded.credential
+        self.operation = Operation(self, loaded.revision)
+        self.operation.strays = list(loaded.strays)
+        if loaded.stack.takeovers >= TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
+            self.operation.give_up(
+                f"{loaded.stack.takeovers} engines died in this operation; it is not passed on"
+            )
+        for flight in loaded.in_flight:
+            self.operation.resume(flight)
+        if self.stack.status is Status.IN_PROGRESS:
+            await self.operation.begin()
+        return True
+
+    async def _reload(self) -> None:
+        """Another operation began: plan anew with what is in flight."""
+        self._replan = False
+        loaded = await self.tools.store.read(lambda tx: claim.load(tx, self.stack_id))
+        assert loaded is not None
+        self._undo(self.undo)
+        self.undo, self.advance = {}, Changes()
+        starts, self._starts = self._starts, []
+        for ticket in starts:
+            if not ticket.done():
+                ticket.set_result(Fate.SUPERSEDED)
+        self.stack = replace(loaded.stack, owner=self.engine.id, epoch=self.epoch)
+        self.credential = loaded.credential
+        self.data, self.metadata = loaded.data, loaded.metadata
+        strays = self.operation.strays
+        self.operation = Operation(self, loaded.revision)
+        self.operation.strays = strays
+        if self.stack.status is Status.IN_PROGRESS:
+            await self.operation.begin()
+
+    async def _read_mail(self) -> None:
+        self._mail = False
+        letters = await self.tools.store.read(lambda tx: claim.read_mail(tx, self.stack_id))
+        again = False
+        for letter_id, kind, body in letters:
+            if letter_id in self._letters:
+                continue
+            self._letters[letter_id] = (kind, body)
+            if kind == "child" and self.operation.child_ended(letter_id, body):
+                continue  # read when its resource's end is committed
+            self.sure.read.append(letter_id)
+            match kind:
+                case "operation":
+                    again = True
+                case "cancel":
+                    self.operation.cancel(rollback=body["rollback"], traversal=body["traversal"])
+                case _:
+                    for flight in self.flights.values():
+                        flight.look()
+        if again and not await self._is_current():
+            await self._reload()
+
+    async def _is_current(self) -> bool:
+        row = await self.tools.store.read(lambda tx: claim.traversal(tx, self.stack_id))
+        return row == self.stack.traversal
+
+    async def _commit(self) -> bool:
+        """Write both piles; False if the stack is no longer ours."""
+        sure, self.sure = self.sure, Changes()
+        advance, self.advance = self.advance, Changes()
+        tickets = self._tickets + self._starts
+        self._tickets, self._starts = [], []
+        undo, self.undo = self.undo, {}
+        part = Part(
+            self.stack_id,
+            self.engine.id,
+            self.epoch,
+            self.operation.traversal_known,
+            sure,
+            advance,
+            self.tools.clock.now(),
+        )
+        if advance.stack is not None:
+            self.operation.traversal_known = advance.stack.traversal
+        try:
+            fate = await self.engine.committer.submit(part)
+        except BaseException:
+            for ticket in tickets:
+                ticket.cancel()
+            raise
+        if fate is Fate.SUPERSEDED:
+            self._undo(undo)
+            self._undo(self.undo)
+            self.undo, self.advance = {}, Changes()
+        for letter_id in sure.read:
+            self._letters.pop(letter_id, None)
+        if fate is Fate.LOST:
+            log.warning("stack %s is no longer ours", self.stack_id)
+            self.kill()
+        for ticket in tickets:
+            if not ticket.done():
+                ticket.set_result(fate)
+        if fate is Fate.SUPERSEDED or (fate is Fate.DONE and self._replan):
+            await self._reload()
+        if advance.letters or advance.create or advance.operate or sure.operate or sure.cancel:
+            self.engine.wake()
+        return fate is not Fate.LOST
+
+    def _answer(self, fate: Fate) -> None:
+        tickets = self._tickets + self._starts
+        self._tickets, self._starts = [], []
+        for ticket in tickets:
+            if not ticket.done():
+                ticket.set_result(fate)
+
+    def _undo(self, before: Mapping[str, Record | None]) -> None:
+        for record_id, record in before.items():
+            if record is None:
+                self.records.pop(record_id, None)
+            else:
+                self.records[record_id] = record
+
+    async def _release(self, *, due_now: bool = False) -> bool:
+        """Give the stack back. True once it is; False if there is more to do after all."""
+        busy = self.stack.status is Status.IN_PROGRESS
+        now = self.tools.clock.now()
+        due = now if due_now else (self.stack.deadline if busy else None)
+        self.sure.release = (due,)
+        await self._commit()
+        self.engine.wake()
+        return True
+
+    async def _fail_whole(self, problem: Exception) -> None:
+        """The engine itself is at fault: the stack fails with that, and is released."""
+        reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
+        failed = replace(self.stack, status=Status.FAILED, reason=reason)
+        event = events.of_stack(
+            failed, self.tools.new_id(), self.tools.clock.now(), failed.action, "FAILED", reason
+        )
+        sure = Changes(stack=failed, events=[event], release=(None,))
+        part = Part(
+            self.stack_id, self.engine.id, self.epoch, self.stack.traversal,
+            sure, Changes(), self.tools.clock.now(),
+        )  # fmt: skip
+        with suppress(Exception):
+            await self.engine.committer.submit(part)
+
+    # -- what types reach through their `Live` ---------------------------------------------
+
+    def cloud(self) -> Any:
+        """The cloud under the credential of the operation."""
+        return self.tools.clouds.of(self.stack, self.credential)
+
+    def users(self) -> Any:
+        """Users of the stack's own project, None without a stack domain."""
+        return self.tools.clouds.users(self.stack)
+
+    async def resolve(self, kind: Any, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The properties with the type's translation carried out: names as ids."""
+        if not kind.translation:
+            return properties
+        return await self.tools.clouds.resolve(kind, properties, self.cloud())
+
+    # -- what flights and the operation use ------------------------------------------------
+
+    def replan(self) -> None:
+        """Plan anew once this commit is through."""
+        self._replan = True
+
+    def committed(self, *, start: bool = False) -> "asyncio.Future[Fate]":
+        """Resolved when all that was put so far is committed. With `start` it is about something
+        in `advance`, and may come back as superseded."""
+        ticket: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
+        (self._starts if start else self._tickets).append(ticket)
+        self._wake.set()
+        return ticket
+
+    def put(self, record: Record, *, full: bool = False, advance: bool = False) -> None:
+        """Change a record in memory and in the next commit."""
+        pile = self.advance if advance else self.sure
+        if advance and record.id not in self.undo:
+            self.undo[record.id] = self.records.get(record.id)
+        self.records[record.id] = record
+        (pile.full if full else pile.state).append(record)
+
+    def add(self, record: Record, *, advance: bool = True) -> None:
+        """A new record."""
+        if advance and record.id not in self.undo:
+            self.undo[record.id] = None
+        self.records[record.id] = record
+        (self.advance if advance else self.sure).insert.append(record)
+
+    def drop(self, record: Record, *, advance: bool = False) -> None:
+        """The record is gone."""
+        pile = self.advance if advance else self.sure
+        if advance and record.id not in self.undo:
+            self.undo[record.id] = record
+        self.records.pop(record.id, None)
+        pile.delete.append(record.id)
+
+    def event(
+        self,
+        record: Record,
+        status: Status,
+        reason: str = "state changed",
+        *,
+        action: Action | None = None,
+        advance: bool = False,
+        properties: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Something happened to a resource."""
+        pile = self.advance if advance else self.sure
+        pile.events.append(
+            Event(
+                self.tools.new_id(),
+                self.stack_id,
+                self.stack.root_id,
+                self.tools.clock.now(),
+                record.name,
+                record.type,
+                record.physical_id,
+                action or record.action,
+                status,
+                reason,
+                properties,
+            )
+        )
+
+    def stack_event(self, row: StackRow) -> None:
+        self.advance.events.append(
+            events.of_stack(
+                row, self.tools.new_id(), self.tools.clock.now(), row.action, row.status, row.reason
+            )
+        )

@@ -1,0 +1,56 @@
+"""What is recorded of a stack's resources, as the evaluation of a template sees it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hearth.engine.core.record import Record
+from hearth.model.unknown import Unknown
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.operation import Operation
+    from hearth.engine.worker.work import StackWork
+
+
+class RecordedWorld:
+    """The `World` of the compiler over the records of an owned stack."""
+
+    def __init__(self, work: "StackWork", operation: "Operation") -> None:
+        self._work = work
+        self._operation = operation
+
+    def _record(self, name: str) -> Record | None:
+        return self._work.records.get(self._operation.current.get(name, ""))
+
+    def reference(self, name: str) -> Any:
+        """What get_resource gives: known once the resource was made."""
+        record = self._record(name)
+        if record is None or record.new or record.held.reference is None:
+            return Unknown(frozenset({name}))
+        return record.held.reference
+
+    def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
+        """A recorded attribute, and what stands at `path` in it; null where nothing does."""
+        record = self._record(name)
+        if record is None or record.new:
+            return Unknown(frozenset({name}))
+        return at_path(record.held.attributes.get(attribute), path)
+
+    def attributes(self, name: str) -> Any:
+        """All recorded attributes of a resource."""
+        record = self._record(name)
+        if record is None or record.new:
+            return Unknown(frozenset({name}))
+        return {key: value for key, value in record.held.attributes.items() if key != "show"}
+
+
+def at_path(value: Any, path: Sequence[Any]) -> Any:
+    """What stands at a path: map keys as text, list positions as ints. Source: spec/hot.md, 8.3."""
+    for step in path:
+        match value:
+            case dict():
+                value = value.get(step if isinstance(step, str) else str(step))
+            case list() | str() if isinstance(step, int):
+                value = value[step] if -len(value) <= step < len(value) else None
+            case _:
+                return None
+    return value

@@ -1,0 +1,209 @@
+"""The twin of a cloud: things with a life of their own, and the faults it is told to have.
+
+Things are named NAME#n, n counting the creates accepted for a name. A call is accepted at once and
+takes its time; the answer tells when to look again.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.cloud.contract import Body, Response
+from hearth.cloud.fault import CloudFault, NoAnswer
+
+OP_TIME_S = 10.0
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong: `kind` hits the `nth` attempt of `op` on `of`, or every one."""
+
+    of: str
+    op: str
+    kind: str
+    nth: int | None = None
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as the cloud saw it."""
+
+    op: str
+    name: str
+    thing: str | None
+    start: float
+    end: float | None
+    outcome: str = "open"
+
+
+@dataclass(slots=True)
+class Thing:
+    """Something physical."""
+
+    id: str
+    name: str
+    key: str
+    values: dict[str, Any]
+    busy_until: float = 0.0
+    fate: str = "ok"
+    call: Call | None = None
+    visible_at: float = 0.0
+
+
+@dataclass
+class TwinCloud:
+    """All things of one history. `at` gives the time in seconds."""
+
+    at: Callable[[], float]
+    times: Mapping[tuple[str, str, int | None], float] = field(default_factory=dict)
+    faults: Sequence[Fault] = ()
+    op_time_s: float = OP_TIME_S
+    mischief: Callable[[str, str], str | None] = lambda op, name: None
+
+    def __post_init__(self) -> None:
+        self.things: dict[str, Thing] = {}
+        self.calls: list[Call] = []
+        self.attempts: Counter[tuple[str, str]] = Counter()
+        self.made: Counter[str] = Counter()
+
+    # -- what the product calls ------------------------------------------------------------
+
+    async def request(
+        self, service: str, method: str, path: str, *, json: Any = None, **_: Any
+    ) -> Response:
+        """One call of the twin's API: /things, /things/ID, /things/ID/check."""
+        await asyncio.sleep(0)
+        mischief = None
+        if method in ("POST", "PUT", "DELETE"):
+            op = {"POST": "create", "PUT": "update", "DELETE": "delete"}[method]
+            mischief = self.mischief(op, path)
+        if mischief == "unavailable":
+            raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+        if mischief == "lost before":
+            raise NoAnswer("test", "cut before it was carried out")
+        answer = self._carry_out(method, path, json or {})
+        if mischief == "lost after":
+            raise NoAnswer("test", "carried out, but the answer was lost")
+        if mischief == "invisible" and method == "POST":
+            self.things[answer.body["id"]].visible_at = self.at() + 3.0
+            raise NoAnswer("test", "carried out, not yet visible, and the answer was lost")
+        return answer
+
+    async def listing(
+        self, service: str, path: str, *, microversion: str | None = None
+    ) -> Sequence[Body]:
+        await asyncio.sleep(0)
+        return [
+            {"id": t.id, "key": t.key} for t in self.things.values() if t.visible_at <= self.at()
+        ]
+
+    def _carry_out(self, method: str, path: str, body: Mapping[str, Any]) -> Response:
+        parts = path.strip("/").split("/")
+        match method, parts:
+            case "POST", ["things"]:
+                return self._create(body)
+            case "GET", ["things", id_]:
+                return Response(200, {}, self._show(self._thing(id_)))
+            case "PUT", ["things", id_]:
+                return self._work("update", self._thing(id_), body)
+            case "DELETE", ["things", id_]:
+                if id_ not in self.things:
+                    raise CloudFault("test", 404, "NotFound", f"no {id_}")
+                return self._work("delete", self._thing(id_), {})
+        raise CloudFault("test", 404, "NotFound", path)
+
+    # -- what happens ----------------------------------------------------------------------
+
+    def _create(self, body: Mapping[str, Any]) -> Response:
+        name = body["name"]
+        fault = self._fault("create", name)
+        seconds = self._seconds("create", name)
+        if fault in ("reject", "conflict"):
+            self._refuse("create", name, None, fault)
+        self.made[name] += 1
+        thing = Thing(f"{name}#{self.made[name]}", name, body["key"], dict(body["values"]))
+        self.things[thing.id] = thing
+        self._begin(thing, "create", fault, seconds)
+        return Response(201, {}, self._show(thing))
+
+    def _work(self, op: str, thing: Thing, values: Mapping[str, Any]) -> Response:
+        fault = self._fault(op, thing.name)
+        seconds = self._seconds(op, thing.name)
+        if fault in ("reject", "conflict"):
+            self._refuse(op, thing.name, thing.id, fault)
+        self.settle()
+        self._begin(thing, op, fault, seconds)
+        if fault is None:
+            thing.values.update(values)
+        return Response(202, {}, self._show(thing))
+
+    def _begin(self, thing: Thing, op: str, fault: str | None, seconds: float) -> None:
+        now = self.at()
+        if thing.call is not None and thing.call.outcome == "open" and thing.fate != "hang":
+            thing.call.outcome = "done"
+        end = FOREVER if fault == "hang" else now + seconds
+        thing.busy_until = end
+        thing.fate = fault or "ok"
+        thing.call = Call(op, thing.name, thing.id, now, None if end == FOREVER else end)
+        self.calls.append(thing.call)
+
+    def _refuse(self, op: str, name: str, thing: str | None, kind: str) -> None:
+        now = self.at()
+        self.calls.append(Call(op, name, thing, now, now, "refused"))
+        if kind == "conflict":
+            raise CloudFault("test", 409, "Conflict", f"{op} of {name} conflicts")
+        raise CloudFault("test", 400, "Error", f"{op} of {name} rejected")
+
+    def settle(self) -> None:
+        """Let what has had its time end."""
+        now = self.at()
+        for thing in list(self.things.values()):
+            call = thing.call
+            if call is None or call.outcome != "open" or thing.busy_until > now:
+                continue
+            call.outcome = "done" if thing.fate == "ok" else "failed"
+            if call.op == "delete" and thing.fate == "ok":
+                del self.things[thing.id]
+
+    def vanish(self, name: str) -> None:
+        """The live thing of that name disappears behind everybody's back."""
+        for thing in [t for t in self.things.values() if t.name == name]:
+            del self.things[thing.id]
+
+    def _thing(self, id_: str) -> Thing:
+        self.settle()
+        thing = self.things.get(id_)
+        if thing is None:
+            raise CloudFault("test", 404, "NotFound", f"no {id_}")
+        return thing
+
+    def _show(self, thing: Thing) -> Body:
+        busy = thing.busy_until > self.at()
+        op = thing.call.op if thing.call else ""
+        left = thing.busy_until - self.at() if busy else 0.0
+        return {
+            "id": thing.id,
+            "status": "BUSY" if busy else "OK",
+            "op": op,
+            "fate": thing.fate if not busy else "ok",
+            "left": min(left, 60.0),
+            **thing.values,
+        }
+
+    def _fault(self, op: str, name: str) -> str | None:
+        self.attempts[op, name] += 1
+        nth = self.attempts[op, name]
+        for fault in self.faults:
+            if (fault.of, fault.op) == (name, op) and fault.nth in (None, nth):
+                return fault.kind
+        return None
+
+    def _seconds(self, op: str, name: str) -> float:
+        nth = self.attempts[op, name]
+        for key in ((name, op, nth), (name, op, None)):
+            if key in self.times:
+                return self.times[key]
+        return self.op_time_s

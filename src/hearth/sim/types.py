@@ -1,0 +1,143 @@
+"""The resource types of the simulator: things of the twin cloud."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.resources.base import (
+    Change,
+    Failed,
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+from hearth.cloud.fault import CloudFault
+from hearth.schema.prop import STRING, Attr, Prop
+
+
+class Thing(ResourceType):
+    """Something in the twin cloud. `u` changes in place, `r` replaces, `l` declares itself
+    changeable and then replaces, `m` must never change."""
+
+    type_name = "Test::Node"
+    properties = {
+        "u": Prop(STRING, "Changes in place.", default="", update_allowed=True),
+        "r": Prop(STRING, "A change replaces.", default=""),
+        "l": Prop(STRING, "A change replaces, decided late.", default="", update_allowed=True),
+        "m": Prop(STRING, "Never changes.", default="", immutable=True),
+    }
+    attributes = {name: Attr(STRING, f"The value of {name}.") for name in ("u", "r", "l", "rid")}
+    identified_by = IntentKey.TAG
+    visibility_delay_s = 4.0
+    has_show = False
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("create", self._create, self._find, self._poll),)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        if not live.changed:
+            return ()
+        return (Step("update", self._update, self._updated, self._poll),)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("delete", self._delete, self._deleting, self._gone),)
+
+    def must_replace(self, change: Change) -> str | None:
+        return "l cannot be changed in place" if "l" in change.changed else None
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        body = live.body or live.properties
+        return {**{name: body.get(name) for name in "url"}, "rid": live.physical_id}
+
+    async def _create(self, live: Live) -> Made:
+        body = {"name": live.name, "key": live.key, "values": _values(live.properties)}
+        answer = await live.cloud.request("test", "POST", "/things", json=body)
+        return Made(answer.body["id"], body=answer.body)
+
+    async def _find(self, live: Live) -> Made | None:
+        for thing in await live.cloud.listing("test", "/things"):
+            if thing["key"] == live.key:
+                shown = await live.cloud.request("test", "GET", f"/things/{thing['id']}")
+                return Made(thing["id"], body=shown.body)
+        return None
+
+    async def _update(self, live: Live) -> Made:
+        answer = await live.cloud.request(
+            "test", "PUT", f"/things/{live.physical_id}", json=_values(live.properties)
+        )
+        return Made(body=answer.body)
+
+    async def _updated(self, live: Live) -> Made | None:
+        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+        wanted = _values(live.properties)
+        if all(shown.body.get(name) == value for name, value in wanted.items()):
+            return Made(body=shown.body)
+        return None
+
+    async def _delete(self, live: Live) -> Made | None:
+        try:
+            await live.cloud.request("test", "DELETE", f"/things/{live.physical_id}")
+        except CloudFault as fault:
+            if not fault.not_found:
+                raise
+        return Made()
+
+    async def _deleting(self, live: Live) -> Made | None:
+        try:
+            shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+        except CloudFault as fault:
+            if fault.not_found:
+                return Made()
+            raise
+        busy = shown.body["op"] == "delete" and shown.body["status"] == "BUSY"
+        return Made() if busy else None
+
+    async def _poll(self, live: Live) -> Progress:
+        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+        return _progress(live, shown.body)
+
+    async def _gone(self, live: Live) -> Progress:
+        try:
+            return await self._poll(live)
+        except CloudFault as fault:
+            if fault.not_found:
+                return Ready()
+            raise
+
+    async def strays(self, live: Live) -> list[str]:
+        things = await live.cloud.listing("test", "/things")
+        return [t["id"] for t in things if t["key"] == live.key and t["id"] != live.physical_id]
+
+    async def drop_stray(self, live: Live, physical_id: str) -> None:
+        try:
+            await live.cloud.request("test", "DELETE", f"/things/{physical_id}")
+        except CloudFault as fault:
+            if not fault.not_found:
+                raise
+
+
+class Other(Thing):
+    """The same under another name: another type."""
+
+    type_name = "Test::Other"
+
+
+def _values(properties: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(properties.get(name) or "") for name in "urlm"}
+
+
+def _progress(live: Live, body: Mapping[str, Any]) -> Progress:
+    if body["status"] == "BUSY":
+        return Later(body["left"], body)
+    match body["fate"]:
+        case "error":
+            return Failed(f"{body['op']} of {live.name} went wrong", "Error")
+        case "in_error":
+            why = 'Went to status ERROR due to "bad luck"'
+            return Failed(why, "ResourceInError", retry=True)
+        case _:
+            return Ready(body)

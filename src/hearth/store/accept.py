@@ -1,0 +1,225 @@
+"""Accepting requests: one transaction that checks the state and makes the operation certain.
+
+The stack row says what is going on, the revision what is wanted, mail tells the owner. Used by the
+API for root stacks and inside an engine's commit for nested ones.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from hearth.engine.core.rules import EntityNotFound, Request, StackExists, refusal
+from hearth.model.problem import Rejected
+from hearth.model.state import Action, Status
+from hearth.store import events
+from hearth.store.database import Tx
+from hearth.store.rows import Revision, StackRow, stack_row
+from hearth.store.tables import credential, mail, revision, stack, tree
+from hearth.store.texts import put_revision
+
+NewId = Callable[[], str]
+DEFAULT_TIMEOUT_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class NewStack:
+    """A stack to be made. `credential` is (id, kind, body) of a new one, or None where the root's
+    is shared. A nested stack names its parent."""
+
+    id: str
+    project_id: str
+    name: str
+    revision: Revision
+    timeout_mins: int | None = None
+    disable_rollback: bool = True
+    credential: tuple[str, str, Any] | None = None
+    credential_id: str | None = None
+    user_project_id: str | None = None
+    creator: str | None = None
+    tags: tuple[str, ...] = ()
+    parent: StackRow | None = None
+    parent_record: str | None = None
+    action: Action = Action.CREATE
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is asked of a stack that exists. None keeps what the stack has."""
+
+    action: Action
+    revision: Revision | None = None
+    timeout_mins: int | None = None
+    disable_rollback: bool | None = None
+    tags: tuple[str, ...] | None = None
+    credential: tuple[str, str, Any] | None = None
+    by: str | None = None
+    parent_traversal: str | None = None
+
+
+def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
+    """Store a stack in CREATE_IN_PROGRESS. Raises `Rejected` with StackExists."""
+    traversal, event_id = new_id(), new_id()
+    parent = new.parent
+    if parent is None:
+        tx.execute(tree.insert(), {"root_id": new.id, "event_seq": 0, "resources": 0})
+    if new.credential:
+        _put_credential(tx, new.credential, now)
+    row = StackRow(
+        id=new.id,
+        project_id=new.project_id,
+        name=new.name,
+        live_name=None if parent else new.name,
+        root_id=parent.root_id if parent else new.id,
+        parent_id=parent.id if parent else None,
+        parent_record=new.parent_record,
+        parent_traversal=parent.traversal if parent else None,
+        depth=parent.depth + 1 if parent else 0,
+        action=new.action,
+        status=Status.IN_PROGRESS,
+        reason=f"Stack {new.action} started",
+        first_failure=None,
+        revision=1,
+        previous_revision=0,
+        traversal=traversal,
+        started_at=now,
+        deadline=now + timeout_s(new.timeout_mins),
+        timeout_mins=new.timeout_mins,
+        disable_rollback=new.disable_rollback,
+        owner=None,
+        epoch=0,
+        takeovers=0,
+        due_at=now,
+        credential_id=new.credential[0] if new.credential else new.credential_id,
+        user_project_id=new.user_project_id,
+        creator=new.creator,
+        tags=",".join(new.tags) if new.tags else None,
+        created_at=now,
+        updated_at=None,
+        deleted_at=None,
+    )
+    try:
+        tx.execute(stack.insert(), stack_values(row))
+    except IntegrityError:
+        problem = StackExists(None, f"The Stack ({new.name}) already exists.")
+        raise Rejected([problem]) from None
+    put_revision(tx, new.id, 1, new.revision, now, new.creator)
+    events.append(tx, [events.of_stack(row, event_id, now, row.action, row.status, row.reason)])
+    return row
+
+
+def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId) -> StackRow:
+    """Begin an operation, taking over one that is running. Raises `Rejected`."""
+    traversal, event_id = new_id(), new_id()
+    row = lock(tx, stack_id)
+    request = Request(wanted.action.value.lower())
+    if problem := refusal(request, row.name, row.action, row.status):
+        raise Rejected([problem])
+    if wanted.action is Action.DELETE and row.action is Action.DELETE:
+        if row.status is Status.IN_PROGRESS:
+            return row  # join the one that runs
+    new_events = []
+    if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
+        why = f"Stack {row.action} cancelled"
+        cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
+        new_events.append(cancelled)
+    number, before = row.revision, row.previous_revision
+    if wanted.revision is not None:
+        number = (
+            1
+            + tx.execute(
+                sa.select(sa.func.max(revision.c.number)).where(revision.c.stack_id == stack_id)
+            ).scalar_one()
+        )
+        before = row.revision
+        put_revision(tx, stack_id, number, wanted.revision, now, wanted.by)
+    timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
+    if wanted.credential:
+        _put_credential(tx, wanted.credential, now)
+    row = replace(
+        row,
+        action=wanted.action,
+        status=Status.IN_PROGRESS,
+        reason=f"Stack {wanted.action} started",
+        first_failure=None,
+        revision=number,
+        previous_revision=before,
+        traversal=traversal,
+        parent_traversal=wanted.parent_traversal or row.parent_traversal,
+        started_at=now,
+        updated_at=now,
+        timeout_mins=timeout,
+        deadline=now + timeout_s(timeout),
+        disable_rollback=(
+            row.disable_rollback if wanted.disable_rollback is None else wanted.disable_rollback
+        ),
+        tags=row.tags if wanted.tags is None else (",".join(wanted.tags) or None),
+        credential_id=wanted.credential[0] if wanted.credential else row.credential_id,
+        takeovers=0,
+    )
+    _write(tx, row)
+    new_events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
+    events.append(tx, new_events)
+    send(tx, stack_id, "operation", {}, now)
+    return row
+
+
+def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
+    """Ask the owner to stop what runs. Raises `Rejected` where nothing can be cancelled."""
+    row = lock(tx, stack_id)
+    request = Request.CANCEL if rollback else Request.CANCEL_WITHOUT_ROLLBACK
+    if problem := refusal(request, row.name, row.action, row.status):
+        raise Rejected([problem])
+    send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
+
+
+def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
+    """As `cancel`, for a nested stack: what cannot be cancelled is left alone."""
+    row = tx.first(
+        sa.select(stack.c.traversal).where(
+            stack.c.id == stack_id, stack.c.status == Status.IN_PROGRESS.value
+        )
+    )
+    if row is not None:
+        send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
+
+
+def lock(tx: Tx, stack_id: str) -> StackRow:
+    """The live stack, locked for this transaction. Raises `Rejected` with EntityNotFound."""
+    statement = sa.select(stack).where(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
+    found = tx.first(statement.with_for_update())
+    if found is None:
+        raise Rejected([EntityNotFound(None, f"The Stack ({stack_id}) could not be found.")])
+    return stack_row(found)
+
+
+def send(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
+    """Put mail for a stack."""
+    row = {"stack_id": stack_id, "kind": kind, "body": tx.seal(body), "created_at": now}
+    tx.execute(mail.insert(), row)
+
+
+def stack_values(row: StackRow) -> dict[str, Any]:
+    """All columns of a stack."""
+    values = {name: getattr(row, name) for name in StackRow.__slots__}
+    return {**values, "action": row.action.value, "status": row.status.value}
+
+
+def timeout_s(timeout_mins: int | None) -> float:
+    return timeout_mins * 60.0 if timeout_mins else DEFAULT_TIMEOUT_S
+
+
+def _write(tx: Tx, row: StackRow) -> None:
+    """Everything but what belongs to the owner: owner, epoch, due time."""
+    values = stack_values(row)
+    for owned in ("id", "owner", "epoch", "due_at"):
+        del values[owned]
+    tx.execute(stack.update().where(stack.c.id == row.id).values(values))
+
+
+def _put_credential(tx: Tx, new: tuple[str, str, Any], now: float) -> None:
+    id_, kind, body = new
+    row = {"id": id_, "kind": kind, "body": tx.seal(body), "created_at": now}
+    tx.execute(credential.insert(), row)

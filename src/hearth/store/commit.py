@@ -1,0 +1,318 @@
+"""What an engine writes: many stacks' changes in one transaction, each under its owner and epoch.
+
+A part whose stack is owned by another, or whose epoch moved on, is left out whole and reported as
+lost. The advance of a part (nodes that start, the stack's state) counts only while the stack is
+still in the traversal the owner knows; what has ended is recorded in any case.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.engine.core.record import Record
+from hearth.store import accept, events
+from hearth.store.database import Tx
+from hearth.store.rows import Event, StackRow, record_state, record_values, seal_held
+from hearth.store.tables import credential, mail, node, resource, resource_data, stack, stray
+from hearth.store.texts import copy_revision
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node in flight: its intent is committed, its end is not.
+
+    `wanted` is what the record shall hold in the end; it goes to the row as JSON.
+    """
+
+    resource_id: str
+    traversal: str
+    kind: str
+    action: str
+    phase: str
+    step: str
+    attempt: int
+    started_at: float
+    wanted: Any
+    due_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """Mail to another stack."""
+
+    stack_id: str
+    kind: str
+    body: Any
+
+
+@dataclass(slots=True)
+class Changes:
+    """Rows to write for one stack."""
+
+    insert: list[Record] = field(default_factory=list)
+    state: list[Record] = field(default_factory=list)
+    full: list[Record] = field(default_factory=list)
+    delete: list[str] = field(default_factory=list)
+    data: dict[str, Mapping[str, str | None]] = field(default_factory=dict)
+    metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    nodes: list[NodeRow] = field(default_factory=list)
+    moved: list[NodeRow] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    letters: list[Letter] = field(default_factory=list)
+    read: list[int] = field(default_factory=list)
+    create: list[accept.NewStack] = field(default_factory=list)
+    operate: list[tuple[str, accept.Operation]] = field(default_factory=list)
+    cancel: list[tuple[str, bool]] = field(default_factory=list)
+    strays: list[dict[str, Any]] = field(default_factory=list)
+    strays_gone: list[str] = field(default_factory=list)
+    stack: StackRow | None = None
+    copy_revision: tuple[int, int] | None = None
+    drop_credential: str | None = None
+    release: tuple[float | None] | None = None
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__slots__)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The changes of one stack, under the owner, epoch and traversal its worker knows."""
+
+    stack_id: str
+    owner: str
+    epoch: int
+    traversal: str
+    sure: Changes
+    advance: Changes
+    now: float
+
+
+class Fate(StrEnum):
+    """What became of a part."""
+
+    DONE = "done"
+    SUPERSEDED = "superseded"
+    LOST = "lost"
+
+
+def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
+    """Write the parts; gives the fate of each by stack id."""
+    ids = sorted({part.stack_id for part in parts})
+    columns = (stack.c.id, stack.c.owner, stack.c.epoch, stack.c.traversal)
+    locked = sa.select(*columns).where(stack.c.id.in_(ids)).order_by(stack.c.id).with_for_update()
+    there = {row.id: row for row in tx.rows(locked)}
+    fates: dict[str, Fate] = {}
+    valid: list[tuple[Part, Changes]] = []
+    for part in parts:
+        row = there.get(part.stack_id)
+        if row is None or row.owner != part.owner or row.epoch != part.epoch:
+            fates[part.stack_id] = Fate.LOST
+        elif row.traversal != part.traversal:
+            fates[part.stack_id] = Fate.SUPERSEDED
+            valid.append((part, part.sure))
+        else:
+            fates[part.stack_id] = Fate.DONE
+            valid += [(part, part.sure), (part, part.advance)]
+    if valid:
+        _write(tx, valid, new_id)
+    return fates
+
+
+def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str]) -> None:
+    for part, changes in valid:
+        for letter in changes.letters:
+            accept.send(tx, letter.stack_id, letter.kind, letter.body, part.now)
+        for new in changes.create:
+            accept.create(tx, new, part.now, new_id)
+        for child, operation in changes.operate:
+            accept.operate(tx, child, operation, part.now, new_id)
+        for child, rollback in changes.cancel:
+            accept.cancel_quietly(tx, child, rollback, part.now)
+        if changes.copy_revision:
+            copy_revision(tx, part.stack_id, *changes.copy_revision, part.now)
+        if changes.stack is not None:
+            _stack(tx, changes.stack)
+        if changes.drop_credential:
+            tx.execute(credential.delete().where(credential.c.id == changes.drop_credential))
+    _records(tx, valid)
+    _data(tx, valid)
+    _nodes(tx, valid)
+    _strays(tx, valid)
+    done = [i for _, changes in valid for i in changes.read]
+    _delete(tx, mail, mail.c.id, done)
+    events.append(tx, [e for _, changes in valid for e in changes.events])
+    for part, changes in valid:
+        if changes.release:
+            tx.execute(
+                stack.update()
+                .where(stack.c.id == part.stack_id)
+                .values(owner=None, due_at=changes.release[0])
+            )
+
+
+def _stack(tx: Tx, row: StackRow) -> None:
+    values = accept.stack_values(row)
+    for owned in ("id", "owner", "epoch", "due_at", "takeovers"):
+        del values[owned]
+    tx.execute(stack.update().where(stack.c.id == row.id).values(values))
+
+
+_ID = resource.c.id == sa.bindparam("b_id")
+_STATE = {
+    name: sa.bindparam(f"b_{name}")
+    for name in (
+        "action", "status", "reason", "physical_id", "until", "traversal", "replaced_by",
+        "updated_at",
+    )
+}  # fmt: skip
+_HELD = {name: sa.bindparam(f"b_{name}") for name in ("requires", "state", "type")}
+_UPDATE_STATE = resource.update().where(_ID).values(_STATE)
+_UPDATE_FULL = resource.update().where(_ID).values({**_STATE, **_HELD})
+
+
+def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+    insert = [
+        {**record_values(tx, record), "stack_id": part.stack_id}
+        for part, changes in valid
+        for record in changes.insert
+    ]
+    state = [
+        {f"b_{name}": value for name, value in record_state(record).items()}
+        for _, changes in valid
+        for record in changes.state
+    ]
+    full = [
+        {
+            **{f"b_{name}": value for name, value in record_state(record).items()},
+            "b_requires": _json_list(record.requires),
+            "b_state": seal_held(tx, record.held),
+            "b_type": record.type,
+        }
+        for _, changes in valid
+        for record in changes.full
+    ]
+    if insert:
+        tx.execute(resource.insert(), insert)
+    if state:
+        tx.execute(_UPDATE_STATE, state)
+    if full:
+        tx.execute(_UPDATE_FULL, full)
+    gone = [i for _, changes in valid for i in changes.delete]
+    _delete(tx, resource, resource.c.id, gone)
+    _delete(tx, resource_data, resource_data.c.resource_id, gone)
+
+
+def _json_list(ids: Iterable[str]) -> str:
+    listed = sorted(ids)
+    return '["' + '","'.join(listed) + '"]' if listed else "[]"
+
+
+def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+    """Merge private data and set metadata; their rows are written by others too."""
+    owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
+    if not owners:
+        return
+    rows = sa.select(resource_data).where(resource_data.c.resource_id.in_(sorted(owners)))
+    there = {row.resource_id: row for row in tx.rows(rows.with_for_update())}
+    insert, update = [], []
+    for resource_id, stack_id in owners.items():
+        row = there.get(resource_id)
+        data = dict(tx.unseal(row.data)) if row else {}
+        metadata: Any = tx.unseal(row.metadata) if row else {}
+        for _, changes in valid:
+            for key, value in changes.data.get(resource_id, {}).items():
+                if value is None:
+                    data.pop(key, None)
+                else:
+                    data[key] = value
+            metadata = changes.metadata.get(resource_id, metadata)
+        values = {"data": tx.seal(data), "metadata": tx.seal(metadata)}
+        if row is None:
+            insert.append(
+                {**values, "resource_id": resource_id, "stack_id": stack_id, "version": 1}
+            )
+        else:
+            update.append({**{f"b_{k}": v for k, v in values.items()}, "b_id": resource_id})
+    if insert:
+        tx.execute(resource_data.insert(), insert)
+    if update:
+        tx.execute(_UPDATE_DATA, update)
+
+
+_UPDATE_DATA = (
+    resource_data.update()
+    .where(resource_data.c.resource_id == sa.bindparam("b_id"))
+    .values(
+        data=sa.bindparam("b_data"),
+        metadata=sa.bindparam("b_metadata"),
+        version=resource_data.c.version + 1,
+    )
+)
+_MOVE_NODE = (
+    node.update()
+    .where(node.c.resource_id == sa.bindparam("b_id"))
+    .values(
+        {
+            name: sa.bindparam(f"b_{name}")
+            for name in ("phase", "step", "attempt", "action", "due_at")
+        }
+    )
+)
+
+
+def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+    insert = [
+        {
+            "resource_id": n.resource_id,
+            "stack_id": part.stack_id,
+            "traversal": n.traversal,
+            "kind": n.kind,
+            "action": n.action,
+            "phase": n.phase,
+            "step": n.step,
+            "attempt": n.attempt,
+            "wanted": tx.seal(n.wanted),
+            "started_at": n.started_at,
+            "due_at": n.due_at,
+        }
+        for part, changes in valid
+        for n in changes.nodes
+    ]
+    moved = [
+        {
+            "b_id": n.resource_id,
+            "b_phase": n.phase,
+            "b_step": n.step,
+            "b_attempt": n.attempt,
+            "b_action": n.action,
+            "b_due_at": n.due_at,
+        }
+        for _, changes in valid
+        for n in changes.moved
+    ]
+    _delete(tx, node, node.c.resource_id, [i for _, changes in valid for i in changes.ended])
+    if insert:
+        tx.execute(node.insert(), insert)
+    if moved:
+        tx.execute(_MOVE_NODE, moved)
+
+
+def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+    rows = [
+        {**row, "facts": tx.seal(row["facts"]), "stack_id": part.stack_id}
+        for part, changes in valid
+        for row in changes.strays
+    ]
+    if rows:
+        tx.execute(stray.insert(), rows)
+    _delete(tx, stray, stray.c.id, [i for _, changes in valid for i in changes.strays_gone])
+
+
+def _delete(tx: Tx, table: sa.Table, column: sa.Column[Any], ids: Sequence[Any]) -> None:
+    if ids:
+        statement = table.delete().where(column == sa.bindparam("b_id"))
+        tx.execute(statement, [{"b_id": i} for i in ids])

@@ -1,0 +1,245 @@
+"""The database: `await store.run(fn)` carries out one transaction.
+
+`fn(tx) → result` is a plain function. It may be run more than once (serialisation failures,
+deadlocks, a locked file), so it has no effect but on the rows, and ids and times are its arguments.
+It runs in threads of the store's own: one writer and a few readers on SQLite, a small pool on
+PostgreSQL and MariaDB.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from hearth.store.seal import Sealer
+from hearth.store.tables import metadata
+
+T = TypeVar("T")
+
+ATTEMPTS_MAX = 12
+PAUSE_S = 0.02
+SERVER_CONNECTIONS = 4
+SQLITE_READERS = 3
+SQLITE_BUSY_MS = 10_000
+
+
+@dataclass(slots=True)
+class Tx:
+    """One transaction: a connection, the sealer, and the clock of the database."""
+
+    connection: sa.Connection
+    sealer: Sealer
+    dialect: str
+    statements: int = 0
+
+    def execute(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
+        self.statements += 1
+        return self.connection.execute(statement, rows)
+
+    def rows(self, statement: sa.Executable) -> list[Any]:
+        """All rows of a select."""
+        return list(self.execute(statement))
+
+    def first(self, statement: sa.Executable) -> Any:
+        """The first row, or None."""
+        return self.execute(statement).first()
+
+    def seal(self, value: Any) -> bytes:
+        return self.sealer.seal(value)
+
+    def unseal(self, sealed: bytes | None) -> Any:
+        return None if sealed is None else self.sealer.unseal(sealed)
+
+    @property
+    def now(self) -> sa.ColumnElement[float]:
+        """The database's clock as an expression, seconds since 1970."""
+        match self.dialect:
+            case "sqlite":
+                return sa.func.hearth_now(type_=sa.Double)
+            case "postgresql":
+                return sa.func.date_part("epoch", sa.func.clock_timestamp(), type_=sa.Double)
+            case _:
+                return sa.literal_column("UNIX_TIMESTAMP(NOW(6))", sa.Double())
+
+    @property
+    def returning(self) -> bool:
+        """Whether INSERT … RETURNING may be used (not on MariaDB, by decision)."""
+        return self.dialect != "mysql"
+
+
+class Store:
+    """A database and the threads that talk to it.
+
+    `url` as SQLAlchemy writes it: `sqlite:///path`, `sqlite://` (in memory, inline), or a
+    `postgresql+psycopg://` or `mariadb+pymysql://` address. `clock` is what SQLite has instead of a
+    server's clock. With `inline` the function runs on the calling thread at once (simulation).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        sealer: Sealer,
+        *,
+        clock: Callable[[], float] = time.time,
+        inline: bool = False,
+        durable: bool = True,
+    ) -> None:
+        self.sealer = sealer
+        self.url = _with_driver(url)
+        self.dialect = (
+            "mysql"
+            if self.url.get_backend_name() in ("mysql", "mariadb")
+            else (self.url.get_backend_name())
+        )
+        self.inline = inline
+        self._clock = clock
+        self.statements = 0
+        self.transactions = 0
+        self._engine = self._connect(durable)
+        self._writers: ThreadPoolExecutor | None = None
+        self._readers: ThreadPoolExecutor | None = None
+        if not inline:
+            writers = 1 if self.dialect == "sqlite" else SERVER_CONNECTIONS
+            self._writers = ThreadPoolExecutor(writers, "store-write")
+            memory = self.dialect == "sqlite" and self.url.database in (None, "", ":memory:")
+            if self.dialect == "sqlite" and not memory:
+                self._readers = ThreadPoolExecutor(SQLITE_READERS, "store-read")
+            else:
+                self._readers = self._writers
+
+    def _connect(self, durable: bool) -> sa.Engine:
+        if self.dialect != "sqlite":
+            extra: dict[str, Any] = {}
+            if self.dialect == "mysql":
+                extra["connect_args"] = {
+                    "charset": "utf8mb4",
+                    "client_flag": 2,  # FOUND_ROWS: an update that changes nothing still counts
+                    "init_command": "SET SESSION sql_mode='STRICT_ALL_TABLES', "
+                    "time_zone='+00:00', innodb_lock_wait_timeout=10",
+                }
+            return sa.create_engine(
+                self.url,
+                isolation_level="READ COMMITTED",
+                pool_size=SERVER_CONNECTIONS,
+                max_overflow=SERVER_CONNECTIONS,
+                pool_pre_ping=True,
+                pool_recycle=1800,
+                **extra,
+            )
+        memory = self.url.database in (None, "", ":memory:")
+        engine = sa.create_engine(
+            self.url,
+            connect_args={"check_same_thread": False, "timeout": SQLITE_BUSY_MS / 1000},
+            **({"poolclass": StaticPool} if memory else {"pool_size": SQLITE_READERS + 1}),
+        )
+
+        @sa.event.listens_for(engine, "connect")
+        def _prepare(raw: Any, _record: Any) -> None:
+            raw.isolation_level = None  # we say BEGIN ourselves
+            raw.create_function("hearth_now", 0, self._clock)
+            raw.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}")
+            raw.execute("PRAGMA foreign_keys=ON")
+            if not memory:
+                raw.execute("PRAGMA journal_mode=WAL")
+                raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+
+        return engine
+
+    async def run(self, fn: Callable[[Tx], T]) -> T:
+        """Carry out one transaction that may write."""
+        return await self._in(self._writers, fn, write=True)
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Carry out one transaction that only reads."""
+        return await self._in(self._readers, fn, write=False)
+
+    async def _in(
+        self, pool: ThreadPoolExecutor | None, fn: Callable[[Tx], T], *, write: bool
+    ) -> T:
+        if pool is None:
+            await asyncio.sleep(0)
+            return self.transact(fn, write=write)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(pool, lambda: self.transact(fn, write=write))
+
+    def transact(self, fn: Callable[[Tx], T], *, write: bool = True) -> T:
+        """The transaction itself, on this thread. Tried again where the database asks for it."""
+        for attempt in range(1, ATTEMPTS_MAX + 1):
+            try:
+                return self._once(fn, write)
+            except DBAPIError as problem:
+                if attempt == ATTEMPTS_MAX or not self._passing(problem):
+                    raise
+                time.sleep(PAUSE_S * attempt)
+        raise AssertionError("unreachable")
+
+    def _once(self, fn: Callable[[Tx], T], write: bool) -> T:
+        with self._engine.connect() as connection:
+            if self.dialect == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+            tx = Tx(connection, self.sealer, self.dialect)
+            try:
+                result = fn(tx)
+            except BaseException:
+                self._finish(connection, "ROLLBACK")
+                raise
+            self._finish(connection, "COMMIT")
+            self.statements += tx.statements
+            self.transactions += 1
+            return result
+
+    def _finish(self, connection: sa.Connection, word: str) -> None:
+        if self.dialect == "sqlite":
+            connection.exec_driver_sql(word)
+        elif word == "COMMIT":
+            connection.commit()
+        else:
+            connection.rollback()
+
+    def _passing(self, problem: DBAPIError) -> bool:
+        """Whether the database says: try that again."""
+        if problem.connection_invalidated:
+            return True
+        code = getattr(problem.orig, "sqlstate", None)
+        if code in ("40001", "40P01", "55P03"):
+            return True
+        if self.dialect == "mysql" and problem.orig is not None:
+            return bool(problem.orig.args) and problem.orig.args[0] in (1020, 1205, 1213)
+        return isinstance(problem, OperationalError) and "locked" in str(problem.orig)
+
+    def create_tables(self) -> None:
+        """Make the tables as they are now (fresh databases of tests; others migrate)."""
+        with self._engine.begin() as connection:
+            metadata.create_all(connection)
+
+    def drop_tables(self) -> None:
+        with self._engine.begin() as connection:
+            metadata.drop_all(connection)
+
+    @property
+    def sync_engine(self) -> sa.Engine:
+        """The SQLAlchemy engine, for migrations."""
+        return self._engine
+
+    def close(self) -> None:
+        """Let running transactions end, then close all connections."""
+        for pool in {id(p): p for p in (self._writers, self._readers) if p}.values():
+            pool.shutdown(wait=True)
+        self._engine.dispose()
+
+
+def _with_driver(url: str) -> sa.URL:
+    """`url` with the drivers we ship."""
+    parsed = sa.make_url(url)
+    drivers = {
+        "postgresql": "postgresql+psycopg",
+        "mysql": "mysql+pymysql",
+        "mariadb": "mariadb+pymysql",
+    }
+    return parsed.set(drivername=drivers.get(parsed.drivername, parsed.drivername))

@@ -1,0 +1,66 @@
+"""Events: numbered per tree without gaps, in the transaction that causes them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.store.database import Tx
+from hearth.store.rows import Event, StackRow
+from hearth.store.tables import event, tree
+
+
+def append(tx: Tx, events: Iterable[Event]) -> None:
+    """Append events to their trees; whoever commits first comes first."""
+    by_root: dict[str, list[Event]] = {}
+    for one in events:
+        by_root.setdefault(one.root_id, []).append(one)
+    rows: list[dict[str, Any]] = []
+    for root_id in sorted(by_root):
+        mine = by_root[root_id]
+        tx.execute(
+            tree.update()
+            .where(tree.c.root_id == root_id)
+            .values(event_seq=tree.c.event_seq + len(mine))
+        )
+        last: int = tx.execute(
+            sa.select(tree.c.event_seq).where(tree.c.root_id == root_id)
+        ).scalar_one()
+        rows += [_row(tx, one, last - len(mine) + i) for i, one in enumerate(mine, start=1)]
+    if rows:
+        tx.execute(event.insert(), rows)
+
+
+def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
+    return {
+        "root_id": one.root_id,
+        "seq": seq,
+        "id": one.id,
+        "stack_id": one.stack_id,
+        "time": one.time,
+        "resource_name": one.resource_name,
+        "resource_type": one.resource_type,
+        "physical_id": one.physical_id,
+        "action": one.action,
+        "status": one.status,
+        "reason": one.reason,
+        "properties": None if one.properties is None else tx.seal(one.properties),
+    }
+
+
+def of_stack(
+    stack: StackRow, event_id: str, time: float, action: str, status: str, reason: str
+) -> Event:
+    """The event of a stack itself."""
+    return Event(
+        event_id,
+        stack.id,
+        stack.root_id,
+        time,
+        stack.name,
+        "OS::Heat::Stack",
+        stack.id,
+        action,
+        status,
+        reason,
+    )

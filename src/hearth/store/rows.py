@@ -1,0 +1,157 @@
+"""Records, stacks and events as rows, and back."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from hearth.engine.core.record import Held, Record
+from hearth.model.state import Action, Status
+from hearth.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class StackRow:
+    """A row of the table `stack`, with its words as enums."""
+
+    id: str
+    project_id: str
+    name: str
+    live_name: str | None
+    root_id: str
+    parent_id: str | None
+    parent_record: str | None
+    parent_traversal: str | None
+    depth: int
+    action: Action
+    status: Status
+    reason: str
+    first_failure: str | None
+    revision: int
+    previous_revision: int
+    traversal: str
+    started_at: float
+    deadline: float | None
+    timeout_mins: int | None
+    disable_rollback: bool
+    owner: str | None
+    epoch: int
+    takeovers: int
+    due_at: float | None
+    credential_id: str | None
+    user_project_id: str | None
+    creator: str | None
+    tags: str | None
+    created_at: float
+    updated_at: float | None
+    deleted_at: float | None
+
+    @property
+    def state(self) -> str:
+        """ACTION_STATUS."""
+        return f"{self.action}_{self.status}"
+
+
+def stack_row(row: Any) -> StackRow:
+    """A row of a select over all columns of `stack`."""
+    values = dict(row._mapping)
+    values["action"] = Action(values["action"])
+    values["status"] = Status(values["status"])
+    values["disable_rollback"] = bool(values["disable_rollback"])
+    return StackRow(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a resource, or to a stack itself."""
+
+    id: str
+    stack_id: str
+    root_id: str
+    time: float
+    resource_name: str
+    resource_type: str
+    physical_id: str | None
+    action: str
+    status: str
+    reason: str
+    properties: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What a stack was asked to be: texts by content, values as given.
+
+    `files` maps names to texts, `exports` lists what a parent stack reads of this one:
+    [attribute, *path].
+    """
+
+    template: str
+    files: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    exports: list[list[Any]] = field(default_factory=list)
+
+
+def record_values(tx: Tx, record: Record) -> dict[str, Any]:
+    """All columns of a record."""
+    return {
+        **record_state(record),
+        "stack_id": "",
+        "name": record.name,
+        "type": record.type,
+        "since": record.since,
+        "replaces": record.replaces,
+        "requires": json.dumps(sorted(record.requires)),
+        "state": seal_held(tx, record.held),
+        "created_at": record.created_at,
+    }
+
+
+def record_state(record: Record) -> dict[str, Any]:
+    """The columns that move while a record is worked on."""
+    return {
+        "id": record.id,
+        "action": record.action.value,
+        "status": record.status.value,
+        "reason": record.reason,
+        "physical_id": record.physical_id,
+        "until": record.until,
+        "traversal": record.traversal,
+        "replaced_by": record.replaced_by,
+        "updated_at": record.updated_at,
+    }
+
+
+def seal_held(tx: Tx, held: Held) -> bytes:
+    return tx.sealer.seal_bytes(msgspec.json.encode(held, enc_hook=str))
+
+
+def unseal_held(tx: Tx, sealed: bytes) -> Held:
+    return _held(tx.sealer.unseal_bytes(sealed))
+
+
+_held = msgspec.json.Decoder(Held).decode
+
+
+def record_of(tx: Tx, row: Any) -> Record:
+    """A record from a row of a select over all columns of `resource`."""
+    return Record(
+        id=row.id,
+        name=row.name,
+        type=row.type,
+        since=row.since,
+        created_at=row.created_at,
+        action=Action(row.action),
+        status=Status(row.status),
+        reason=row.reason,
+        until=row.until,
+        physical_id=row.physical_id,
+        traversal=row.traversal,
+        replaces=row.replaces,
+        replaced_by=row.replaced_by,
+        requires=frozenset(json.loads(row.requires)),
+        held=unseal_held(tx, row.state),
+        updated_at=row.updated_at,
+    )

@@ -1,0 +1,232 @@
+"""The tables. A column named *sealed* in its comment holds user values and is encrypted (seal.py).
+
+Times are seconds since 1970, UTC, as doubles: they sort and compare alike on all three databases.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects import mysql
+
+ID = String(36)
+NAME = String(255, collation=None).with_variant(
+    mysql.VARCHAR(255, collation="utf8mb4_bin"), "mysql", "mariadb"
+)
+TEXT = Text().with_variant(mysql.LONGTEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
+SEALED = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+TIME = Double()
+COUNTER = BigInteger().with_variant(Integer(), "sqlite")
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+blob = Table(
+    "blob",
+    metadata,
+    Column("hash", String(64), primary_key=True, comment="keyed hash of the text"),
+    Column("body", SEALED, nullable=False, comment="sealed: a template's or a file's text"),
+)
+
+revision = Table(
+    "revision",
+    metadata,
+    Column("stack_id", ID, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column(
+        "content", String(64), nullable=False, comment="keyed hash of all below: equal means equal"
+    ),
+    Column("template", String(64), nullable=False, comment="hash of a blob"),
+    Column("body", SEALED, nullable=False, comment="sealed: files, environment, parameters"),
+    Column("created_at", TIME, nullable=False),
+    Column("created_by", NAME),
+)
+
+stack = Table(
+    "stack",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", String(64), nullable=False),
+    Column("name", NAME, nullable=False),
+    Column(
+        "live_name",
+        NAME,
+        comment="name while it must be unique, null for nested and deleted stacks",
+    ),
+    Column("root_id", ID, nullable=False),
+    Column("parent_id", ID),
+    Column("parent_record", ID, comment="the parent's resource record that this stack is"),
+    Column("parent_traversal", ID, comment="the parent's traversal that asked for the operation"),
+    Column("depth", Integer, nullable=False),
+    Column("action", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("reason", TEXT, nullable=False),
+    Column("first_failure", TEXT),
+    Column("revision", Integer, nullable=False, comment="the revision aimed at"),
+    Column(
+        "previous_revision", Integer, nullable=False, comment="where a rollback goes; 0 is nothing"
+    ),
+    Column("traversal", ID, nullable=False),
+    Column("started_at", TIME, nullable=False),
+    Column("deadline", TIME),
+    Column("timeout_mins", Integer),
+    Column("disable_rollback", Boolean, nullable=False),
+    Column("owner", ID),
+    Column("epoch", Integer, nullable=False),
+    Column("takeovers", Integer, nullable=False),
+    Column("due_at", TIME, comment="when the stack wants an owner; null is never"),
+    Column("credential_id", ID),
+    Column("user_project_id", String(64)),
+    Column("creator", NAME),
+    Column("tags", TEXT),
+    Column("created_at", TIME, nullable=False),
+    Column("updated_at", TIME),
+    Column("deleted_at", TIME),
+    UniqueConstraint("project_id", "live_name"),
+    Index("ix_stack_owner", "owner"),
+    Index("ix_stack_due_at", "due_at"),
+    Index("ix_stack_parent_id", "parent_id"),
+    Index("ix_stack_root_id", "root_id"),
+    Index("ix_stack_list", "project_id", "created_at"),
+)
+
+tree = Table(
+    "tree",
+    metadata,
+    Column("root_id", ID, primary_key=True),
+    Column("event_seq", BigInteger, nullable=False),
+    Column("resources", Integer, nullable=False),
+)
+
+resource = Table(
+    "resource",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("stack_id", ID, nullable=False, index=True),
+    Column("name", NAME, nullable=False),
+    Column("type", NAME, nullable=False, comment="as written in the template"),
+    Column("action", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("reason", TEXT, nullable=False),
+    Column("physical_id", NAME, index=True),
+    Column("since", Integer, nullable=False, comment="first revision in which it has its name"),
+    Column("until", Integer, comment="first revision in which it no longer has it"),
+    Column("traversal", ID, comment="the traversal that worked on it last"),
+    Column("replaces", ID),
+    Column("replaced_by", ID),
+    Column("requires", TEXT, nullable=False, comment="JSON list of records it was built upon"),
+    Column("state", SEALED, nullable=False, comment="sealed: definition, properties, attributes"),
+    Column("created_at", TIME, nullable=False),
+    Column("updated_at", TIME),
+)
+
+resource_data = Table(
+    "resource_data",
+    metadata,
+    Column("resource_id", ID, primary_key=True),
+    Column("stack_id", ID, nullable=False, index=True),
+    Column("version", Integer, nullable=False, comment="compare-and-set guard"),
+    Column("data", SEALED, nullable=False, comment="sealed: private key/value pairs"),
+    Column("metadata", SEALED, nullable=False, comment="sealed"),
+)
+
+node = Table(
+    "node",
+    metadata,
+    Column("resource_id", ID, primary_key=True),
+    Column("stack_id", ID, nullable=False, index=True),
+    Column("traversal", ID, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("action", String(16), nullable=False),
+    Column("phase", String(16), nullable=False, comment="intent or accepted"),
+    Column("step", String(64), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column(
+        "wanted", SEALED, nullable=False, comment="sealed: what the record shall hold in the end"
+    ),
+    Column("started_at", TIME, nullable=False),
+    Column("due_at", TIME),
+)
+
+mail = Table(
+    "mail",
+    metadata,
+    Column("id", COUNTER, primary_key=True, autoincrement=True),
+    Column("stack_id", ID, nullable=False, index=True),
+    Column("kind", String(32), nullable=False),
+    Column("body", SEALED, nullable=False, comment="sealed"),
+    Column("created_at", TIME, nullable=False),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", COUNTER, primary_key=True, autoincrement=True),
+    Column("kind", String(32), nullable=False),
+    Column("body", SEALED, nullable=False, comment="sealed"),
+    Column("due_at", TIME, nullable=False, index=True),
+    Column("attempts", Integer, nullable=False),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("root_id", ID, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", ID, nullable=False, unique=True),
+    Column("stack_id", ID, nullable=False),
+    Column("time", TIME, nullable=False),
+    Column("resource_name", NAME, nullable=False),
+    Column("resource_type", NAME, nullable=False),
+    Column("physical_id", NAME),
+    Column("action", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("reason", TEXT, nullable=False),
+    Column("properties", SEALED, comment="sealed"),
+    Index("ix_event_stack_id", "stack_id", "seq"),
+)
+
+engine = Table(
+    "engine",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("host", NAME, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("started_at", TIME, nullable=False),
+    Column("beat_at", TIME, nullable=False, comment="database time of the last beat"),
+)
+
+credential = Table(
+    "credential",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("body", SEALED, nullable=False, comment="sealed"),
+    Column("created_at", TIME, nullable=False),
+)
+
+stray = Table(
+    "stray",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("stack_id", ID, nullable=False, index=True),
+    Column("resource_id", ID, nullable=False),
+    Column("resource_type", NAME, nullable=False),
+    Column("since", TIME, nullable=False, comment="when the attempt ended without an answer"),
+    Column("facts", SEALED, nullable=False, comment="sealed: what finding it needs"),
+)

@@ -1,0 +1,72 @@
+"""What tests share: databases to run on, and what a machine may lack."""
+
+import os
+import uuid
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from hearth.store.database import Store
+from hearth.store.seal import sealer_from_secret
+
+SERVERS = {
+    "postgresql": os.environ.get(
+        "HEARTH_TEST_POSTGRESQL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+    ),
+    "mariadb": os.environ.get(
+        "HEARTH_TEST_MARIADB", "mariadb+pymysql://root@127.0.0.1:3306/test?charset=utf8mb4"
+    ),
+}
+
+
+def lacking(what: str) -> None:
+    """Skip for a user, fail under CI: a machine that lacks something must say so."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI needs {what}")
+    pytest.skip(f"needs {what}")
+
+
+def fresh_database(kind: str) -> tuple[str, str]:
+    """A new database on a server: its URL, and the server's URL to drop it by."""
+    server = sa.make_url(SERVERS[kind])
+    name = f"hearth_{uuid.uuid4().hex[:12]}"
+    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    try:
+        with engine.connect() as connection:
+            connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    except sa.exc.OperationalError as problem:
+        lacking(f"a {kind} server at {server.host}:{server.port} ({problem.orig})")
+    finally:
+        engine.dispose()
+    return server.set(database=name).render_as_string(hide_password=False), name
+
+
+def drop_database(kind: str, name: str) -> None:
+    engine = sa.create_engine(SERVERS[kind], isolation_level="AUTOCOMMIT")
+    force = " WITH (FORCE)" if kind == "postgresql" else ""
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"DROP DATABASE {name}{force}"))
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+def database_url(request: pytest.FixtureRequest, tmp_path) -> Iterator[str]:
+    """The URL of an empty database, once for each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/hearth.db"
+        return
+    url, name = fresh_database(request.param)
+    yield url
+    drop_database(request.param, name)
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """A store with its tables made by the migrations."""
+    from hearth.store.migrate import upgrade
+
+    store = Store(database_url, sealer_from_secret("test secret"))
+    upgrade(store)
+    yield store
+    store.close()

@@ -1,0 +1,291 @@
+"""One contract on all three databases: sealing, operations, claims, and commits under an epoch."""
+
+import asyncio
+import itertools
+import time
+import uuid
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+
+from hearth.engine.core.record import Held, Record
+from hearth.model.problem import Rejected
+from hearth.model.state import Action, Status
+from hearth.store import accept, claim, tables, texts
+from hearth.store.commit import Changes, Fate, NodeRow, Part, commit
+from hearth.store.database import Store
+from hearth.store.rows import Event, Revision, record_of, stack_row
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def new_stack(name: str = "web", **more: object) -> accept.NewStack:
+    revision = Revision(
+        "heat_template_version: 2018-08-31", {"a.sh": "echo hällo ☃"}, {}, {"p": "s3cret"}
+    )
+    return accept.NewStack(new_id(), "project", name, revision, **more)
+
+
+def made(store: Store, name: str = "web", **more: object) -> str:
+    new = new_stack(name, **more)
+    store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))
+    return new.id
+
+
+def an_engine(store: Store) -> str:
+    engine_id = new_id()
+    store.transact(lambda tx: claim.announce(tx, engine_id, "host", 1))
+    return engine_id
+
+
+def claimed(store: Store, engine_id: str) -> list[claim.Claim]:
+    return store.transact(lambda tx: claim.claim(tx, engine_id, 10))
+
+
+def part(store: Store, engine_id: str, one: claim.Claim, sure=None, advance=None) -> Part:
+    row = loaded(store, one.stack_id).stack
+    return Part(
+        one.stack_id, engine_id, one.epoch, row.traversal, sure or Changes(), advance or Changes(),
+        time.time(),
+    )  # fmt: skip
+
+
+def written(store: Store, one: Part) -> Fate:
+    return store.transact(lambda tx: commit(tx, [one], new_id))[one.stack_id]
+
+
+def loaded(store: Store, stack_id: str) -> claim.Loaded:
+    found = store.transact(lambda tx: claim.load(tx, stack_id), write=False)
+    assert found is not None
+    return found
+
+
+def event(stack_id: str, name: str) -> Event:
+    return Event(
+        new_id(), stack_id, stack_id, 1.5, name, "T", None, "CREATE", "COMPLETE", "ok", {"x": 1}
+    )
+
+
+def test_a_stack_and_its_revision_come_back_as_they_were_given(store: Store) -> None:
+    stack_id = made(store, timeout_mins=5, tags=("a", "b"))
+    found = loaded(store, stack_id)
+    assert found.stack.state == "CREATE_IN_PROGRESS"
+    assert found.stack.tags == "a,b"
+    assert found.revision.files == {"a.sh": "echo hällo ☃"}
+    assert found.revision.parameters == {"p": "s3cret"}
+
+
+def test_no_user_value_lies_open_in_any_row(store: Store) -> None:
+    made(store, credential=(new_id(), "token", {"token": "s3cret-token"}))
+
+    def everything(tx) -> bytes:
+        rows = itertools.chain.from_iterable(
+            tx.rows(sa.select(table)) for table in tables.metadata.sorted_tables
+        )
+        return repr([tuple(row) for row in rows]).encode()
+
+    dump = store.transact(everything, write=False)
+    for secret in (b"s3cret", b"heat_template_version", b"echo h"):
+        assert secret not in dump
+
+
+def test_two_live_stacks_cannot_share_a_name_and_a_deleted_one_frees_it(store: Store) -> None:
+    stack_id = made(store)
+    with pytest.raises(Rejected) as refused:
+        made(store)
+    assert refused.value.problems[0].kind == "StackExists"
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    row = loaded(store, stack_id).stack
+    gone = accept.replace(row, deleted_at=1.0, live_name=None)
+    assert written(store, part(store, engine_id, one, Changes(stack=gone))) is Fate.DONE
+    made(store)
+
+
+def test_equal_texts_are_stored_once(store: Store) -> None:
+    made(store, "one")
+    made(store, "two")
+    count = store.transact(
+        lambda tx: tx.execute(sa.select(sa.func.count(tables.blob.c.hash))).scalar()
+    )
+    assert count == 2
+
+
+def test_a_stack_is_claimed_by_one_engine_only(store: Store) -> None:
+    stack_id = made(store)
+    first, second = an_engine(store), an_engine(store)
+    assert [c.stack_id for c in claimed(store, first)] == [stack_id]
+    assert claimed(store, second) == []
+
+
+def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:
+    stack_id = made(store)
+    first, second = an_engine(store), an_engine(store)
+    (old,) = claimed(store, first)
+    store.transact(lambda tx: claim.resign(tx, first))
+    (new,) = claimed(store, second)
+    assert new.epoch == old.epoch + 1
+    assert loaded(store, stack_id).stack.takeovers == 1
+    late = part(store, first, old, Changes(events=[event(stack_id, "late")]))
+    assert written(store, late) is Fate.LOST
+    assert [e.resource_name for e in events_of(store, stack_id)] == ["web"]
+
+
+def test_mail_makes_an_unowned_stack_claimable(store: Store) -> None:
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    assert written(store, part(store, engine_id, one, Changes(release=(None,)))) is Fate.DONE
+    assert claimed(store, engine_id) == []
+    store.transact(lambda tx: accept.send(tx, stack_id, "signal", {"a": 1}, 1.0))
+    assert [c.stack_id for c in claimed(store, engine_id)] == [stack_id]
+    letters = store.transact(lambda tx: claim.read_mail(tx, stack_id), write=False)
+    assert [(kind, body) for _, kind, body in letters] == [("signal", {"a": 1})]
+
+
+def test_an_advance_of_an_older_traversal_is_left_out_and_what_is_sure_is_kept(
+    store: Store,
+) -> None:
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    sure = Changes(events=[event(stack_id, "ended")])
+    advance = Changes(events=[event(stack_id, "started")])
+    mine = part(store, engine_id, one, sure, advance)
+    wanted = accept.Operation(Action.UPDATE, Revision("other"))
+    store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 2.0, new_id))
+    assert written(store, mine) is Fate.SUPERSEDED
+    names = [e.resource_name for e in events_of(store, stack_id)]
+    assert names == ["web", "web", "ended"]
+
+
+def test_events_of_a_tree_are_numbered_without_gaps(store: Store) -> None:
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    for batch in (["a", "b"], ["c"]):
+        changes = Changes(events=[event(stack_id, name) for name in batch])
+        assert written(store, part(store, engine_id, one, changes)) is Fate.DONE
+    assert [e.seq for e in events_of(store, stack_id)] == [1, 2, 3, 4]
+
+
+def test_records_nodes_and_data_are_written_moved_and_removed(store: Store) -> None:
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    record = Record(new_id(), "port", "OS::Neutron::Port", 1, 1.0, requires=frozenset({"x", "y"}))
+    node = NodeRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
+    first = Changes(insert=[record], nodes=[node], data={record.id: {"k": "v", "gone": "x"}},
+                    metadata={record.id: {"m": 1}})  # fmt: skip
+    assert written(store, part(store, engine_id, one, first)) is Fate.DONE
+    held = Held(definition="d", properties={"name": "n"}, attributes={"ip": ["10.0.0.3"]})
+    after = record.having(
+        action=Action.CREATE, status=Status.COMPLETE, physical_id="p-1", held=held
+    )
+    second = Changes(full=[after], moved=[node], data={record.id: {"gone": None, "new": "y"}})
+    assert written(store, part(store, engine_id, one, second)) is Fate.DONE
+    found = loaded(store, stack_id)
+    assert found.records == [after]
+    assert found.data == {record.id: {"k": "v", "new": "y"}}
+    assert found.metadata == {record.id: {"m": 1}}
+    assert found.in_flight[0].wanted == {"w": [1]}
+    third = Changes(delete=[record.id], ended=[record.id])
+    assert written(store, part(store, engine_id, one, third)) is Fate.DONE
+    found = loaded(store, stack_id)
+    assert (found.records, found.in_flight, found.data) == ([], [], {})
+
+
+def test_an_operation_is_refused_where_the_state_forbids_it(store: Store) -> None:
+    stack_id = made(store)
+    with pytest.raises(Rejected) as refused:
+        store.transact(lambda tx: accept.cancel(tx, stack_id, True, 1.0))
+    assert refused.value.problems[0].kind == "NotSupported"
+    store.transact(
+        lambda tx: accept.operate(tx, stack_id, accept.Operation(Action.DELETE), 1.0, new_id)
+    )
+    with pytest.raises(Rejected) as refused:
+        wanted = accept.Operation(Action.UPDATE, Revision("t"))
+        store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 1.0, new_id))
+    assert refused.value.problems[0].kind == "NotSupported"
+
+
+def test_a_failing_transaction_leaves_nothing(store: Store) -> None:
+    def half(tx) -> None:
+        accept.create(tx, new_stack(), 1.0, new_id)
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError):
+        store.transact(half)
+    assert store.transact(lambda tx: tx.rows(sa.select(tables.stack)), write=False) == []
+
+
+def test_concurrent_transactions_all_come_through(store: Store) -> None:
+    async def together() -> None:
+        await asyncio.gather(
+            *(store.run(adder(f"s{i}")) for i in range(12)), *(store.run(bumper) for _ in range(12))
+        )
+
+    def adder(name: str) -> Callable:
+        new = new_stack(name)
+        return lambda tx: accept.create(tx, new, 1.0, new_id)
+
+    made(store, "counted")
+    root = store.transact(lambda tx: stack_row(tx.first(sa.select(tables.stack)))).root_id
+
+    def bumper(tx) -> None:
+        tx.execute(
+            tables.tree.update()
+            .where(tables.tree.c.root_id == root)
+            .values(resources=tables.tree.c.resources + 1)
+        )
+
+    asyncio.run(together())
+    count = sa.select(tables.tree.c.resources).where(tables.tree.c.root_id == root)
+    assert store.transact(lambda tx: tx.execute(count).scalar()) == 12
+    assert len(store.transact(lambda tx: tx.rows(sa.select(tables.stack.c.id)))) == 13
+
+
+def test_a_rolled_back_revision_is_the_same_content_under_a_new_number(store: Store) -> None:
+    stack_id = made(store)
+    store.transact(lambda tx: texts.copy_revision(tx, stack_id, 1, 2, 5.0))
+    one = store.transact(lambda tx: texts.get_revision(tx, stack_id, 1))
+    assert store.transact(lambda tx: texts.get_revision(tx, stack_id, 2)) == one
+    contents = [
+        store.transact(lambda tx, n=n: texts.revision_content(tx, stack_id, n)) for n in (1, 2)
+    ]
+    assert contents[0] == contents[1]
+
+
+def test_the_migrations_make_exactly_the_tables_that_are_declared(store: Store) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.runtime.migration import MigrationContext
+
+    with store.sync_engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        found = compare_metadata(context, tables.metadata)
+    assert [d for d in found if not _is_comment(d)] == []
+
+
+def _is_comment(difference) -> bool:
+    kind = difference[0][0] if isinstance(difference, list) else difference[0]
+    return kind == "modify_comment"
+
+
+def events_of(store: Store, stack_id: str) -> list:
+    query = sa.select(tables.event).where(tables.event.c.stack_id == stack_id)
+    return store.transact(lambda tx: tx.rows(query.order_by(tables.event.c.seq)), write=False)
+
+
+def test_a_record_reads_back_whatever_its_values(store: Store) -> None:
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    values = {"text": "ü'\"\\\n\x00☃", "n": 1.5, "none": None, "deep": {"l": [1, {"b": True}]}}
+    record = Record(new_id(), "x", "T", 1, 1.0, held=Held(properties=values, written=values))
+    assert written(store, part(store, engine_id, one, Changes(insert=[record]))) is Fate.DONE
+    row = sa.select(tables.resource)
+    back = store.transact(lambda tx: record_of(tx, tx.first(row)), write=False)
+    assert back == record
