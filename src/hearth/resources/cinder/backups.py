@@ -1,0 +1,75 @@
+"""Backups of volumes: made as snapshots of the resource, and what a volume can be made from."""
+
+from typing import TYPE_CHECKING
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+
+if TYPE_CHECKING:
+    from hearth.resources.cinder.volume import Volume
+
+SERVICE = "block-storage"
+
+
+def mark(live: Live) -> str:
+    """One backup of one record: actions begin at different times."""
+    return f"hearth:{live.key}:{live.started_at:.3f}"
+
+
+async def begin(live: Live) -> Made:
+    """Have a backup made; the key is its description."""
+    fields = {
+        "volume_id": live.physical,
+        "name": f"{live.physical_name}-snapshot",
+        "description": mark(live),
+        "force": True,
+    }
+    answer = await live.cloud.request(SERVICE, "POST", "/backups", json={"backup": fields})
+    return Made(data={"backup_id": str(answer.part("backup")["id"])})
+
+
+async def find(live: Live) -> Made | None:
+    """The backup that an earlier call of this action had made."""
+    for backup in await live.cloud.listing(SERVICE, "/backups/detail"):
+        if backup.get("description") == mark(live):
+            return Made(data={"backup_id": str(backup["id"])})
+    return None
+
+
+async def ready(live: Live) -> Progress:
+    """Whether the backup is there."""
+    backup = await live.cloud.member(
+        SERVICE, "/backups", live.data["backup_id"], detail="/backups/detail"
+    )
+    match backup.get("status"):
+        case "available":
+            return Ready()
+        case "creating":
+            return Later()
+        case status:
+            return Failed(f"The backup went to {status}")
+
+
+BACKUP = Step("backup", begin, find, ready)
+
+
+def restore_step(volume: "Volume") -> Step:
+    """Make a volume from the backup of the properties, or restore that into the volume."""
+
+    async def restore(live: Live) -> Made:
+        fields: Body = {"name": live.physical_name}
+        if live.physical_id is not None:
+            fields = {"volume_id": live.physical_id}
+        path = f"/backups/{live.properties['backup_id']}/restore"
+        answer = await live.cloud.request(SERVICE, "POST", path, json={"restore": fields})
+        return Made(physical_id=str(answer.part("restore")["volume_id"]))
+
+    async def restored(live: Live) -> Made | None:
+        if live.physical_id is not None:
+            return None
+        for body in await live.cloud.listing(SERVICE, "/volumes/detail"):
+            if body.get("name") == live.physical_name:
+                return Made(physical_id=str(body["id"]), body=body)
+        return None
+
+    return Step("restore", restore, restored, volume.poll)

@@ -1,0 +1,287 @@
+"""OS::Cinder::Volume: a disk that outlives servers."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.cinder import backups
+from hearth.resources.collection import MARK, Collection, CollectionResource, went_to
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    Attr,
+    Prop,
+    Range,
+    Replace,
+    Support,
+    SupportStatus,
+)
+
+SERVICE = "block-storage"
+VERSION_EXTEND_IN_USE = "3.42"
+DETACHED = frozenset({"available", "error", "error_restoring", "error_extending", "error_deleting"})
+
+
+class Volume(CollectionResource):
+    """A disk that outlives the servers it is attached to."""
+
+    type_name = "OS::Cinder::Volume"
+    properties = {
+        "availability_zone": Prop(STRING, "Availability zone."),
+        "backup_id": Prop(
+            STRING, "Backup to restore.", update_allowed=True, constraint="cinder.backup"
+        ),
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "image": Prop(STRING, "The image, by name or id.", constraint="glance.image"),
+        "imageRef": Prop(
+            STRING,
+            "Use image instead.",
+            support=Support(
+                SupportStatus.HIDDEN, "5.0.0", previous=Support(SupportStatus.DEPRECATED, "2014.1")
+            ),
+        ),
+        "metadata": Prop(MAP, "Free keys and values.", default={}, update_allowed=True),
+        "multiattach": Prop(
+            BOOLEAN,
+            "Whether several servers may attach it.",
+            default=False,
+            support=Support(
+                SupportStatus.HIDDEN, "13.0.0", previous=Support(SupportStatus.SUPPORTED, "6.0.0")
+            ),
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "read_only": Prop(
+            BOOLEAN, "Whether it can only be read.", update_allowed=True, since="5.0.0"
+        ),
+        "scheduler_hints": Prop(MAP, "Wishes to the scheduler.", since="2015.1"),
+        "size": Prop(
+            INTEGER, "Size in gigabytes.", update_allowed=True, constraints=(Range(min=1),)
+        ),
+        "snapshot_id": Prop(STRING, "Snapshot to start from.", constraint="cinder.snapshot"),
+        "source_volid": Prop(STRING, "Volume to copy.", constraint="cinder.volume"),
+        "volume_type": Prop(
+            STRING, "Volume type, by name or id.", update_allowed=True, constraint="cinder.vtype"
+        ),
+    }
+    attributes = {
+        "attachments": Attr(
+            STRING,
+            "Its attachments, as text.",
+            cached=False,
+            support=Support(
+                SupportStatus.DEPRECATED,
+                "9.0.0",
+                previous=Support(SupportStatus.SUPPORTED, "2015.1"),
+            ),
+        ),
+        "attachments_list": Attr(LIST, "Its attachments.", cached=False, since="9.0.0"),
+        "availability_zone": Attr(STRING, "Its availability zone."),
+        "bootable": Attr(STRING, "Whether a server can boot from it."),
+        "created_at": Attr(STRING, "When it was made."),
+        "display_description": Attr(STRING, "Its description."),
+        "display_name": Attr(STRING, "Its name."),
+        "encrypted": Attr(STRING, "Whether it is encrypted."),
+        "metadata": Attr(STRING, "Its metadata, as text."),
+        "metadata_values": Attr(MAP, "Its metadata."),
+        "multiattach": Attr(BOOLEAN, "Whether several servers may attach it.", since="6.0.0"),
+        "size": Attr(STRING, "Its size in gigabytes."),
+        "snapshot_id": Attr(STRING, "The snapshot it came from."),
+        "source_volid": Attr(STRING, "The volume it came from."),
+        "status": Attr(STRING, "Its status.", cached=False),
+        "volume_type": Attr(STRING, "Its volume type."),
+    }
+    translation = (Replace(("image",), value_path=("imageRef",)),)
+    service = SERVICE
+    snapshot_policy_allowed = True
+    collection = Collection(SERVICE, "/volumes", body="volume", detail="/volumes/detail")
+    not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        if live.given("backup_id"):
+            create = backups.restore_step(self)
+            name = (Step("rename", self.rename),)
+        else:
+            create, name = Step("create", self.create, self.find, self.poll), ()
+        describe = (Step("describe", self.describe),) if live.given("description") else ()
+        return (create, *name, *describe, *self.after_create(live))
+
+    def after_create(self, live: Live) -> tuple[Step, ...]:
+        return (Step("read-only", self.guard),) if live.given("read_only") else ()
+
+    def fields(self, live: Live) -> Body:
+        fields = super().fields(live)
+        if live.given("image") or live.given("imageRef"):
+            fields["imageRef"] = live.given("image") or live.given("imageRef")
+        if live.given("multiattach"):
+            fields["multiattach"] = True
+        if not fields.get("metadata"):
+            fields.pop("metadata", None)
+        return fields
+
+    async def create(self, live: Live) -> Made:
+        body: Body = {"volume": {**self.fields(live), "description": f"{MARK}{live.key}"}}
+        if live.given("scheduler_hints"):
+            body["OS-SCH-HNT:scheduler_hints"] = live.given("scheduler_hints")
+        answer = await live.cloud.request(SERVICE, "POST", "/volumes", json=body)
+        made = answer.part("volume")
+        return Made(physical_id=str(made["id"]), body=made)
+
+    async def rename(self, live: Live) -> Made | None:
+        """Give a restored volume its name and metadata."""
+        fields: Body = {"name": live.wanted_name}
+        if live.given("metadata"):
+            fields["metadata"] = live.given("metadata")
+        return await self.change(live, fields)
+
+    async def guard(self, live: Live) -> Made | None:
+        """Have it read-only, or not any more."""
+        flag = {"readonly": bool(live.given("read_only"))}
+        await self.act(live, {"os-update_readonly_flag": flag})
+        return None
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        changed = live.changed
+        steps: list[Step] = []
+        if changed & {"name", "description"}:
+            steps.append(Step("update", self.update))
+        if "metadata" in changed:
+            steps.append(Step("metadata", self.put_metadata))
+        if "volume_type" in changed:
+            steps.append(Step("retype", self.retype, poll=self.poll))
+        if "size" in changed:
+            steps.append(Step("extend", self.extend, self.extended, self.grown))
+        if "read_only" in changed:
+            steps.append(Step("read-only", self.guard))
+        if "backup_id" in changed and live.given("backup_id"):
+            steps.append(backups.restore_step(self))
+        return tuple(steps)
+
+    async def update(self, live: Live) -> Made | None:
+        fields: Body = {}
+        if "name" in live.changed:
+            fields["name"] = live.wanted_name
+        if "description" in live.changed:
+            fields["description"] = live.given("description") or ""
+        return await self.change(live, fields)
+
+    async def put_metadata(self, live: Live) -> Made | None:
+        """Make the metadata that of the properties."""
+        wanted = {str(k): str(v) for k, v in (live.given("metadata") or {}).items()}
+        path = f"/volumes/{live.physical}/metadata"
+        await live.cloud.request(SERVICE, "PUT", path, json={"metadata": wanted}, idempotent=True)
+        return None
+
+    async def retype(self, live: Live) -> Made | None:
+        """Have it become one of another type."""
+        body = await self.show(live) or {}
+        if body.get("volume_type") != live.given("volume_type"):
+            wanted = {"new_type": live.given("volume_type"), "migration_policy": "on-demand"}
+            await self.act(live, {"os-retype": wanted})
+        return Made(body={"status": "retyping"})
+
+    async def extend(self, live: Live) -> Made | None:
+        """Have it grow; one that is attached grows where it is."""
+        if int(live.before.get("size") or 0) > int(live.properties["size"]):
+            return None  # `grown` says so
+        body = await self.show(live) or {}
+        version = VERSION_EXTEND_IN_USE if body.get("status") == "in-use" else None
+        await self.act(live, {"os-extend": {"new_size": live.properties["size"]}}, version)
+        return None
+
+    async def extended(self, live: Live) -> Made | None:
+        body = await self.show(live) or {}
+        begun = body.get("status") == "extending" or body.get("size") == live.given("size")
+        return Made(body=body) if begun else None
+
+    async def grown(self, live: Live) -> Progress:
+        """Whether it has its new size."""
+        if int(live.before.get("size") or 0) > int(live.properties["size"]):
+            return Failed("Shrinking volume is not supported.", "NotSupported")
+        body = await self.show(live) or {}
+        if body.get("status") == "extending":
+            return Later(body=body)
+        if int(body.get("size") or 0) >= int(live.properties["size"]):
+            return Ready(body)
+        if body.get("status") in {"available", "in-use"}:
+            return Later(body=body)
+        return Failed(went_to(body.get("status"), "Volume resize failed"))
+
+    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+        status = str(body.get("status", "")).lower()
+        if status in {"available", "in-use"}:
+            return Ready(body)
+        if status.startswith("error"):
+            return Failed(went_to(status, "Unknown"), retry=True)
+        return Later(body=body)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        if live.physical_id is None:
+            return ()
+        return (
+            Step("settle", self.nothing, poll=self.settled),
+            Step("delete", self.delete, poll=self.gone),
+        )
+
+    async def settled(self, live: Live) -> Progress:
+        """Whether nothing holds it any more."""
+        progress = await self.gone(live)
+        if isinstance(progress, Later) and (progress.body or {}).get("status") in DETACHED:
+            return Ready(progress.body)
+        return progress
+
+    async def gone(self, live: Live) -> Progress:
+        progress = await super().gone(live)
+        if isinstance(progress, Later) and (progress.body or {}).get("status") == "error_deleting":
+            return Failed(went_to("error_deleting", "Unknown"), retry=True)
+        return progress
+
+    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+        return (backups.BACKUP,)
+
+    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (backups.BACKUP, *self.delete_steps(live)) if live.physical_id else ()
+
+    async def act(self, live: Live, action: Body, version: str | None = None) -> None:
+        """One action on the volume."""
+        path = f"/volumes/{live.physical}/action"
+        await live.cloud.request(SERVICE, "POST", path, json=action, microversion=version)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        shown = shown_of(live.body or {})
+        return {
+            n: v for n, v in shown.items() if n in self.attributes and self.attributes[n].cached
+        }
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        body = await self.show(live) or {}
+        return dict(body) if name == "show" else shown_of(body).get(name)
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        sources = [
+            name
+            for name in ("snapshot_id", "source_volid", "image", "imageRef")
+            if properties.get(name)
+        ]
+        if len(sources) > 1:
+            yield f"{' and '.join(sources)} exclude each other"
+
+
+def shown_of(body: Mapping[str, Any]) -> Body:
+    """The attributes as the body gives them."""
+    if not body:
+        return {}
+    text = str(body.get("description") or "")
+    return {
+        **body,
+        "display_name": body.get("name"),
+        "display_description": "" if text.startswith(MARK) else text,
+        "metadata": json.dumps(body.get("metadata") or {}),
+        "metadata_values": body.get("metadata") or {},
+        "attachments": str(body.get("attachments") or []),
+        "attachments_list": body.get("attachments") or [],
+    }

@@ -1,0 +1,233 @@
+"""A server's networks: the field of the create call, ports of our own, changes in place.
+
+A port of our own is made where the compute service can not be told enough: for a subnet, for extra
+properties of the port, for a floating IP. Their ids are in the private data, `internal_ports`.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Later, Live, Made, Progress, Ready
+from hearth.resources.collection import forgiving, mark
+from hearth.resources.neutron.port import port_fields
+
+PORTS = "/v2.0/ports"
+RENAMED = {"qos_policy": "qos_policy_id"}
+FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
+
+
+def needs_port(one: Mapping[str, Any]) -> bool:
+    """Whether a network entry needs a port of our own."""
+    if one.get("port") or one.get("allocate_network"):
+        return False
+    return bool(one.get("subnet") or one.get("port_extra_properties") or one.get("floating_ip"))
+
+
+def own_ports(live: Live) -> bool:
+    """Whether any entry needs one."""
+    return any(needs_port(one) for one in live.given("networks") or [])
+
+
+def all_ports(live: Live) -> bool:
+    """Whether every entry is a port, so that security groups are the ports' own matter."""
+    networks = live.given("networks") or []
+    return bool(networks) and all(one.get("port") or needs_port(one) for one in networks)
+
+
+def kept_ports(live: Live) -> dict[str, str]:
+    """Our own ports: {position or name of the entry: port id}."""
+    kept = json.loads(live.data.get("internal_ports") or "{}")
+    if isinstance(kept, list):  # as Heat stores them
+        return {str(index): one["id"] for index, one in enumerate(kept)}
+    return dict(kept)
+
+
+def entry_key(one: Mapping[str, Any]) -> str:
+    """What makes a network entry the same as before."""
+    names = ("network", "subnet", "fixed_ip", "port_extra_properties", "tag")
+    return json.dumps({name: one.get(name) for name in names}, sort_keys=True)
+
+
+def keyed(networks: list[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Entries with their keys; equal entries are numbered."""
+    seen: dict[str, int] = {}
+    rows = []
+    for one in networks:
+        key = entry_key(one)
+        seen[key] = seen.get(key, 0) + 1
+        rows.append((f"{key}#{seen[key]}", one))
+    return rows
+
+
+def networks_field(live: Live) -> Any:
+    """The `networks` of the create call; None when nothing is said."""
+    networks = live.given("networks")
+    if not networks:
+        return None
+    for one in networks:
+        if one.get("allocate_network"):
+            return one["allocate_network"]
+    kept = kept_ports(live)
+    field = []
+    for key, one in keyed(networks):
+        if one.get("port") or key in kept:
+            entry: Body = {"port": one.get("port") or kept[key]}
+        else:
+            entry = {"uuid": one.get("network")}
+            if one.get("fixed_ip"):
+                entry["fixed_ip"] = one["fixed_ip"]
+        if one.get("tag"):
+            entry["tag"] = one["tag"]
+        field.append(entry)
+    return field
+
+
+async def make_ports(live: Live) -> Made:
+    """Make the ports that are missing; those of earlier attempts are found by their description."""
+    kept = kept_ports(live)
+    wanted = [(key, one) for key, one in keyed(live.given("networks") or []) if needs_port(one)]
+    there = {
+        str(port.get("description")): str(port["id"])
+        for port in await live.cloud.listing("network", PORTS)
+        if str(port.get("description", "")).startswith(mark(live))
+    }
+    for number, (key, one) in enumerate(wanted):
+        if key in kept:
+            continue
+        text = f"{mark(live)}:{number}:{hash_of(key)}"
+        kept[key] = there.get(text) or await make_port(live, one, number, text)
+    return Made(data={"internal_ports": json.dumps(kept, sort_keys=True)})
+
+
+async def make_port(live: Live, one: Mapping[str, Any], number: int, text: str) -> str:
+    """Make one port of our own."""
+    extra = {k: v for k, v in (one.get("port_extra_properties") or {}).items() if v is not None}
+    fields: Body = {
+        RENAMED.get(name, name): value
+        for name, value in extra.items()
+        if name not in FIELDS_OF_OURS
+    }
+    fields |= {"name": f"{live.wanted_name}-port-{number}", "description": text}
+    fields["network_id"] = one.get("network") or await network_of(live, str(one["subnet"]))
+    address = {"subnet_id": one.get("subnet"), "ip_address": one.get("fixed_ip")}
+    address = {name: value for name, value in address.items() if value}
+    fields = port_fields(fields, extra, frozenset({*extra, "network"}))
+    if address:
+        fields["fixed_ips"] = [address]
+    if live.given("security_groups"):
+        fields["security_groups"] = list(live.properties["security_groups"])
+    fields |= dict(extra.get("value_specs") or {})
+    answer = await live.cloud.request("network", "POST", PORTS, json={"port": fields})
+    return str(answer.part("port")["id"])
+
+
+async def network_of(live: Live, subnet: str) -> str:
+    """The network of a subnet."""
+    return str((await live.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
+
+
+async def drop_ports(live: Live) -> Made:
+    """Delete our own ports."""
+    for port in kept_ports(live).values():
+        await forgiving(live.cloud.request("network", "DELETE", f"{PORTS}/{port}", idempotent=True))
+    return Made(data={"internal_ports": None})
+
+
+async def point_floating(live: Live) -> Made | None:
+    """Point the floating IPs of the entries to the ports."""
+    kept = kept_ports(live)
+    for key, one in keyed(live.given("networks") or []):
+        if one.get("floating_ip"):
+            port = one.get("port") or kept[key]
+            await live.cloud.request(
+                "network",
+                "PUT",
+                f"/v2.0/floatingips/{one['floating_ip']}",
+                json={"floatingip": {"port_id": port}},
+                idempotent=True,
+            )
+    return None
+
+
+# changes in place
+
+
+async def attached(live: Live) -> list[Body]:
+    """The server's interfaces: {port_id, net_id, fixed_ips, …}."""
+    path = f"/servers/{live.physical}/os-interface"
+    return list(await live.cloud.listing("compute", path))
+
+
+def leaving(live: Live, interfaces: list[Body]) -> list[str]:
+    """Ports of interfaces that no entry wants any more."""
+    kept = kept_ports(live)
+    wanted = dict(keyed(live.given("networks") or []))
+    ports = {one.get("port") or kept.get(key) for key, one in wanted.items()}
+    free = [i for i in interfaces if i["port_id"] not in ports]
+    for one in wanted.values():
+        if one.get("port") or needs_port(one):
+            continue
+        match = next((i for i in free if fits(i, one)), None)
+        if match is not None:
+            free.remove(match)
+    return [i["port_id"] for i in free]
+
+
+def fits(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
+    """Whether an interface is what a plain network entry asks for."""
+    ips = {ip.get("ip_address") for ip in interface.get("fixed_ips") or []}
+    wanted_ip = one.get("fixed_ip")
+    return interface["net_id"] == one.get("network") and (not wanted_ip or wanted_ip in ips)
+
+
+async def detach(live: Live) -> Made | None:
+    """Take away the interfaces that no entry wants."""
+    for port in leaving(live, await attached(live)):
+        path = f"/servers/{live.physical}/os-interface/{port}"
+        await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
+    return None
+
+
+async def detached(live: Live) -> Progress:
+    """Whether they are gone."""
+    return Later(1.0) if leaving(live, await attached(live)) else Ready()
+
+
+async def attach(live: Live) -> Made | None:
+    """Add the interfaces that are missing, and drop our own ports that nobody wants."""
+    kept = kept_ports(live)
+    wanted = keyed(live.given("networks") or [])
+    free = await attached(live)
+    for key, one in wanted:
+        port = one.get("port") or (kept.get(key) if needs_port(one) else None)
+        match = next((i for i in free if i["port_id"] == port or (not port and fits(i, one))), None)
+        if match is not None:
+            free.remove(match)
+            continue
+        fields: Body = {"port_id": port} if port else {"net_id": one.get("network")}
+        if not port and one.get("fixed_ip"):
+            fields["fixed_ips"] = [{"ip_address": one["fixed_ip"]}]
+        path = f"/servers/{live.physical}/os-interface"
+        await live.cloud.request("compute", "POST", path, json={"interfaceAttachment": fields})
+    keys = {key for key, _ in wanted}
+    for key, port in list(kept.items()):
+        if key not in keys:
+            await forgiving(
+                live.cloud.request("network", "DELETE", f"{PORTS}/{port}", idempotent=True)
+            )
+            del kept[key]
+    return Made(data={"internal_ports": json.dumps(kept, sort_keys=True) if kept else None})
+
+
+async def all_attached(live: Live) -> Progress:
+    """Whether the server shows as many interfaces as asked for."""
+    wanted = len(live.given("networks") or [])
+    return Ready() if len(await attached(live)) >= wanted else Later(1.0)
+
+
+def hash_of(text: str) -> str:
+    """Some characters that stand for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,459 @@
+"""OS::Nova::Server: a virtual machine."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import (
+    Change,
+    Failed,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    Step,
+)
+from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
+from hearth.resources.nova import interfaces, snapshots
+from hearth.resources.nova.server_properties import PROPERTIES
+from hearth.resources.nova.server_shown import SHOWN, networks_of
+from hearth.resources.nova.server_update import update_steps
+from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
+from hearth.schema import LIST, MAP, STRING, Attr, Replace, Resolve, Support, SupportStatus
+
+VERSION = "2.26"  # shows tags and description, and a flavor by id
+VERSION_DEVICE_TAGS = "2.42"
+VERSION_ALLOCATE = "2.37"
+VERSION_VOLUME_TYPE = "2.67"
+UNDER_WAY = frozenset(
+    [
+        "BUILD",
+        "HARD_REBOOT",
+        "PASSWORD",
+        "REBOOT",
+        "RESCUE",
+        "RESIZE",
+        "REVERT_RESIZE",
+        "SHUTOFF",
+        "SUSPENDED",
+        "VERIFY_RESIZE",
+        "REBUILD",
+        "MIGRATING",
+        "PAUSED",
+    ]
+)
+
+
+class Server(CollectionResource):
+    """A virtual machine, with the ports it needs."""
+
+    type_name = "OS::Nova::Server"
+    attributes = {
+        "accessIPv4": Attr(
+            STRING,
+            "Address for access, version 4.",
+            support=Support(
+                SupportStatus.DEPRECATED,
+                "14.0.0",
+                previous=Support(SupportStatus.SUPPORTED, "2015.1"),
+            ),
+        ),
+        "accessIPv6": Attr(
+            STRING,
+            "Address for access, version 6.",
+            support=Support(
+                SupportStatus.DEPRECATED,
+                "14.0.0",
+                previous=Support(SupportStatus.SUPPORTED, "2015.1"),
+            ),
+        ),
+        "addresses": Attr(
+            MAP,
+            "Addresses by network, with their ports.",
+            support=Support(
+                SupportStatus.SUPPORTED, "11.0.0", previous=Support(SupportStatus.SUPPORTED, None)
+            ),
+        ),
+        "console_urls": Attr(MAP, "URLs of consoles by kind.", since="2015.1"),
+        "first_address": Attr(
+            None,
+            "Use networks instead.",
+            support=Support(
+                SupportStatus.HIDDEN,
+                "5.0.0",
+                previous=Support(
+                    SupportStatus.DEPRECATED,
+                    "2014.2",
+                    previous=Support(SupportStatus.SUPPORTED, "2013.2"),
+                ),
+            ),
+        ),
+        "instance_name": Attr(STRING, "Name in the hypervisor."),
+        "name": Attr(STRING, "Its name."),
+        "networks": Attr(MAP, "Addresses by network name and id."),
+        "os_collect_config": Attr(
+            MAP, "Configuration of the agent in the server.", cached=False, since="9.0.0"
+        ),
+        "tags": Attr(LIST, "Its tags.", since="8.0.0"),
+    }
+    translation = (
+        Replace(
+            (
+                "networks",
+                "network",
+            ),
+            value_name="uuid",
+        ),
+        Resolve(("flavor",), "nova.flavor"),
+        Resolve(("image",), "glance.image"),
+        Replace(
+            (
+                "block_device_mapping_v2",
+                "image",
+            ),
+            value_name="image_id",
+        ),
+        Resolve(
+            (
+                "block_device_mapping_v2",
+                "image",
+            ),
+            "glance.image",
+        ),
+        Resolve(
+            (
+                "networks",
+                "network",
+            ),
+            "neutron.network",
+        ),
+        Resolve(
+            (
+                "networks",
+                "subnet",
+            ),
+            "neutron.subnet",
+        ),
+        Resolve(
+            (
+                "networks",
+                "port",
+            ),
+            "neutron.port",
+        ),
+    )
+    properties = PROPERTIES
+    service = "compute"
+    physical_name_limit = 53
+    snapshot_policy_allowed = True
+    collection = Collection(
+        "compute",
+        "/servers",
+        body="server",
+        detail="/servers/detail",
+        microversion=VERSION,
+        ready=frozenset({"ACTIVE"}),
+    )
+
+    # create
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        ports = (Step("ports", interfaces.make_ports),) if interfaces.own_ports(live) else ()
+        create = Step("create", self.create, self.find, self.poll)
+        return (*ports, create, *self.after_create(live))
+
+    def after_create(self, live: Live) -> tuple[Step, ...]:
+        tags = (Step("tags", self.apply_tags),) if live.given("tags") else ()
+        floating = any(one.get("floating_ip") for one in live.given("networks") or [])
+        return (*tags, *((Step("floating-ips", interfaces.point_floating),) if floating else ()))
+
+    async def create(self, live: Live) -> Made:
+        wanted = self.fields(live)
+        body: Body = {"server": {**wanted, "description": f"hearth:{live.key}"}}
+        hints = dict(live.given("scheduler_hints") or {})
+        if hints:
+            body["os:scheduler_hints"] = hints
+        version = version_for(live)
+        if version != VERSION and "networks" not in wanted:
+            wanted["networks"] = body["server"]["networks"] = "auto"
+        answer = await live.cloud.request(
+            "compute", "POST", "/servers", json=body, microversion=version
+        )
+        return Made(physical_id=str(answer.part("server")["id"]))
+
+    def fields(self, live: Live) -> Body:
+        given = live.properties
+        fields: Body = {
+            "name": live.wanted_name,
+            "imageRef": given.get("image") or "",
+            "flavorRef": given["flavor"],
+            "key_name": given.get("key_name"),
+            "availability_zone": given.get("availability_zone"),
+            "config_drive": given.get("config_drive"),
+            "adminPass": given.get("admin_pass") or None,
+            "OS-DCF:diskConfig": given.get("diskConfig"),
+            "metadata": as_metadata(given.get("metadata")) or None,
+            "user_data": encoded(wrapped(live)),
+            "networks": interfaces.networks_field(live),
+            "personality": personality(given.get("personality")) or None,
+        }
+        disks = block_devices(live)
+        if disks:
+            fields["block_device_mapping_v2"] = disks
+        if given.get("security_groups") and not interfaces.all_ports(live):
+            fields["security_groups"] = [{"name": name} for name in given["security_groups"]]
+        return {name: value for name, value in fields.items() if value is not None}
+
+    async def apply_tags(self, live: Live) -> Made | None:
+        """Make the tags those of the properties."""
+        await live.cloud.request(
+            "compute",
+            "PUT",
+            f"/servers/{live.physical}/tags",
+            json={"tags": list(live.given("tags") or [])},
+            microversion=VERSION,
+            idempotent=True,
+        )
+        return None
+
+    # looking
+
+    async def poll(self, live: Live) -> Progress:
+        return self.progress(live, await self.show(live) or {})
+
+    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+        status = str(body.get("status", "")).partition("(")[0].upper()
+        if status == "ACTIVE":
+            return Ready(body)
+        if status in UNDER_WAY:
+            return Later(body=body)
+        if status == "ERROR":
+            return Failed(went_to(status, self.why(body)), retry=True)
+        reason = f'{live.name} - Unknown status {status} due to "{self.why(body)}"'
+        return Failed(reason, "ResourceUnknownStatus")
+
+    def why(self, body: Mapping[str, Any]) -> str:
+        fault = body.get("fault") or {}
+        message, code = fault.get("message", "Unknown"), fault.get("code", "Unknown")
+        return f"Message: {message}, Code: {code}"
+
+    async def gone(self, live: Live) -> Progress:
+        progress = await super().gone(live)
+        if isinstance(progress, Later) and (progress.body or {}).get("status") == "ERROR":
+            body = progress.body or {}
+            if body.get("OS-EXT-STS:task_state") != "deleting":
+                return Failed(f"Server {live.wanted_name} delete failed: {self.why(body)}")
+        return progress
+
+    async def checked(self, live: Live) -> Progress:
+        body = await self.show(live) or {}
+        status = body.get("status")
+        if status == "ACTIVE" or (status == "SUSPENDED" and live.data.get("suspended")):
+            return Ready(body)
+        return Failed(f"'{live.name}': expected 'ACTIVE', got '{status}'", "Error")
+
+    async def replace_failed(self, live: Live) -> bool:
+        """Only when it is gone or in error."""
+        if live.physical_id is None:
+            return True
+        try:
+            body = await self.show(live)
+        except CloudFault as fault:
+            if fault.not_found:
+                return True
+            raise
+        return (body or {}).get("status") in {"ERROR", "DELETED", "SOFT_DELETED"}
+
+    # change
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        tags = (Step("tags", self.apply_tags),) if "tags" in live.changed else ()
+        return (*update_steps(self, live), *tags)
+
+    def must_replace(self, change: Change) -> str | None:
+        after, changed = change.after, change.changed
+        if "flavor" in changed and after.get("flavor_update_policy") == "REPLACE":
+            return "the flavor changed and flavor_update_policy is REPLACE"
+        if "image" in changed and (
+            after.get("image_update_policy") == "REPLACE"
+            or not (change.before.get("image") and after.get("image"))
+        ):
+            return "the image changed and can not be rebuilt"
+        if "user_data" in changed and after.get("user_data_update_policy") == "REPLACE":
+            return "user_data changed and user_data_update_policy is REPLACE"
+        return None
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        steps = super().delete_steps(live)
+        if interfaces.kept_ports(live):
+            steps = (*steps, Step("drop-ports", interfaces.drop_ports))
+        return steps
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("suspend", self.suspend, poll=self.suspended),)
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("resume", self.resume, poll=self.poll),)
+
+    async def suspend(self, live: Live) -> Made | None:
+        """Suspend, unless that was done already."""
+        if (await self.show(live) or {}).get("status") != "SUSPENDED":
+            await act(live, {"suspend": None})
+        return Made(data={"suspended": "yes"})
+
+    async def suspended(self, live: Live) -> Progress:
+        """Whether it is suspended now."""
+        body = await self.show(live) or {}
+        match body.get("status"):
+            case "SUSPENDED":
+                return Ready(body)
+            case "ERROR":
+                return Failed(went_to("ERROR", self.why(body)))
+            case _:
+                return Later(body=body)
+
+    async def resume(self, live: Live) -> Made | None:
+        """Resume, unless that was done already."""
+        if (await self.show(live) or {}).get("status") != "ACTIVE":
+            await act(live, {"resume": None})
+        return Made(data={"suspended": None})
+
+    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+        return (snapshots.IMAGE,)
+
+    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (snapshots.IMAGE, *self.delete_steps(live)) if live.physical_id else ()
+
+    # shown
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name in SHOWN:
+            return await SHOWN[name](live, await self.show(live) or {})
+        return await super().attribute(live, name)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        body = live.body or {}
+        names = ("name", "accessIPv4", "accessIPv6", "tags")
+        found = {name: body[name] for name in names if name in body}
+        if "addresses" in body:
+            first = next((ips[0] for ips in networks_of(body).values() if ips), "")
+            found["first_address"] = first
+        return found
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        disks = properties.get("block_device_mapping") or properties.get("block_device_mapping_v2")
+        if "image" in properties and not properties["image"]:
+            return  # not known yet
+        if not properties.get("image") and not disks:
+            yield "neither image nor bootable volume is specified"
+        if properties.get("block_device_mapping") and properties.get("block_device_mapping_v2"):
+            yield "block_device_mapping and block_device_mapping_v2 exclude each other"
+        for one in properties.get("networks") or []:
+            if one.get("fixed_ip") and one.get("port"):
+                yield "fixed_ip and port exclude each other"
+
+    async def strays(self, live: Live) -> list[str]:
+        servers = [str(one["id"]) for one in await self.ours(live)]
+        return [ident for ident in servers if ident != live.physical_id]
+
+    async def drop_stray(self, live: Live, physical_id: str) -> None:
+        await forgiving(self.drop(live, physical_id))
+
+
+def version_for(live: Live) -> str:
+    """The least microversion that knows what is asked for."""
+    networks = live.given("networks") or []
+    if any(one.get("volume_type") for one in live.given("block_device_mapping_v2") or []):
+        return VERSION_VOLUME_TYPE
+    if any(one.get("tag") for one in networks):
+        return VERSION_DEVICE_TAGS
+    if any(one.get("allocate_network") for one in networks):
+        return VERSION_ALLOCATE
+    return VERSION
+
+
+def personality(files: Mapping[str, str] | None) -> list[Body]:
+    """Files to put into the server."""
+    return [
+        {"path": path, "contents": base64.b64encode(str(text).encode()).decode()}
+        for path, text in (files or {}).items()
+    ]
+
+
+def block_devices(live: Live) -> list[Body]:
+    """The disks as the service takes them; the image first when there is one."""
+    disks: list[Body] = []
+    for one in live.given("block_device_mapping") or []:
+        source = "snapshot" if one.get("snapshot_id") else "volume"
+        disks.append(
+            filled(
+                uuid=one.get("snapshot_id") or one.get("volume_id"),
+                source_type=source,
+                destination_type="volume",
+                device_name=one.get("device_name"),
+                volume_size=one.get("volume_size"),
+                delete_on_termination=bool(one.get("delete_on_termination")),
+                boot_index=0 if one.get("device_name") == "vda" else None,
+            )
+        )
+    disks += [_device(one) for one in live.given("block_device_mapping_v2") or []]
+    image = live.given("image")
+    if disks and image and not any(disk.get("boot_index") == 0 for disk in disks):
+        disks.insert(
+            0,
+            {
+                "uuid": image,
+                "source_type": "image",
+                "destination_type": "local",
+                "boot_index": 0,
+                "delete_on_termination": True,
+            },
+        )
+    return disks
+
+
+def _device(one: Mapping[str, Any]) -> Body:
+    source, ident, destination = "blank", None, "local"
+    for name, kind in (("volume_id", "volume"), ("snapshot_id", "snapshot"), ("image", "image")):
+        if one.get(name):
+            source, ident, destination = kind, one[name], "volume"
+            break
+    size, form = one.get("volume_size"), None
+    if one.get("swap_size"):
+        size, form = one["swap_size"], "swap"
+    elif one.get("ephemeral_size") or one.get("ephemeral_format"):
+        size, form = one.get("ephemeral_size"), one.get("ephemeral_format")
+    elif source == "blank":
+        destination = "volume"
+    return filled(
+        uuid=ident,
+        source_type=source,
+        destination_type=destination,
+        boot_index=one.get("boot_index", -1 if source == "blank" else None),
+        volume_size=size,
+        guest_format=form,
+        device_name=one.get("device_name"),
+        device_type=one.get("device_type"),
+        disk_bus=one.get("disk_bus"),
+        volume_type=one.get("volume_type"),
+        delete_on_termination=one.get("delete_on_termination", source == "blank" or None),
+    )
+
+
+def filled(**fields: Any) -> Body:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+async def act(live: Live, action: Body, microversion: str = VERSION) -> Any:
+    """One action on the server."""
+    return await live.cloud.request(
+        "compute",
+        "POST",
+        f"/servers/{live.physical}/action",
+        json=action,
+        microversion=microversion,
+    )

@@ -1,0 +1,74 @@
+"""OS::Nova::ServerGroup: servers that shall, or shall not, share a host."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import IntentKey, Live, Made
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.schema import LIST, MAP, NUMBER, STRING, AllowedValues, Prop, Support
+
+VERSION = "2.15"  # knows the soft policies
+VERSION_RULES = "2.64"
+
+
+class ServerGroup(CollectionResource):
+    """Servers that shall, or shall not, share a host.
+
+    The service takes no key: one whose name the user chose can not be told from a stranger's.
+    """
+
+    type_name = "OS::Nova::ServerGroup"
+    support = Support(version="2014.2")
+    properties = {
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "policies": Prop(
+            LIST,
+            "Scheduling policy; one entry.",
+            default=["anti-affinity"],
+            constraints=(
+                AllowedValues(["anti-affinity", "affinity", "soft-anti-affinity", "soft-affinity"]),
+            ),
+            schema=Prop(STRING),
+        ),
+        "rules": Prop(
+            MAP,
+            "Bounds for the policy.",
+            schema={
+                "max_server_per_host": Prop(NUMBER, "How many servers one host may run."),
+            },
+            since="17.0.0",
+        ),
+    }
+    service = "compute"
+    identified_by = IntentKey.OWN_NAME
+    collection = Collection(
+        "compute", "/os-server-groups", body="server_group", key_field=None, microversion=VERSION
+    )
+
+    async def create(self, live: Live) -> Made:
+        policies, rules = live.given("policies") or [], live.given("rules")
+        fields: Body = {"name": live.wanted_name}
+        version = VERSION
+        if rules:
+            version = VERSION_RULES
+            fields["policy"] = policies[0]
+            fields["rules"] = {k: int(v) for k, v in rules.items() if v is not None}
+        else:
+            fields["policies"] = list(policies)
+        answer = await live.cloud.request(
+            "compute",
+            "POST",
+            "/os-server-groups",
+            json={"server_group": fields},
+            microversion=version,
+        )
+        made = answer.part("server_group")
+        return Made(physical_id=str(made["id"]), body=made)
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if properties.get("rules") and properties.get("policies") not in (None, ["anti-affinity"]):
+            yield "rules need the policy anti-affinity"
+
+    async def replace_failed(self, live: Live) -> bool:
+        return True

@@ -1,0 +1,100 @@
+"""What is shown of a server beyond the fields of its body."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live
+
+CONSOLES = {
+    "novnc": "vnc",
+    "xvpvnc": "vnc",
+    "spice-html5": "spice",
+    "rdp-html5": "rdp",
+    "serial": "serial",
+    "webmks": "mks",
+}
+MAC = "OS-EXT-IPS-MAC:mac_addr"
+
+
+def networks_of(body: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Addresses by network name."""
+    return {
+        name: [one["addr"] for one in ones] for name, ones in (body.get("addresses") or {}).items()
+    }
+
+
+async def ports_by_mac(live: Live) -> dict[str, Body]:
+    """The server's ports, by hardware address."""
+    path = f"/v2.0/ports?device_id={live.physical}"
+    return {port["mac_address"]: port for port in await live.cloud.listing("network", path)}
+
+
+async def networks(live: Live, body: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Addresses by network, under its name and under its id."""
+    shown = networks_of(body)
+    ports = await ports_by_mac(live)
+    for name, ones in (body.get("addresses") or {}).items():
+        for one in ones:
+            port = ports.get(one.get(MAC, ""))
+            if port is not None:
+                shown[port["network_id"]] = shown[name]
+    return shown
+
+
+async def addresses(live: Live, body: Mapping[str, Any]) -> dict[str, list[Body]]:
+    """Addresses with their ports by network, under its name and under its id."""
+    ports = await ports_by_mac(live)
+    shown: dict[str, list[Body]] = {}
+    for name, ones in (body.get("addresses") or {}).items():
+        shown[name] = [{**one, "port": ports.get(one.get(MAC, ""), {}).get("id")} for one in ones]
+        for one in ones:
+            port = ports.get(one.get(MAC, ""))
+            if port is not None:
+                shown[port["network_id"]] = shown[name]
+    return shown
+
+
+async def first_address(live: Live, body: Mapping[str, Any]) -> str:
+    """The first address there is."""
+    return next((ips[0] for ips in networks_of(body).values() if ips), "")
+
+
+async def instance_name(live: Live, body: Mapping[str, Any]) -> Any:
+    """Its name in the hypervisor; shown to administrators only."""
+    return body.get("OS-EXT-SRV-ATTR:instance_name")
+
+
+async def console_urls(live: Live, body: Mapping[str, Any]) -> dict[str, str]:
+    """URLs of all consoles; where there is none, why."""
+    shown: dict[str, str] = {}
+    for kind, protocol in CONSOLES.items():
+        wanted = {"remote_console": {"protocol": protocol, "type": kind}}
+        try:
+            answer = await live.cloud.request(
+                "compute",
+                "POST",
+                f"/servers/{live.physical}/remote-consoles",
+                json=wanted,
+                microversion="2.8",
+            )
+            shown[kind] = str(answer.part("remote_console").get("url"))
+        except CloudFault as fault:
+            shown[kind] = f"Cannot get console url: {fault.message}"
+    return shown
+
+
+async def os_collect_config(live: Live, body: Mapping[str, Any]) -> Any:
+    """The configuration of the agent, as its metadata says."""
+    return live.metadata.get("os-collect-config") or {}
+
+
+SHOWN: Mapping[str, Callable[[Live, Mapping[str, Any]], Awaitable[Any]]] = {
+    "networks": networks,
+    "addresses": addresses,
+    "first_address": first_address,
+    "instance_name": instance_name,
+    "console_urls": console_urls,
+    "os_collect_config": os_collect_config,
+}

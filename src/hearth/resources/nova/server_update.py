@@ -1,0 +1,145 @@
+"""Changes of a server in place: name, metadata, password, flavor, image, user data, networks."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.collection import forgiving
+from hearth.resources.nova import interfaces
+from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
+
+if TYPE_CHECKING:
+    from hearth.resources.nova.server import Server
+
+VERSION = "2.26"
+VERSION_REBUILD_USER_DATA = "2.57"
+
+
+def update_steps(server: "Server", live: Live) -> tuple[Step, ...]:
+    """The steps for what changed, each one call that can be made again."""
+    change = _Change(server)
+    changed = live.changed
+    steps: list[Step] = []
+    if "name" in changed:
+        steps.append(Step("rename", change.rename))
+    if "metadata" in changed:
+        steps.append(Step("metadata", change.metadata))
+    if "admin_pass" in changed and live.given("admin_pass"):
+        steps.append(Step("password", change.password))
+    if "flavor" in changed:
+        steps.append(Step("resize", change.resize, change.resize_begun, change.resized))
+        steps.append(Step("confirm", change.confirm, poll=server.poll))
+    new_data = "user_data" in changed and live.given("user_data_update_policy") == "REBUILD"
+    if "image" in changed or new_data:
+        steps.append(Step("rebuild", change.rebuild, change.rebuild_begun, change.rebuilt))
+    if "networks" in changed and live.given("networks"):
+        if interfaces.own_ports(live):
+            steps.append(Step("ports", interfaces.make_ports))
+        steps.append(Step("detach", interfaces.detach, poll=interfaces.detached))
+        steps.append(Step("attach", interfaces.attach, poll=interfaces.all_attached))
+        if any(one.get("floating_ip") for one in live.given("networks") or []):
+            steps.append(Step("floating-ips", interfaces.point_floating))
+    return tuple(steps)
+
+
+class _Change:
+    """The calls behind the steps."""
+
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+
+    async def rename(self, live: Live) -> Made | None:
+        return await self._server.change(live, {"name": live.wanted_name})
+
+    async def metadata(self, live: Live) -> Made | None:
+        wanted = as_metadata(live.given("metadata"))
+        path = f"/servers/{live.physical}/metadata"
+        answer = await live.cloud.request("compute", "GET", path)
+        now = answer.part("metadata")
+        ours = as_metadata(live.before.get("metadata"))
+        for key in sorted((now.keys() - wanted.keys()) & ours.keys()):
+            await forgiving(
+                live.cloud.request("compute", "DELETE", f"{path}/{key}", idempotent=True)
+            )
+        if wanted:
+            await live.cloud.request(
+                "compute", "POST", path, json={"metadata": wanted}, idempotent=True
+            )
+        return None
+
+    async def password(self, live: Live) -> Made | None:
+        await self._act(live, {"changePassword": {"adminPass": live.properties["admin_pass"]}})
+        return None
+
+    async def resize(self, live: Live) -> Made | None:
+        await self._act(live, {"resize": {"flavorRef": live.properties["flavor"]}})
+        return None
+
+    async def resize_begun(self, live: Live) -> Made | None:
+        """Whether the resize is under way or done already."""
+        body = await self._server.show(live) or {}
+        begun = body.get("status") in {"RESIZE", "VERIFY_RESIZE"}
+        return Made(body=body) if begun or _flavor(body) == live.properties["flavor"] else None
+
+    async def resized(self, live: Live) -> Progress:
+        body = await self._server.show(live) or {}
+        status = body.get("status")
+        if status == "VERIFY_RESIZE":
+            return Ready(body)
+        if status == "ERROR":
+            return Failed(f"Resizing to '{live.properties['flavor']}' failed, status '{status}'")
+        if status == "ACTIVE" and not body.get("OS-EXT-STS:task_state"):
+            if _flavor(body) == live.properties["flavor"]:
+                return Ready(body)
+            return Failed(f"Resizing to '{live.properties['flavor']}' failed, status '{status}'")
+        return Later(body=body)
+
+    async def confirm(self, live: Live) -> Made | None:
+        """Confirm, unless the service has done so by itself."""
+        body = await self._server.show(live) or {}
+        if body.get("status") == "VERIFY_RESIZE":
+            await self._act(live, {"confirmResize": None})
+        return None
+
+    async def rebuild(self, live: Live) -> Made | None:
+        fields: Body = {"imageRef": live.properties["image"]}
+        if live.given("image_update_policy") == "REBUILD_PRESERVE_EPHEMERAL":
+            fields["preserve_ephemeral"] = True
+        if live.given("admin_pass"):
+            fields["adminPass"] = live.properties["admin_pass"]
+        version = VERSION
+        if live.given("user_data_update_policy") == "REBUILD":
+            fields["user_data"] = encoded(wrapped(live))
+            version = VERSION_REBUILD_USER_DATA
+        await self._act(live, {"rebuild": fields}, version)
+        return None
+
+    async def rebuild_begun(self, live: Live) -> Made | None:
+        body = await self._server.show(live) or {}
+        image = body.get("image") or {}
+        same = isinstance(image, dict) and image.get("id") == live.properties["image"]
+        moved = "image" in live.changed and same
+        return Made(body=body) if body.get("status") == "REBUILD" or moved else None
+
+    async def rebuilt(self, live: Live) -> Progress:
+        body = await self._server.show(live) or {}
+        status = body.get("status")
+        if status == "ACTIVE" and not body.get("OS-EXT-STS:task_state"):
+            return Ready(body)
+        if status == "ERROR":
+            return Failed(f"Rebuilding server failed, status '{status}'")
+        return Later(body=body)
+
+    async def _act(self, live: Live, action: Body, version: str = VERSION) -> None:
+        await live.cloud.request(
+            "compute",
+            "POST",
+            f"/servers/{live.physical}/action",
+            json=action,
+            microversion=version,
+        )
+
+
+def _flavor(body: Mapping[str, Any]) -> Any:
+    return (body.get("flavor") or {}).get("id")

@@ -1,0 +1,182 @@
+"""User data of servers: as given, or as a multipart for cloud-init.
+
+Source: spec/software-config.md, section 8.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from typing import Any
+
+from hearth.resources.base import Live
+
+INIT_DATA = "x-cfninitdata"
+CLOUD_CONFIG = """#cloud-config
+user: ec2-user
+output: {all: '| tee -a /var/log/cloud-init-output.log'}
+"""
+BOOTHOOK = """#!/bin/sh
+# Directories and settings that later parts rely on.
+umask 077
+mkdir -p /var/lib/heat-cfntools /var/lib/cloud/data
+[ -e /etc/boto.cfg ] || ln -s /var/lib/heat-cfntools/cfn-boto-cfg /etc/boto.cfg
+exit 0
+"""
+PART_HANDLER = """#part-handler
+import os
+
+PLACES = ("/var/lib/heat-cfntools", "/var/lib/cloud/data")
+
+
+def list_types():
+    return ["text/x-cfninitdata"]
+
+
+def handle_part(data, ctype, filename, payload):
+    if ctype in ("__begin__", "__end__"):
+        return
+    raw = payload if isinstance(payload, bytes) else payload.encode("utf-8")
+    for place in PLACES:
+        os.makedirs(place, 0o700, exist_ok=True)
+        path = os.path.join(place, os.path.basename(filename))
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as out:
+            out.write(raw)
+"""
+RUNNER = """#!/bin/sh
+# Runs the user data and keeps what it prints.
+log=/var/log/heat-provision.log
+script=/var/lib/cloud/data/cfn-userdata
+umask 077
+[ -f "$script" ] || exit 0
+chmod 0700 "$script"
+echo "provision began: $(date)" >>"$log"
+if [ -s "$script" ]; then
+    case "$(head -c 2 "$script")" in
+        '#!') "$script" >>"$log" 2>&1 ;;
+        *) /bin/sh "$script" >>"$log" 2>&1 ;;
+    esac
+fi
+code=$?
+echo "provision ended with $code: $(date)" >>"$log"
+touch /var/lib/heat-cfntools/provision-finished
+exit $code
+"""
+
+
+def wrapped(live: Live) -> str | None:
+    """The user data to send; None for none."""
+    text = live.given("user_data") or ""
+    match live.given("user_data_format"):
+        case "RAW":
+            return str(text) or None
+        case "SOFTWARE_CONFIG":
+            return _software_config(str(text), live)
+        case _:
+            return _cfntools(str(text), live)
+
+
+def _cfntools(text: str, live: Live) -> str:
+    parts = [
+        (CLOUD_CONFIG, "cloud-config", "cloud-config"),
+        (BOOTHOOK, "cloud-boothook", "boothook.sh"),
+        (PART_HANDLER, "part-handler", "part-handler.py"),
+        (text, INIT_DATA, "cfn-userdata"),
+        (RUNNER, "x-shellscript", "provision.sh"),
+    ]
+    if live.metadata:
+        parts.append((_metadata(live), INIT_DATA, "cfn-init-data"))
+    url = live.stack.metadata_url or live.stack.cfn_url
+    if url:
+        parts.append((url, INIT_DATA, "cfn-metadata-server"))
+        parts.append((_boto(url), INIT_DATA, "cfn-boto-cfg"))
+    return _multipart(parts)
+
+
+def _software_config(text: str, live: Live) -> str:
+    ignition = _ignition(text)
+    if ignition is not None:
+        return _with_files(ignition, _metadata(live))
+    parts = [
+        (CLOUD_CONFIG, "cloud-config", "cloud-config"),
+        (BOOTHOOK, "cloud-boothook", "boothook.sh"),
+        (PART_HANDLER, "part-handler", "part-handler.py"),
+    ]
+    if text:
+        parts.append((text, "x-shellscript" if text.startswith("#!") else "plain", "userdata"))
+    parts.append((_metadata(live), INIT_DATA, "cfn-init-data"))
+    return _multipart(parts)
+
+
+def _multipart(parts: list[tuple[str, str, str]]) -> str:
+    """The parts (text, subtype, file name); the same parts give the same text."""
+    boundary = "===============hearth-part=="
+    while any(boundary in text for text, _, _ in parts):
+        boundary = f"={boundary}"
+    message = MIMEMultipart(boundary=boundary)
+    for text, subtype, name in parts:
+        charset = "us-ascii" if text.isascii() else "utf-8"
+        part = MIMEText(text, subtype, charset)
+        part.add_header("Content-Disposition", "attachment", filename=name)
+        message.attach(part)
+    return message.as_string()
+
+
+def _metadata(live: Live) -> str:
+    return json.dumps(live.metadata, sort_keys=True)
+
+
+def _boto(url: str) -> str:
+    """Settings that let the older tools find the service."""
+    host = url.partition("//")[2].partition("/")[0]
+    secure = 1 if url.startswith("https") else 0
+    name, _, port = host.partition(":")
+    lines = [
+        "[Boto]",
+        "debug = 0",
+        f"is_secure = {secure}",
+        "https_validate_certificates = 1",
+        "cfn_region_name = heat",
+        f"cfn_region_endpoint = {name}",
+    ]
+    return "\n".join([*lines, *([f"cfn_port = {port}"] if port else []), ""])
+
+
+def _ignition(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    known = isinstance(found, dict) and isinstance(found.get("ignition"), dict)
+    return found if known and found["ignition"].get("version") else None
+
+
+def _with_files(ignition: dict[str, Any], metadata: str) -> str:
+    coded = base64.b64encode(metadata.encode()).decode()
+    files = [
+        {
+            "path": f"{place}/cfn-init-data",
+            "mode": 0o600,
+            "contents": {"source": f"data:;base64,{coded}"},
+        }
+        for place in ("/var/lib/heat-cfntools", "/var/lib/cloud/data")
+    ]
+    storage = dict(ignition.get("storage") or {})
+    storage["files"] = [*(storage.get("files") or []), *files]
+    return json.dumps({**ignition, "storage": storage})
+
+
+def as_metadata(metadata: Mapping[str, Any] | None) -> dict[str, str]:
+    """Server metadata: texts as they are, all else as JSON."""
+    return {
+        str(key): value if isinstance(value, str) else json.dumps(value)
+        for key, value in (metadata or {}).items()
+        if value is not None
+    }
+
+
+def encoded(text: str | None) -> str | None:
+    """User data as the service takes it."""
+    return base64.b64encode(text.encode()).decode() if text else None

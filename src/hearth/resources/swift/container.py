@@ -1,0 +1,162 @@
+"""OS::Swift::Container: a place for objects."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import (
+    Failed,
+    IntentKey,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+from hearth.resources.collection import MARK, forgiving
+from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
+
+SERVICE = "object-store"
+KEY_HEADER = "x-container-meta-hearth-key"
+
+
+class Container(ResourceType):
+    """A place for objects. One that somebody else made under the same name is left alone."""
+
+    type_name = "OS::Swift::Container"
+    properties = {
+        "PurgeOnDelete": Prop(
+            BOOLEAN,
+            "Whether to delete the objects in it along with it.",
+            default=False,
+            since="2015.1",
+        ),
+        "X-Account-Meta": Prop(MAP, "Metadata of the account.", default={}),
+        "X-Container-Meta": Prop(MAP, "Metadata of the container.", default={}),
+        "X-Container-Read": Prop(STRING, "Who may read."),
+        "X-Container-Write": Prop(STRING, "Who may write."),
+        "name": Prop(STRING, "Its name; generated when not given."),
+    }
+    attributes = {
+        "BytesUsed": Attr(INTEGER, "Bytes stored in it."),
+        "DomainName": Attr(STRING, "Host of its URL."),
+        "HeadContainer": Attr(MAP, "Its headers."),
+        "ObjectCount": Attr(INTEGER, "How many objects it holds."),
+        "RootURL": Attr(STRING, "URL of the account."),
+        "WebsiteURL": Attr(STRING, "Its URL."),
+    }
+    service = SERVICE
+    identified_by = IntentKey.TAG
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        account = (Step("account", self.mark_account),) if live.given("X-Account-Meta") else ()
+        return (*account, Step("create", self.create, self.find, self.created))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        if live.physical_id is None:
+            return ()
+        purge = (Step("purge", self.purge),) if live.given("PurgeOnDelete") else ()
+        return (*purge, Step("delete", self.delete))
+
+    def check_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("check", self.nothing, poll=self.checked),)
+
+    async def mark_account(self, live: Live) -> Made | None:
+        """Put the metadata on the account."""
+        headers = meta("X-Account-Meta", live.given("X-Account-Meta"))
+        await live.cloud.request(SERVICE, "POST", "", headers=headers, idempotent=True)
+        return None
+
+    async def create(self, live: Live) -> Made:
+        """Make the container, unless there is one already."""
+        there = await self.head(live, live.wanted_name)
+        if there is not None:
+            return Made(body=there)
+        headers = meta("X-Container-Meta", live.given("X-Container-Meta"))
+        headers[KEY_HEADER] = f"{MARK}{live.key}"
+        for name in ("X-Container-Read", "X-Container-Write"):
+            if live.given(name):
+                headers[name] = str(live.given(name))
+        path = f"/{quote(live.wanted_name)}"
+        await live.cloud.request(SERVICE, "PUT", path, headers=headers)
+        return Made(physical_id=live.wanted_name, body=await self.head(live, live.wanted_name))
+
+    async def find(self, live: Live) -> Made | None:
+        there = await self.head(live, live.wanted_name)
+        if there is None or there.get(KEY_HEADER) != f"{MARK}{live.key}":
+            return None
+        return Made(physical_id=live.wanted_name, body=there)
+
+    async def created(self, live: Live) -> Progress:
+        """Whether the container is ours."""
+        if (live.body or {}).get(KEY_HEADER) == f"{MARK}{live.key}":
+            return Ready(live.body)
+        return Failed(f'There is a container "{live.wanted_name}" already', "Conflict")
+
+    async def purge(self, live: Live) -> Made | None:
+        """Delete the objects in it."""
+        base = f"/{quote(live.physical)}"
+        try:
+            while objects := await live.cloud.listing(SERVICE, f"{base}?format=json&limit=1000"):
+                for one in objects:
+                    path = f"{base}/{quote(one['name'])}"
+                    await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
+        except CloudFault as fault:
+            if not fault.not_found:
+                raise
+        return None
+
+    async def delete(self, live: Live) -> Made | None:
+        """Delete it; one that is not empty is a conflict."""
+        path = f"/{quote(live.physical)}"
+        await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
+        return None
+
+    async def nothing(self, live: Live) -> Made | None:
+        return None
+
+    async def checked(self, live: Live) -> Progress:
+        return Ready(await self.show(live))
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        there = await self.head(live, live.physical)
+        if there is None:
+            raise CloudFault(SERVICE, 404, "Not Found", "There is no such container.")
+        return there
+
+    async def head(self, live: Live, name: str) -> Mapping[str, str] | None:
+        """The headers of a container; None when there is none."""
+        try:
+            answer = await live.cloud.request(SERVICE, "HEAD", f"/{quote(name)}")
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            raise
+        return dict(answer.headers)
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        url = await live.cloud.endpoint(SERVICE)
+        if name == "DomainName":
+            return urlsplit(url).netloc.partition(":")[0]
+        if name == "RootURL":
+            return url
+        if name == "WebsiteURL":
+            return f"{url}/{quote(live.physical)}"
+        headers = await self.show(live) or {}
+        match name:
+            case "ObjectCount":
+                return int(headers.get("x-container-object-count", 0))
+            case "BytesUsed":
+                return int(headers.get("x-container-bytes-used", 0))
+            case _:
+                return dict(headers)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {}
+
+
+def meta(prefix: str, values: Mapping[str, Any] | None) -> dict[str, str]:
+    """Metadata as headers."""
+    return {f"{prefix}-{name}": str(value) for name, value in (values or {}).items()}
