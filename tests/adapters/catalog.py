@@ -176,6 +176,7 @@ TYPES = [
         {"network": Prop(STRING), "name": Prop(STRING)},
         {"name": Attr(STRING)},
     ),
+    BuiltIn("AWS::EC2::Instance", {"ImageId": Prop(STRING)}),
     BuiltIn("OS::Nova::Server", {"name": Prop(STRING)}, {"name": Attr(STRING)}),
 ]
 

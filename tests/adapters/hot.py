@@ -414,18 +414,21 @@ def answer_preview(vector: Mapping[str, Any]) -> dict[str, Any]:
     check(program)
     return {
         "resolved": {
-            "properties": {
-                name: one.check(NOWHERE).properties for name, one in program.resources.items()
-            }
+            "properties": {name: shown_properties(one) for name, one in program.resources.items()}
         }
     }
+
+
+def shown_properties(definition: ResourceDefinition) -> dict[str, Any]:
+    properties = definition.check(NOWHERE).properties
+    return {name: properties.get(name) for name in definition.type_info.properties}
 
 
 def answer_validate(vector: Mapping[str, Any]) -> dict[str, Any]:
     environment = environment_of(vector)
     try:
         module = module_of(vector, environment)
-        module.specialise({}, stack_name="dummy", strict=False)
+        program = module.specialise({}, stack_name="dummy", strict=False)
     except (Refused, Rejected) as error:
         problem = error.problem if isinstance(error, Refused) else error.problems[0]
         refused = Refused("validate", problem)
@@ -433,7 +436,7 @@ def answer_validate(vector: Mapping[str, Any]) -> dict[str, Any]:
         if answer["kind"] == "StackValidationFailed":
             answer["kind"] = "Error"
         return {"error": answer}
-    shown = validated(module, environment.parameters, show_nested=bool(vector.get("show_nested")))
+    shown = validated(program, environment.parameters, show_nested=bool(vector.get("show_nested")))
     sections = environment.as_map()
     registry = {"resources": {}, **sections["resource_registry"]}
     for name, binding in module.bindings.items():

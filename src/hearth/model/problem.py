@@ -173,6 +173,10 @@ class HTTPBadRequest(Worded):
     """The request itself is not well formed: no YAML, no template, no map."""
 
 
+class Invalid(Worded):
+    """The request is well formed and yet can not be meant."""
+
+
 class InvalidBreakPointHook(Worded):
     """An environment names a hook that does not exist."""
 

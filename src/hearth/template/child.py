@@ -110,8 +110,8 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
     """Why a child template can not stand in for a built-in type."""
     problems: list[Problem] = []
 
-    def wrong(words: str) -> None:
-        problems.append(StackValidationFailed(at, f"{child.name}: {words}"))
+    def wrong(words: str, place: Span = at) -> None:
+        problems.append(StackValidationFailed(place, f"{child.name}: {words}"))
 
     for name, prop in built_in.properties.items():
         mine = child.properties.get(name)
@@ -122,7 +122,8 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
             wrong(f'property "{name}" must be a {prop.kind}, as in {built_in.name}')
     for name, mine in child.properties.items():
         if mine.required and name not in built_in.properties:
-            wrong(f'property "{name}" is required, but {built_in.name} has none')
+            words = f'property "{name}" is required, but {built_in.name} has none'
+            wrong(words, at.under("properties"))
     for name in built_in.attributes:
         if name != "show" and name not in child.attributes:
             wrong(f'attribute "{name}" of {built_in.name} is missing here')

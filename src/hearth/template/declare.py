@@ -211,7 +211,10 @@ def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) 
     missing = [name for name in names if name not in node.value]
     if len(missing) > (0 if both else 1):
         raise _bad(f"needed: {', '.join(missing)}", node)
-    return _bounds(node.value, *names, whole=whole)
+    low, high = _bounds(node.value, *names, whole=whole)
+    if low is None and high is None:
+        raise _bad(f"needed: {' or '.join(names)}", node)
+    return low, high
 
 
 def _length(node: Node, kind: ParameterType) -> Constraint:

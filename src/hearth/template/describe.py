@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.model.problem import Rejected
+from hearth.model.unknown import unknown_in
 from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
-from hearth.template.module import Module
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
 from hearth.template.program import Program
+from hearth.template.scope import NOWHERE
 from hearth.template.versions import BY_VERSION, GRAMMARS
 
 
@@ -17,8 +19,12 @@ def parameter_texts(program: Program) -> dict[str, str]:
     return {name: value.text for name, value in program.parameters.items()}
 
 
-def validated(module: Module, given: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
-    """The answer to template-validate, but for the environment."""
+def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
+    """The answer to template-validate, but for the environment.
+
+    The program is one that was specialised leniently; `given` are the values of the request.
+    """
+    module = program.module
     shown: dict[str, Any] = {
         "Description": module.description,
         "Parameters": {
@@ -40,18 +46,30 @@ def validated(module: Module, given: Mapping[str, Any], *, show_nested: bool) ->
             for group in module.syntax.groups
         ]
     if show_nested:
-        nested = _nested(module)
+        nested = _nested(program)
         if nested:
             shown["NestedParameters"] = nested
     return shown
 
 
-def _nested(module: Module) -> dict[str, Any]:
+def _nested(program: Program) -> dict[str, Any]:
     nested = {}
-    for name, binding in module.bindings.items():
-        if binding.child is not None:
-            inner = validated(binding.child, {}, show_nested=True)
-            nested[name] = {"Type": module.syntax.resources[name].type, **inner}
+    for name, definition in program.resources.items():
+        child = definition.child
+        if child is None:
+            continue
+        evaluated = definition.evaluate(NOWHERE)
+        values = {
+            key: value
+            for key, value in evaluated.properties.items()
+            if unknown_in(value) is None and value is not None
+        }
+        try:
+            inside = child.specialise(values, stack_name=name, strict=False)
+        except Rejected:
+            inside = child.specialise({}, stack_name=name, strict=False)
+        shown = validated(inside, values, show_nested=True)
+        nested[name] = {"Type": definition.type, **shown}
     return nested
 
 

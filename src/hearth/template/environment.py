@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from hearth.model.problem import (
     ConflictingMergeStrategyForParam,
     HTTPBadRequest,
+    Invalid,
     InvalidBreakPointHook,
     InvalidMergeStrategyForParam,
     InvalidRestrictedAction,
@@ -124,7 +125,7 @@ class Environment:
         for key in keys:
             if key not in files:
                 words = f'the environment file "{key}" is not among the files of the request'
-                raise Rejected([HTTPBadRequest(Span(key), words)])
+                raise Rejected([Invalid(Span(key), words)])
             merger.add(key, Environment.parse(files[key], key))
         return merger.result()
 
@@ -167,7 +168,7 @@ class Environment:
             else:
                 target = value
             if target == type_name:
-                continue
+                return None
             found = self._find(target, resource, catalog, seen)
             if found is not None:
                 return found
@@ -295,12 +296,12 @@ def _named_problems(node: Node, file: str, path: str) -> Iterator[Problem]:
         here = f"{path}.{name}"
         if name == "hooks":
             for word, place in _words(inner):
-                if word not in set(Hook):
+                if word not in list(Hook):
                     near = hint(nearest(str(word), list(Hook)))
                     yield InvalidBreakPointHook(place.span(file, here), f'no hook "{word}"{near}')
         elif name == "restricted_actions":
             for word, place in _words(inner):
-                if word not in set(RestrictedAction):
+                if word not in list(RestrictedAction):
                     near = hint(nearest(str(word), list(RestrictedAction)))
                     words = f'no restricted action "{word}"{near}'
                     yield InvalidRestrictedAction(place.span(file, here), words)
@@ -322,7 +323,9 @@ def _sink_problems(sinks: Iterable[Node], file: str) -> Iterator[Problem]:
         kind = sink.value.get("type") if isinstance(sink.value, dict) else None
         if kind is None or kind.value not in SINKS:
             at = sink.span(file, "event_sinks")
-            yield HTTPBadRequest(at, f"an event sink must have a type: {', '.join(SINKS)}")
+            given = kind.plain() if kind is not None else None
+            words = f"an event sink must have a type: {', '.join(SINKS)}; not {given}"
+            yield Invalid(at, words)
 
 
 # -- merging ------------------------------------------------------------------------------------

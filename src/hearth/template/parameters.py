@@ -124,7 +124,16 @@ def parse_value(kind: ParameterType, value: Any) -> Any:
     return PARSE[kind](value)
 
 
-def wrong(schema: ParameterSchema, value: Any, custom: bool = True) -> str | None:
+def unquoted(schema: ParameterSchema, value: Any) -> str | None:
+    """What is wrong with a number or list that is given where text will be measured."""
+    if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
+        return None
+    if any(isinstance(one, Length | AllowedPattern) for one in schema.constraints):
+        return f"{value!r} must be given as text, for its length or pattern counts"
+    return None
+
+
+def wrong(schema: ParameterSchema, value: Any) -> str | None:
     """The first constraint that a parsed value breaks, in words."""
     for constraint in schema.constraints:
         if isinstance(constraint, Custom):

@@ -430,7 +430,8 @@ class _Parser:
                 if known is None:
                     words = f"{name} can not be used in conditions"
                     if self.grammar.functions.get(name) is None:
-                        words = f"{name} is not supported in this version"
+                        words = f"{name} is not supported in this version, within {self.outer()}"
+                        at = Span(self.file, node.line, node.column, self.outer())
                     return Broken((StackValidationFailed(at, words),))
             else:
                 known = self.grammar.functions[name]
@@ -451,6 +452,13 @@ class _Parser:
             return Call(function, expr, at)
         finally:
             self.steps.pop()
+
+    def outer(self) -> str:
+        """The condition function around the present one: its name is the whole path of what is
+        wrong with a removed function [cond-removed-fn].
+        """
+        names = [step for step in self.steps[:-1] if isinstance(step, str)]
+        return names[-1] if names else ""
 
     def choice(self, name: str, args: Node, at: Span) -> Expr:
         items = args.value

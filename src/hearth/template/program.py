@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
-from hearth.model.unknown import Unknown, nulled, unknown_in
+from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
 from hearth.schema import Findings, coerce_all
 from hearth.template.child import inside, parameters_of
 from hearth.template.expr import OMIT, Const, Expr, MapOf, frozen
@@ -38,14 +38,15 @@ Read = tuple[Any, ...]
 class Evaluated:
     """What a resource's definition comes to in a world.
 
-    `unknown` names the resources that must exist before all of it is known; `secret` the top-level
-    properties in which something hidden was read; `findings` what is wrong and what only the
-    cloud can check.
+    `unknown` names the resources that must exist before all of it is known; `open_properties` the
+    top-level properties that wait for them, `secret` those in which something hidden was read;
+    `findings` is what is wrong and what only the cloud can check.
     """
 
     properties: Mapping[str, Any]
     metadata: Mapping[str, Any]
     unknown: frozenset[str] = frozenset()
+    open_properties: frozenset[str] = frozenset()
     secret: frozenset[str] = frozenset()
     findings: Findings = field(default_factory=Findings, compare=False)
 
@@ -177,7 +178,14 @@ class ResourceDefinition:
         unknown = unknown_in(metadata)
         if unknown is not None:
             until |= unknown.until
-        return Evaluated(properties, metadata, frozenset(until), frozenset(secret), findings)
+        return Evaluated(
+            properties,
+            metadata,
+            frozenset(until),
+            frozenset(open_names),
+            frozenset(secret),
+            findings,
+        )
 
     def _coerced(
         self, raw: Mapping[str, Any], at: Span, findings: Findings, open_names: Any
@@ -185,8 +193,15 @@ class ResourceDefinition:
         schema = self.type_info.properties
         if getattr(self.type_info, "accepts_any_property", False):
             return dict(raw)
+        for name in self.core.dropped:
+            if name in schema and schema[name].required:
+                findings.wrong(at.under(name), "the required property is left out by its condition")
+                schema = {key: prop for key, prop in schema.items() if key != name}
         if not open_names:
-            return coerce_all(schema, raw, at, findings)
+            result = coerce_all(schema, raw, at, findings)
+            if self.child is not None:  # which tells null from nothing
+                result.update({name: None for name, value in raw.items() if value is None})
+            return result
         known = {name: value for name, value in raw.items() if name not in open_names}
         rest = {name: value for name, value in raw.items() if name in open_names}
         lax = Findings(constrain=False, require=False, locate=self._locate)
@@ -313,12 +328,12 @@ class Program:
             if module is None:
                 return
             own = definition.child is not None
-            values = parameters_of(evaluated.properties, module.syntax.parameters) if own else {}
-            unknown = {
-                name: Unknown() for name in evaluated.unknown and values if values[name] is None
-            }
+            values: dict[str, Any] = {}
+            if own:
+                values = parameters_of(evaluated.properties, module.syntax.parameters)
+                values.update(dict.fromkeys(evaluated.open_properties, UNKNOWN))
             program = module.specialise(
-                {**values, **unknown},
+                values,
                 stack_name=f"{self.text('stack_name')}-{definition.name}",
                 project_id=self.text("project_id"),
                 facade=Facade(nulled(evaluated.metadata), definition.deletion_policy, {}),
@@ -328,7 +343,7 @@ class Program:
             findings.problems.extend(_told(problem, path) for problem in rejected.problems)
             return
         except ValueError as error:
-            at = definition.span
+            at = replace(definition.span, path=path)
             findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
             return
         from hearth.template.scope import NOWHERE

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hearth.model.problem import Problem, StackValidationFailed
+from hearth.model.problem import Problem, StackValidationFailed, UserParameterMissing
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.template.functions.entry import EvaluationError
@@ -90,6 +91,7 @@ class Scope:
         self.files = files
         self.limits = limits
         self.mappings = mappings
+        self.missing: frozenset[str] = frozenset()
         self.facade = facade
         self.world: World = NOWHERE
         self.resources: Mapping[str, Any] = {}
@@ -111,7 +113,10 @@ class Scope:
         """The value of a parameter; raises EvaluationError."""
         value = self.parameters.get(name) if isinstance(name, str) else None
         if value is None:
-            raise EvaluationError(f'there is no parameter "{name}", or it has no value')
+            raise EvaluationError(
+                f'there is no parameter "{name}", or it has no value',
+                problem=partial(UserParameterMissing, name=name) if name in self.missing else None,
+            )
         if value.hidden:
             self.secret = True
         return value.value
@@ -130,4 +135,4 @@ class Scope:
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
         """What is told at a place whose condition can not be decided."""
-        return StackValidationFailed(at, str(error))
+        return error.problem(at) if error.problem else StackValidationFailed(at, str(error))

@@ -24,7 +24,7 @@ from hearth.model.state import DeletionPolicy
 from hearth.model.unknown import Unknown
 from hearth.schema import Lookup
 from hearth.template.compile import check_references, check_resource, referred
-from hearth.template.expr import Call, Const, Expr, If, ListOf, calls_in, problems_in
+from hearth.template.expr import Call, Const, Expr, If, ListOf, MapOf, calls_in, problems_in
 from hearth.template.functions import EvaluationError
 from hearth.template.functions.entry import Reads, Refers
 from hearth.template.functions.read import CFN_REGION
@@ -35,6 +35,7 @@ from hearth.template.parameters import (
     ParameterValue,
     lookups,
     parse_value,
+    unquoted,
     wrong,
 )
 from hearth.template.parse import OutputSource, ResourceSource
@@ -78,6 +79,7 @@ class Core:
     __slots__ = (
         "_fingerprint",
         "deletion_policy",
+        "dropped",
         "external_id",
         "hot",
         "metadata",
@@ -95,6 +97,7 @@ class Core:
         self.source = source
         self.hot = hot
         self.properties = narrowed(source.properties)
+        self.dropped = _names(source.properties) - _names(self.properties)
         self.metadata = narrowed(source.metadata)
         self.update_policy = narrowed(source.update_policy)
         self.deletion_policy = DeletionPolicy.DELETE.value
@@ -124,6 +127,16 @@ class Core:
             ]
             self._fingerprint = fingerprint_of(parts)
         return self._fingerprint
+
+
+def _names(expr: Expr) -> frozenset[str]:
+    match expr:
+        case MapOf(entries=entries):
+            return frozenset(entries)
+        case Const(value=dict() as values):
+            return frozenset(values)
+        case _:
+            return frozenset()
 
 
 def references_in(expr: Expr) -> Iterator[Reference]:
@@ -197,6 +210,7 @@ class Specialiser:
             self.syntax.mappings,
             self.facade,
         )
+        scope.missing = frozenset(self.missing)
         self.decide_conditions(scope)
         sources = self.enabled(scope)
         scope.resources = sources
@@ -245,8 +259,6 @@ class Specialiser:
                 values.pop(name, None)
                 if self.strict:
                     self.problems.append(UserParameterMissing(schema.at, name))
-                else:
-                    values[name] = ParameterValue(schema, Unknown(), given=False)
                 continue
             parsed = self.parsed(schema, value, check=provided)
             values[name] = ParameterValue(schema, parsed, provided)
@@ -262,11 +274,11 @@ class Specialiser:
             return value
         if isinstance(parsed, Unknown):
             return parsed
-        text = wrong(schema, parsed) if check else None
+        text = unquoted(schema, value) or wrong(schema, parsed) if check else None
         if text is not None:
             words = f'parameter "{schema.name}": {text}'
             self.problems.append(StackValidationFailed(at, words))
-        elif check:
+        else:
             self.lookups.extend(
                 Lookup(one.name, parsed, at, one.description) for one in lookups(schema)
             )
@@ -300,7 +312,7 @@ class Specialiser:
                 if name not in used:
                     at = error.at or Span(self.syntax.file)
                     place = Span(at.file, at.line, at.column, f"{word}.{name}")
-                    self.problems.append(StackValidationFailed(place, str(error)))
+                    self.problems.append(scope.condition_problem(error, place))
 
     def holds(self, condition: Expr | None, scope: Scope, at: Span) -> bool:
         if condition is None:
@@ -309,7 +321,7 @@ class Specialiser:
             return scope.truth(condition.evaluate(scope))
         except EvaluationError as error:
             place = at.under(self.syntax.grammar.word("condition"))
-            self.problems.append(StackValidationFailed(place, str(error)))
+            self.problems.append(scope.condition_problem(error, place))
             return False
 
     def enabled(self, scope: Scope) -> dict[str, ResourceSource]:
@@ -384,7 +396,7 @@ class Specialiser:
 
     def policies(self, core: Core, source: ResourceSource, scope: Scope) -> None:
         if source.external_id is not None:
-            core.external_id = str(source.external_id.specialise(scope).evaluate(scope))
+            core.external_id = self.external_id(source, source.external_id, scope)
             core.deletion_policy = DeletionPolicy.RETAIN.value
             core.references = []
         if source.deletion_policy is None:
@@ -409,6 +421,18 @@ class Specialiser:
             self.problems.append(StackValidationFailed(at, words))
         if core.external_id is None:
             core.deletion_policy = policy
+
+    def external_id(self, source: ResourceSource, expr: Expr, scope: Scope) -> str | None:
+        at = source.at.under("external_id")
+        try:
+            value = expr.evaluate(scope)
+        except EvaluationError as error:
+            self.problems.append(StackValidationFailed(at, str(error)))
+            return None
+        if not isinstance(value, str | Unknown):
+            words = f"external_id must be text, not {value!r}"
+            self.problems.append(StackValidationFailed(at, words))
+        return str(value)
 
     def attribute_names(self, resource: str) -> list[str]:
         type_info = self.module.bindings[resource].type_info

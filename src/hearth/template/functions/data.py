@@ -139,6 +139,8 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
                 raise EvaluationError(f"repeat would make {count} items")
             rows = product(*lists)
         else:
+            if not all(lists):
+                return []
             if len({len(items) for items in lists}) > 1:
                 raise EvaluationError("without permutations the lists must be equally long")
             rows = zip(*lists, strict=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
+from hearth.model.problem import Problem
 from hearth.model.span import Span
 
 if TYPE_CHECKING:
@@ -18,11 +19,20 @@ Check = Callable[[Any], str | None]
 
 
 class EvaluationError(Exception):
-    """A value can not be computed; `at` is the function that failed."""
+    """A value can not be computed; `at` is the function that failed.
 
-    def __init__(self, text: str, at: Span | None = None) -> None:
+    `problem` makes the problem to tell where it is not a failed validation.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        at: Span | None = None,
+        problem: Callable[[Span], Problem] | None = None,
+    ) -> None:
         super().__init__(text)
         self.at = at
+        self.problem = problem
 
 
 class Reads(Enum):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hearth.model.problem import InvalidTemplateReference
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.template.functions.entry import (
     EvaluationError,
@@ -179,6 +181,9 @@ def _ref_as(args: Expr, scope: Scope) -> Function | None:
 
 def param_ref(args: Any, scope: Scope) -> Any:
     """`Ref` inside a condition: parameters only."""
+    if args not in scope.parameters and args not in scope.missing:
+        problem = partial(InvalidTemplateReference, name=str(args))
+        raise EvaluationError(f'there is no parameter "{args}"', problem=problem)
     return scope.parameter(args)
 
 
