@@ -17,6 +17,7 @@ from hearth.resources.base import (
 )
 from hearth.cloud.fault import CloudFault
 from hearth.schema.prop import STRING, Attr, Prop
+from hearth.template import Module
 
 
 class Thing(ResourceType):
@@ -141,3 +142,18 @@ def _progress(live: Live, body: Mapping[str, Any]) -> Progress:
             return Failed(why, "ResourceInError", retry=True)
         case _:
             return Ready(body)
+
+
+class ChildTemplate(ResourceType):
+    """A child template as a resource."""
+
+    type_name = "<template>"
+    nested = True
+    accepts_any_attribute = True
+
+    def __init__(self, module: Module | None = None) -> None:
+        self.module = module
+
+
+def template_type(module: Module | None) -> ResourceType:
+    return ChildTemplate(module)

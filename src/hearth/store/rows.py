@@ -83,15 +83,16 @@ class Event:
 class Revision:
     """What a stack was asked to be: texts by content, values as given.
 
-    `files` maps names to texts, `exports` lists what a parent stack reads of this one:
-    [attribute, *path].
+    `files` maps names to texts. A nested stack's `exports` are the attributes of its resources that
+    the parent reads, its `facade` the parent's resource as seen from inside.
     """
 
     template: str
     files: dict[str, str] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
-    exports: list[list[Any]] = field(default_factory=list)
+    exports: list[str] = field(default_factory=list)
+    facade: dict[str, Any] = field(default_factory=dict)
 
 
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:

@@ -25,6 +25,7 @@ def put_revision(
         "environment": wanted.environment,
         "parameters": wanted.parameters,
         "exports": wanted.exports,
+        "facade": wanted.facade,
     }
     template = by_text[wanted.template]
     tx.execute(
@@ -59,6 +60,7 @@ def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
         environment=body["environment"],
         parameters=body["parameters"],
         exports=body["exports"],
+        facade=body["facade"],
     )
 
 

@@ -130,11 +130,11 @@ class Flight:
         work, record = self.work, self.record
         operation = work.operation
         definition = operation.program.resources[record.name]
-        kind: ResourceType = definition.type_info
+        kind = work.tools.programs.kind_of(definition)
         try:
             evaluated = definition.evaluate(operation.world)
             resolved = await work.resolve(kind, evaluated.properties)
-            wanted = wanted_of(operation, definition, evaluated, resolved)
+            wanted = wanted_of(operation, definition, evaluated, kind.name, resolved)
             replace_failed = record.failed and await kind.replace_failed(
                 self._live(kind, Action.UPDATE, record.held.properties)
             )
@@ -261,7 +261,9 @@ class Flight:
     async def _go_on(self, row: InFlight) -> None:
         """Resume what an earlier owner had begun."""
         wanted = _wanted(msgspec.json.encode(row.wanted))
-        kind = self.work.tools.programs.type_named(self.record.type, wanted.kind)
+        kind = self.work.tools.programs.kind_named(wanted.kind)
+        if kind is None:
+            raise Trouble("EntityNotFound", f"the type {wanted.kind} is not known any more")
         action = Action(row.action)
         if action is Action.UPDATE:
             changed = frozenset(
@@ -607,9 +609,7 @@ class Flight:
     ) -> dict[str, Any]:
         """What the last body gives, and what the template reads beyond that."""
         attributes = {**known, **kind.recordable(live)}
-        program = self.work.operation.program
-        reads = program.reads.get(self.record.name, ()) if program is not None else ()
-        for name in {read[0] for read in reads}:
+        for name in self.work.operation.reads(self.record.name, kind):
             if name not in attributes:
                 try:
                     attributes[name] = await kind.attribute(live, name)

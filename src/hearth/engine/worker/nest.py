@@ -49,8 +49,8 @@ class Nest:
         body = await self._wait()
         if body["status"] != Status.COMPLETE:
             raise _trouble(body)
-        live.body = {"exports": body["exports"]}
-        live.outputs = body["exports"]
+        live.outputs = body["outputs"]
+        live.members = body["members"]
 
     async def _create(self, kind: ResourceType, live: Live) -> None:
         flight, work = self.flight, self.flight.work
@@ -89,9 +89,17 @@ class Nest:
         work.advance.operate.append((self.child_id, operation))
 
     def _revision(self, kind: ResourceType, live: Live, child: Child) -> Revision:
-        programs = self.flight.work.tools.programs
         operation = self.flight.work.operation
-        return programs.child_revision(operation, live, child)
+        name = self.flight.record.name
+        reads = {
+            word
+            for read in operation.program.reads.get(name, ())
+            for part in read
+            for word in str(part).split(".")
+        }
+        return self.flight.work.tools.programs.child_revision(
+            operation.program, operation.program.resources[name], live, child, sorted(reads)
+        )
 
     async def _there(self) -> bool:
         assert self.child_id is not None

@@ -19,6 +19,8 @@ from hearth.engine.worker.flight import Flight
 from hearth.engine.worker.world import RecordedWorld
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
+from hearth.model.unknown import nulled
+from hearth.resources.base import ResourceType
 from hearth.store.claim import InFlight, Stray
 from hearth.store.commit import Letter
 from hearth.store.rows import Revision
@@ -92,10 +94,16 @@ class Operation:
             self.complete()
 
     def _examine(self, record: Record, definition: Any) -> bool:
-        if definition.type_info.nested:
-            return True
+        kind = self.work.tools.programs.kind_of(definition)
         recorded = record.held.attributes
-        return any(read[0] not in recorded for read in self.program.reads.get(record.name, ()))
+        return kind.nested or any(n not in recorded for n in self.reads(record.name, kind))
+
+    def reads(self, name: str, kind: ResourceType) -> set[str]:
+        """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
+        wanted = {n for n in self.revision.exports if n in kind.attributes}
+        if self.program is not None:
+            wanted.update(read[0] for read in self.program.reads.get(name, ()))
+        return wanted
 
     def _join_flights(self) -> None:
         """What is in flight stands for its node, or holds it up until it has ended."""
@@ -314,17 +322,34 @@ class Operation:
             "status": row.status.value,
             "reason": row.reason,
             "failure": row.first_failure,
-            "exports": self.exports() if row.status is Status.COMPLETE else {},
+            "outputs": self._outputs() if row.status is Status.COMPLETE else {},
+            "members": self._members(),
         }
         self.work.advance.letters.append(Letter(row.parent_id, "child", body))
 
-    def exports(self) -> dict[str, Any]:
-        """What the parent reads of this stack, by name."""
+    def _outputs(self) -> dict[str, Any]:
+        """The outputs, by name; those that cannot be told are left out."""
         if self.program is None or self.work.stack.action is Action.DELETE:
             return {}
         found: dict[str, Any] = {}
         for name, output in self.program.outputs.items():
             value, error = output.evaluate(self.world)
             if error is None:
-                found[name] = value
+                found[name] = nulled(value)
         return found
+
+    def _members(self) -> dict[str, Any]:
+        """The resources, for a parent that reads into this stack."""
+        if not self.revision.exports:
+            return {}
+        members = {}
+        for name, record_id in self.current.items():
+            record = self.work.records.get(record_id)
+            if record is not None and not record.new:
+                members[name] = {
+                    "reference": record.held.reference,
+                    "attributes": record.held.attributes,
+                    "physical_id": record.physical_id,
+                    "status": record.status.value,
+                }
+        return members

@@ -1,4 +1,144 @@
-"""placeholder"""
+"""Programs of stacks: compiled off the loop, modules kept by content.
+
+A module depends on content only, so equal children and repeated operations share one.
+"""
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from typing import Any, Protocol
+
+from hearth.engine.core.record import Record
+from hearth.resources.base import Child, Live, ResourceType
+from hearth.store.rows import Revision, StackRow
+from hearth.template import (
+    Environment,
+    Facade,
+    Limits,
+    Module,
+    Program,
+    ResourceDefinition,
+    TypeCatalog,
+    compile_template,
+    module_key,
+)
+
+MODULES_MAX = 200
+INLINE_MAX = 16 * 1024  # characters; larger texts are compiled off the loop
 
 
-class Programs: ...
+class NestedTypes(Protocol):
+    """Makes the resource type that a child template stands for."""
+
+    def __call__(self, module: Module | None) -> ResourceType: ...
+
+
+class Programs:
+    """Compiles revisions, and finds the types of records.
+
+    `template_type` gives the type of a resource whose type is a template; without a module it is
+    good enough to delete one.
+    """
+
+    def __init__(
+        self,
+        catalog: TypeCatalog,
+        *,
+        template_type: NestedTypes,
+        limits: Limits | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self.limits = limits or Limits()
+        self._template_type = template_type
+        self._executor = executor
+        self._modules: OrderedDict[str, Module] = OrderedDict()
+
+    async def of(self, stack: StackRow, revision: Revision) -> Program:
+        """The program of a stack's revision. Raises Rejected."""
+        environment = Environment.parse(revision.environment)
+        module = await self.module(revision.template, revision.files, environment)
+        facade = Facade(**revision.facade) if revision.facade else None
+        return module.specialise(
+            {**environment.parameters, **revision.parameters},
+            stack_name=stack.name,
+            stack_id=stack.id,
+            project_id=stack.project_id,
+            facade=facade,
+        )
+
+    async def module(
+        self, template: str, files: Mapping[str, str], environment: Environment
+    ) -> Module:
+        """The module of a template text. Raises Rejected."""
+        key = module_key(template, files=files, environment=environment, limits=self.limits)
+        known = self._modules.get(key)
+        if known is not None:
+            self._modules.move_to_end(key)
+            return known
+
+        def compiled() -> Module:
+            return compile_template(
+                template,
+                files=files,
+                environment=environment,
+                catalog=self.catalog,
+                limits=self.limits,
+            )
+
+        if self._executor is None or len(template) <= INLINE_MAX:
+            module = compiled()
+        else:
+            loop = asyncio.get_running_loop()
+            module = await loop.run_in_executor(self._executor, compiled)
+        self._modules[key] = module
+        while len(self._modules) > MODULES_MAX:
+            self._modules.popitem(last=False)
+        return module
+
+    def kind_of(self, definition: ResourceDefinition) -> ResourceType:
+        """The resource type that carries out a definition."""
+        if definition.child is not None:
+            return self._template_type(definition.child)
+        assert isinstance(definition.type_info, ResourceType)
+        return definition.type_info
+
+    def kind_named(self, name: str) -> ResourceType | None:
+        """The resource type of a record, by the name its type gave itself."""
+        template = self._template_type(None)
+        if name == template.name:
+            return template
+        found = self.catalog.find(name)
+        return found if isinstance(found, ResourceType) else None
+
+    def type_of(self, record: Record) -> ResourceType | None:
+        """The type of a record as it is now in the cloud."""
+        return self.kind_named(record.held.kind or record.type)
+
+    def child_revision(
+        self,
+        program: Program,
+        definition: ResourceDefinition,
+        live: Live,
+        child: Child,
+        exports: list[str],
+    ) -> Revision:
+        """What a nested stack shall be: the parent's files and registry, its own parameters."""
+        module = program.module
+        entry = module.bindings[definition.name].entry
+        environment = module.environment.for_child(definition.name, entry)
+        template = child.template
+        return Revision(
+            template=template if isinstance(template, str) else json.dumps(template),
+            files=dict(module.files),
+            environment=environment.as_map(),
+            parameters=dict(child.parameters),
+            exports=exports,
+            facade={
+                "metadata": dict(live.metadata),
+                "deletion_policy": str(definition.deletion_policy),
+                "update_policy": dict(live.update_policy),
+            },
+        )

@@ -25,7 +25,8 @@ def handles(operation: "Operation", node: Node, record: Record) -> bool:
             return True
         kind = operation.work.tools.programs.type_of(record)
         return kind is not None and kind.pure
-    return bool(operation.program.resources[record.name].type_info.pure)
+    definition = operation.program.resources[record.name]
+    return operation.work.tools.programs.kind_of(definition).pure
 
 
 def carry_out(operation: "Operation", node: Node, record: Record) -> None:
@@ -34,9 +35,9 @@ def carry_out(operation: "Operation", node: Node, record: Record) -> None:
         _remove(operation, node, record)
         return
     definition = operation.program.resources[record.name]
-    kind: ResourceType = definition.type_info
+    kind = operation.work.tools.programs.kind_of(definition)
     try:
-        wanted = wanted_of(operation, definition, definition.evaluate(operation.world))
+        wanted = wanted_of(operation, definition, definition.evaluate(operation.world), kind.name)
         decision = _decide(record, wanted, kind)
         _apply(operation, node, record, wanted, kind, decision)
     except Exception as problem:

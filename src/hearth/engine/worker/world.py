@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.record import Record
 from hearth.model.unknown import Unknown
+from hearth.template import Facade
 
 if TYPE_CHECKING:
     from hearth.engine.worker.operation import Operation
@@ -17,6 +18,12 @@ class RecordedWorld:
     def __init__(self, work: "StackWork", operation: "Operation") -> None:
         self._work = work
         self._operation = operation
+
+    @property
+    def facade(self) -> Facade | None:
+        """The resource that stands for this stack in its parent."""
+        facade = self._operation.revision.facade
+        return Facade(**facade) if facade else None
 
     def _record(self, name: str) -> Record | None:
         return self._work.records.get(self._operation.current.get(name, ""))
@@ -34,13 +41,6 @@ class RecordedWorld:
         if record is None or record.new:
             return Unknown(frozenset({name}))
         return at_path(record.held.attributes.get(attribute), path)
-
-    def attributes(self, name: str) -> Any:
-        """All recorded attributes of a resource."""
-        record = self._record(name)
-        if record is None or record.new:
-            return Unknown(frozenset({name}))
-        return {key: value for key, value in record.held.attributes.items() if key != "show"}
 
 
 def at_path(value: Any, path: Sequence[Any]) -> Any:
