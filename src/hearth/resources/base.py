@@ -217,6 +217,10 @@ class ResourceType:
         """What a signal does. Raises Rejected where the type takes none or not this one."""
         raise Rejected([self.no_signal(live)])
 
+    async def collect(self, live: Live) -> Signalled | None:
+        """Signals that wait to be fetched, for types whose transport does not call us."""
+        return None
+
     def takes_signals(self) -> bool:
         """Whether the type has a signal handler."""
         return type(self).signal is not ResourceType.signal

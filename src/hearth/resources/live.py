@@ -47,12 +47,14 @@ Progress = Ready | Later | Failed
 class Made:
     """What a write call, or looking for its result, gave; None and empty mean "as before".
 
-    A key of `data` whose value is None is removed from the record's private data.
+    A key of `data` whose value is None is removed from the record's private data. `metadata` takes
+    the place of the record's metadata.
     """
 
     physical_id: str | None = None
     data: Mapping[str, str | None] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Child:
     template: Mapping[str, Any] | str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     timeout_mins: int | None = None
-    template_name: str = "<nested_stack>"  # as error paths show it
+    data: Mapping[str, str | None] = field(default_factory=dict)  # for the record's private data
 
 
 class Users:

@@ -102,13 +102,11 @@ class Volume(CollectionResource):
     not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
+        create: tuple[Step, ...] = (Step("create", self.create, self.find, self.poll),)
         if live.given("backup_id"):
-            create = backups.restore_step(self)
-            name = (Step("rename", self.rename),)
-        else:
-            create, name = Step("create", self.create, self.find, self.poll), ()
+            create = (backups.restore_step(self), Step("rename", self.rename))
         describe = (Step("describe", self.describe),) if live.given("description") else ()
-        return (create, *name, *describe, *self.after_create(live))
+        return (*create, *describe, *self.after_create(live))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         return (Step("read-only", self.guard),) if live.given("read_only") else ()

@@ -124,23 +124,29 @@ class RandomString(ResourceType):
     visibility_delay_s = 0
 
     def make(self, live: Live) -> Made:
-        luck = Luck(live.secret or live.key)
-        text = random_text(sets_of(live.properties), int(live.properties["length"]), luck)
-        return Made(physical_id=live.physical_name, data={"value": text})
+        return Made(physical_id=live.physical_name, data={"value": text_of(live)})
 
     def reference(self, live: Live) -> str:
-        return live.data.get("value", live.name)
+        return text_of(live) if live.physical_id else live.name
 
     def recordable(self, live: Live) -> dict[str, Any]:
-        return {"value": live.data.get("value")}
+        return {"value": text_of(live)}
 
     async def attribute(self, live: Live, name: str) -> Any:
-        return live.data.get("value") if name == "value" else None
+        return text_of(live) if name == "value" else None
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         length = properties.get("length")
         if length is not None and sum(least for _, least in sets_of(properties)) > length:
             yield "length is smaller than all the minimums together"
+
+
+def text_of(live: Live) -> str:
+    """The string of a record: the one kept, else the one that follows from its secret."""
+    if "value" in live.data:
+        return live.data["value"]
+    luck = Luck(live.secret or live.key)
+    return random_text(sets_of(live.properties), int(live.properties["length"]), luck)
 
 
 def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:

@@ -116,7 +116,7 @@ class TestResource(ResourceType):
         return None
 
     def recordable(self, live: Live) -> dict[str, Any]:
-        return {"output": live.data.get("value")}
+        return {"output": live.data.get("value", self.text(live))}
 
     async def attribute(self, live: Live, name: str) -> Any:
         return live.data.get("value") if name == "output" else None

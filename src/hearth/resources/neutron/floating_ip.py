@@ -1,12 +1,13 @@
 """OS::Neutron::FloatingIP and its association with a port."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
 from hearth.resources.collection import Collection
+from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import MAP, STRING, Attr, Prop, Replace, Resolve, Support, SupportStatus
 
@@ -82,6 +83,9 @@ class FloatingIP(NeutronResource):
     not_sent = frozenset({"floating_network_id"})
     renamed = {"floating_network": "floating_network_id", "floating_subnet": "subnet_id"}
 
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        return order.routes(name, program)
+
     def changed_fields(self, live: Live) -> Body:
         fields = super().changed_fields(live)
         if live.changed & {"port_id", "fixed_ip_address"}:
@@ -123,6 +127,9 @@ class FloatingIPAssociation(ResourceType):
 
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("dissociate", self.dissociate),) if live.physical_id else ()
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        return order.routes(name, program)
 
     async def associate(self, live: Live) -> Made:
         """Point the address to the port; doing it again changes nothing."""

@@ -1,12 +1,13 @@
 """OS::Neutron::Port: where something is plugged into a network."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import Change, Live, Made, Step
 from hearth.resources.collection import Collection
+from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource, addresses, as_text
 from hearth.schema import (
     BOOLEAN,
@@ -302,6 +303,9 @@ class Port(NeutronResource):
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
         fields = super().fields_of(live, values, names)
         return port_fields(fields, values, names)
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        return order.subnets(definition, program, order.at("network"))
 
     def must_replace(self, change: Change) -> str | None:
         if change.after.get("replacement_policy") == "REPLACE_ALWAYS":

@@ -1,11 +1,12 @@
 """OS::Neutron::Router: forwards between subnets, and to the outside."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection
+from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource, addresses
 from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Resolve, Support, SupportStatus
 
@@ -136,6 +137,9 @@ class Router(NeutronResource):
         if "external_gateway_info" in fields and fields["external_gateway_info"] is None:
             fields["external_gateway_info"] = {}
         return fields
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        return order.subnets(definition, program, order.at("external_gateway_info", "network"))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         return (*super().after_create(live), *self.agents(live, bool(wanted_agents(live))))

@@ -17,6 +17,7 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
+from hearth.resources.neutron import order
 from hearth.resources.nova import interfaces, snapshots
 from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
@@ -157,6 +158,9 @@ class Server(CollectionResource):
         microversion=VERSION,
         ready=frozenset({"ACTIVE"}),
     )
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        return order.subnets(definition, program, order.at("networks", "network"))
 
     # create
 

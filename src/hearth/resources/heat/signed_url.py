@@ -1,0 +1,70 @@
+"""URLs that may be called without a token: signed ones of the cfn API, temporary ones of Swift."""
+
+import base64
+import hashlib
+import hmac
+from urllib.parse import quote, unquote, urlsplit
+
+from hearth.resources.base import Live
+
+
+def signed_url(live: Live, access: str, secret: str, kind: str, *, timestamp: str | None) -> str:
+    """A URL of the cfn API, signed for this resource. `kind` is signal or waitcondition.
+
+    Without a timestamp it never ends. Source: spec/software-config.md, section 7.
+    """
+    stack = live.stack
+    base = stack.waitcondition_url.replace("/waitcondition", f"/{kind}")
+    if not base:
+        base = f"{stack.cfn_url.rstrip('/')}/{kind}"
+    base = base.lower()
+    verb = "PUT" if kind == "waitcondition" else "POST"
+    path = f"{base}/{quote(resource_name(live), safe='')}"
+    params = {
+        "SignatureMethod": "HmacSHA256",
+        "SignatureVersion": "2",
+        "AWSAccessKeyId": access,
+    }
+    if timestamp is not None:
+        params["Timestamp"] = timestamp
+    params["Signature"] = signature(verb, path, params, secret)
+    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in sorted(params.items()))
+    return f"{path}?{query}"
+
+
+def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
+    """Signature version 2 over verb, host, unquoted path and parameters."""
+    parts = urlsplit(url)
+    query = "&".join(
+        f"{quote(name, safe='-_~')}={quote(value, safe='-_~')}"
+        for name, value in sorted(params.items())
+    )
+    text = "\n".join([verb, parts.netloc.lower(), unquote(parts.path), query])
+    digest = hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def resource_name(live: Live) -> str:
+    """The resource as an ARN."""
+    stack = live.stack
+    where = f"stacks/{stack.name}/{stack.id}/resources/{live.name}"
+    return f"arn:openstack:heat::{stack.project_id}:{where}"
+
+
+def native_url(live: Live) -> str:
+    """Where the native API takes signals of the stack's users for this resource."""
+    stack = live.stack
+    base = stack.heat_url.rstrip("/")
+    if stack.user_project_id and base.endswith(f"/{stack.project_id}"):
+        base = f"{base.removesuffix(stack.project_id)}{stack.user_project_id}"
+    name = quote(live.name, safe="")
+    return f"{base}/stacks/{quote(stack.name)}/{stack.id}/resources/{name}/signal"
+
+
+def temporary_url(account_url: str, key: str, container: str, name: str, *, ends: int) -> str:
+    """A URL that lets anybody PUT an object until `ends` (seconds since 1970)."""
+    parts = urlsplit(account_url)
+    path = f"{parts.path}/{quote(container)}/{quote(name)}"
+    text = f"PUT\n{ends}\n{unquote(path)}"
+    made = hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
+    return f"{parts.scheme}://{parts.netloc}{path}?temp_url_sig={made}&temp_url_expires={ends}"

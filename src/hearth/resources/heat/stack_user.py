@@ -1,0 +1,75 @@
+"""Resources that have a user of their own in the stack's project.
+
+Source: spec/software-config.md, section 16.
+"""
+
+import hashlib
+import hmac
+
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step, Users
+
+PASSWORD_CHARACTERS = 32
+
+
+class StackUser(ResourceType):
+    """A resource with a user of its own; private data holds its id and its keys."""
+
+    needs_users = True
+    identified_by = IntentKey.NATURAL_KEY
+
+    def user_steps(self, live: Live, *, keys: bool = False) -> tuple[Step, ...]:
+        """Make the user, and its key pair if it needs one."""
+        pair = (Step("key-pair", self.make_keys),) if keys else ()
+        return (Step("user", self.make_user), *pair)
+
+    def drop_user_steps(self, live: Live) -> tuple[Step, ...]:
+        """Delete the user with its keys."""
+        return (Step("drop-user", self.drop_user),) if live.data.get("user_id") else ()
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("shut-out", self.shut_out),) if live.data.get("user_id") else ()
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("let-in", self.let_in),) if live.data.get("user_id") else ()
+
+    async def make_user(self, live: Live) -> Made:
+        """Make the user; the password is the same at every attempt."""
+        password = password_of(live)
+        user_id = await users_of(live).make(live.physical_name, password, key=live.key)
+        return Made(data={"user_id": user_id, "password": password})
+
+    async def make_keys(self, live: Live) -> Made:
+        """Make the key pair, or find the one there is."""
+        access, secret = await users_of(live).key_pair(live.data["user_id"])
+        return Made(data={"access_key": access, "secret_key": secret})
+
+    async def drop_user(self, live: Live) -> Made:
+        """Delete the user."""
+        await users_of(live).drop(live.data["user_id"])
+        return Made(data={"user_id": None, "password": None, "access_key": None})
+
+    async def shut_out(self, live: Live) -> Made | None:
+        """Disable the user."""
+        await users_of(live).enable(live.data["user_id"], enabled=False)
+        return None
+
+    async def let_in(self, live: Live) -> Made | None:
+        """Enable the user."""
+        await users_of(live).enable(live.data["user_id"], enabled=True)
+        return None
+
+
+def users_of(live: Live) -> Users:
+    """The stack's users; without a domain for them the resource fails and says so."""
+    if live.users is None:
+        words = "This installation has no domain for the users of stacks."
+        raise CloudFault("identity", 400, "StackDomainMissing", words)
+    return live.users
+
+
+def password_of(live: Live) -> str:
+    """A password that follows from the record's secret."""
+    seed = (live.secret or live.key).encode()
+    digest = hmac.new(seed, b"password", hashlib.sha256).hexdigest()
+    return f"{digest[: PASSWORD_CHARACTERS - 2]}Aa"

@@ -1,0 +1,93 @@
+"""OS::Heat::WaitCondition: waits for signals. Source: spec/software-config.md, section 14."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.resources.base import (
+    Failed,
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+from hearth.schema import INTEGER, NUMBER, STRING, Attr, Prop, Range, Support
+
+LOOK_AGAIN_S = 1.0
+
+
+class WaitCondition(ResourceType):
+    """Is complete when its handle has received so many successes in time."""
+
+    type_name = "OS::Heat::WaitCondition"
+    support = Support(version="2014.2")
+    properties = {
+        "count": Prop(
+            INTEGER,
+            "How many successes to wait for.",
+            default=1,
+            update_allowed=True,
+            constraints=(Range(min=1),),
+        ),
+        "handle": Prop(STRING, "Reference of the handle.", required=True),
+        "timeout": Prop(
+            NUMBER, "Seconds to wait.", required=True, constraints=(Range(min=1, max=43200),)
+        ),
+    }
+    attributes = {
+        "data": Attr(STRING, "Data of the signals by their id, as JSON text.", cached=False),
+    }
+    identified_by = IntentKey.OWN_ID
+    visibility_delay_s = 0
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("wait", self.begin, poll=self.wait),)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.create_steps(live) if "count" in live.changed else ()
+
+    async def begin(self, live: Live) -> Made:
+        """Nothing to make: what counts is in the handle."""
+        return Made(physical_id=live.physical_id or live.physical_name)
+
+    async def wait(self, live: Live) -> Progress:
+        """Whether enough signals are there, one of them tells of a failure, or time is over."""
+        signals = await live.metadata_of(str(live.properties["handle"]))
+        count, timeout_s = int(live.given("count") or 1), float(live.properties["timeout"])
+        left_s = live.started_at + timeout_s - live.now
+        if left_s < 0:
+            return Failed(too_late(signals, count), "WaitConditionTimeout")
+        failures = [str(one.get("reason")) for one in of_status(signals, "FAILURE")]
+        if failures:
+            return Failed(";".join(failures), "WaitConditionFailure")
+        if len(signals) >= count:
+            return Ready(dict(signals))
+        return Later(min(LOOK_AGAIN_S, left_s + 0.01))
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name != "data":
+            return None
+        signals = await live.metadata_of(str(live.properties["handle"]))
+        return json.dumps({ident: one.get("data") for ident, one in signals.items()})
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        if live.body is None:
+            return {}
+        data = {ident: one.get("data") for ident, one in live.body.items()}
+        return {"data": json.dumps(data)}
+
+
+def of_status(signals: Mapping[str, Any], status: str) -> list[Mapping[str, Any]]:
+    """The signals of one status."""
+    return [one for one in signals.values() if one.get("status") == status]
+
+
+def too_late(signals: Mapping[str, Any], count: int) -> str:
+    """What came until the time was over."""
+    reasons = ";".join(str(one.get("reason")) for one in of_status(signals, "SUCCESS"))
+    text = f"{len(signals)} of {count} received"
+    return f"{text} - {reasons}" if reasons else text

@@ -1,0 +1,214 @@
+"""OS::Heat::WaitConditionHandle: receives signals. Source: spec/software-config.md, 7 and 14."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.resources.base import Live, Made, Signalled, Step
+from hearth.resources.collection import forgiving
+from hearth.resources.heat.signed_url import native_url, signed_url, temporary_url
+from hearth.resources.heat.stack_user import StackUser, password_of, users_of
+from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
+
+STATUSES = ("SUCCESS", "FAILURE")
+KEYS = frozenset({"id", "data", "reason", "status"})
+NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
+OBJECTS = "object-store"
+
+
+class WaitConditionHandle(StackUser):
+    """Receives signals and keeps them in its metadata, for wait conditions to count."""
+
+    type_name = "OS::Heat::WaitConditionHandle"
+    support = Support(version="2014.2")
+    properties = {
+        "signal_transport": Prop(
+            STRING,
+            "How signals reach the engine.",
+            default="TOKEN_SIGNAL",
+            constraints=(
+                AllowedValues(
+                    [
+                        "CFN_SIGNAL",
+                        "TEMP_URL_SIGNAL",
+                        "HEAT_SIGNAL",
+                        "NO_SIGNAL",
+                        "ZAQAR_SIGNAL",
+                        "TOKEN_SIGNAL",
+                    ]
+                ),
+            ),
+            since="6.0.0",
+        ),
+    }
+    attributes = {
+        "curl_cli": Attr(STRING, "A curl command that sends a signal; add the data.", cached=False),
+        "endpoint": Attr(STRING, "URL that takes signals.", cached=False),
+        "signal": Attr(STRING, "What a client needs to send a signal, as JSON text.", cached=False),
+        "token": Attr(STRING, "Token to send along.", cached=False),
+    }
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        match live.given("signal_transport"):
+            case "NO_SIGNAL":
+                return (Step("begin", self.begin),)
+            case "HEAT_SIGNAL":
+                return (*self.user_steps(live), Step("begin", self.begin))
+            case "CFN_SIGNAL":
+                return (*self.user_steps(live, keys=True), Step("url", self.sign))
+            case "TEMP_URL_SIGNAL":
+                return (Step("object", self.make_object),)
+            case "ZAQAR_SIGNAL":
+                return (Step("queue", self.no_queue),)
+            case _:
+                return (*self.user_steps(live), Step("token", self.make_token))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        objects = (Step("drop-object", self.drop_object),) if "object_name" in live.data else ()
+        return (*objects, *self.drop_user_steps(live))
+
+    async def begin(self, live: Live) -> Made:
+        """Nothing to make beyond what is made already."""
+        return Made(physical_id=live.physical_name, metadata={})
+
+    async def make_token(self, live: Live) -> Made:
+        """Get the token that signals are to carry."""
+        token = await users_of(live).token(live.data["user_id"], live.data["password"])
+        return Made(
+            physical_id=live.physical_name, data={"token": token, "endpoint": native_url(live)}
+        )
+
+    async def sign(self, live: Live) -> Made:
+        """Make the signed URL; it stays the same from then on."""
+        now = datetime.fromtimestamp(live.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        url = signed_url(
+            live,
+            live.data["access_key"],
+            live.data["secret_key"],
+            "waitcondition",
+            timestamp=now,
+        )
+        return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
+
+    async def make_object(self, live: Live) -> Made:
+        """Make the object that signals are put into, and the URL for that."""
+        container, name = live.stack.id, live.physical_name
+        account = await live.cloud.request(OBJECTS, "HEAD", "")
+        key = account.headers.get("x-account-meta-temp-url-key")
+        if not key:
+            key = password_of(live)
+            headers = {"X-Account-Meta-Temp-URL-Key": key}
+            await live.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
+        path = f"/{quote(container)}"
+        await live.cloud.request(OBJECTS, "PUT", path, idempotent=True)
+        await live.cloud.request(OBJECTS, "PUT", f"{path}/{quote(name)}", data=b"", idempotent=True)
+        base = await live.cloud.endpoint(OBJECTS)
+        url = temporary_url(base, key, container, name, ends=NEVER)
+        return Made(
+            physical_id=name, data={"signal_url": url, "object_name": name, "container": container}
+        )
+
+    async def no_queue(self, live: Live) -> Made:
+        """Queues are refused: no messaging service is spoken to yet."""
+        words = "ZAQAR_SIGNAL needs the messaging service, which is not available here."
+        raise CloudFault("messaging", 400, "ResourceTypeUnavailable", words)
+
+    async def drop_object(self, live: Live) -> Made:
+        """Delete the object, and the container if that was the last one."""
+        container = f"/{quote(live.data['container'])}"
+        name = quote(live.data["object_name"])
+        await forgiving(
+            live.cloud.request(OBJECTS, "DELETE", f"{container}/{name}", idempotent=True)
+        )
+        try:
+            await live.cloud.request(OBJECTS, "DELETE", container, idempotent=True)
+        except CloudFault as fault:
+            if not (fault.not_found or fault.conflict):
+                raise
+        return Made(data={"object_name": None, "signal_url": None})
+
+    async def collect(self, live: Live) -> Signalled | None:
+        """The signal that lies in the object, if there is one."""
+        if "object_name" not in live.data:
+            return None
+        path = f"/{quote(live.data['container'])}/{quote(live.data['object_name'])}"
+        answer = await live.cloud.request(OBJECTS, "GET", path)
+        if not answer.body:
+            return None
+        details = json.loads(answer.body) if isinstance(answer.body, str) else answer.body
+        stamp = answer.headers.get("x-timestamp", answer.headers.get("last-modified", ""))
+        if live.data.get("collected") == stamp:
+            return None
+        signalled = self.signal(live, details)
+        return Signalled(signalled.metadata, {"collected": stamp}, signalled.reason)
+
+    def signal(self, live: Live, details: Any) -> Signalled:
+        details = {} if details is None else details
+        if not isinstance(details, Mapping) or details.keys() - KEYS:
+            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+        number = len(live.metadata) + 1
+        ident = str(details.get("id", number))
+        entry = {
+            "data": details.get("data"),
+            "reason": details.get("reason", f"Signal {number} received"),
+            "status": details.get("status", "SUCCESS"),
+        }
+        if entry["status"] not in STATUSES:
+            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+        reason = f"status:{entry['status']} reason:{entry['reason']}"
+        return Signalled({**live.metadata, ident: entry}, reason=reason)
+
+    def reference(self, live: Live) -> str:
+        return live.physical_id or live.name
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        data, transport = live.data, live.given("signal_transport")
+        shown: dict[str, Any] = {
+            "token": None,
+            "endpoint": None,
+            "curl_cli": None,
+            "signal": json.dumps(signal_of(live)),
+        }
+        if transport in (None, "TOKEN_SIGNAL") and "token" in data:
+            shown["token"], shown["endpoint"] = data["token"], data["endpoint"]
+            shown["curl_cli"] = (
+                f"curl -i -X POST -H 'X-Auth-Token: {data['token']}' "
+                "-H 'Content-Type: application/json' -H 'Accept: application/json' "
+                f"{data['endpoint']}"
+            )
+        return shown
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return self.recordable(live).get(name)
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        return ()
+
+
+def signal_of(live: Live) -> dict[str, Any]:
+    """What a client of the chosen transport needs."""
+    data = live.data
+    match live.given("signal_transport"):
+        case "CFN_SIGNAL":
+            return {"alarm_url": data.get("ec2_signed_url")}
+        case "TEMP_URL_SIGNAL":
+            return {"alarm_url": data.get("signal_url")}
+        case "HEAT_SIGNAL":
+            return {
+                "alarm_url": native_url(live),
+                "username": live.physical_name,
+                "user_id": data.get("user_id"),
+                "password": data.get("password"),
+                "auth_url": live.stack.identity_url,
+                "project_id": live.stack.user_project_id or live.stack.project_id,
+                "domain_id": None,
+                "region_name": live.stack.region,
+            }
+        case "NO_SIGNAL":
+            return {}
+        case _:
+            return {"alarm_url": data.get("endpoint"), "token": data.get("token")}
