@@ -114,8 +114,8 @@ def test_unknown_values_pass_and_their_constraints_wait():
 def test_a_failed_lookup_becomes_a_problem_at_its_place():
     found = Findings()
     coerce(Prop(STRING, constraint="nova.flavor"), "m9", AT.under("flavor"), found)
-    found.run(lambda name, value: f"no {name} {value}")
-    assert [problem.message for problem in found.problems] == [
+    problems = found.answers(lambda name, value: f"no {name} {value}")
+    assert [problem.message for problem in problems] == [
         "Property error: resources.a.properties.flavor: no nova.flavor m9 [t.yaml:4:3]"
     ]
 

@@ -36,8 +36,9 @@ class Lookup:
 class Findings:
     """What a check has found so far: problems, and the lookups still to be made.
 
-    `lenient` skips constraints and required properties, for values that are only shaped yet.
-    `locate` gives the place of a path; without it places are guessed from the parent.
+    Without `constrain` and `require`, constraints and required properties are passed over, for
+    values that are only shaped yet. `locate` gives the place of a path; without it places are
+    guessed from the parent.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -51,13 +52,14 @@ class Findings:
         place = self.locate(at) if self.locate else at
         self.problems.append(StackValidationFailed(place, text, PREFIX))
 
-    def run(self, check: CustomCheck) -> None:
-        """Make the lookups collected so far."""
+    def answers(self, check: CustomCheck) -> list[Problem]:
+        """What the lookups collected so far find wrong, all made now."""
+        answered = Findings(locate=self.locate)
         for lookup in self.lookups:
             text = check(lookup.name, lookup.value)
             if text is not None:
-                self.wrong(lookup.at, lookup.description or text)
-        self.lookups.clear()
+                answered.wrong(lookup.at, lookup.description or text)
+        return answered.problems
 
 
 class _Bad:

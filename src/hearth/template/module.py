@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.problem import Problem
 from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.limits import Limits
+from hearth.template.load import collector_paused
 from hearth.template.parse import Syntax
 from hearth.template.types import Facade, TypeCatalog, TypeInfo
 
@@ -71,4 +72,5 @@ class Module:
         from hearth.template.specialise import Specialiser, Stack
 
         stack = Stack(stack_name, stack_id, project_id)
-        return Specialiser(self, stack, facade, strict).run(parameters)
+        with collector_paused():
+            return Specialiser(self, stack, facade, strict).run(parameters)

@@ -96,7 +96,7 @@ class Core:
 
         self.source = source
         self.hot = hot
-        self.properties = narrowed(source.properties)
+        self.properties = _by_entry(narrowed(source.properties), source.properties, scope)
         self.dropped = _names(source.properties) - _names(self.properties)
         self.metadata = narrowed(source.metadata)
         self.update_policy = narrowed(source.update_policy)
@@ -127,6 +127,15 @@ class Core:
             ]
             self._fingerprint = fingerprint_of(parts)
         return self._fingerprint
+
+
+def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
+    """The same map, entry by entry where one of them is secret: the others are not."""
+    if not isinstance(expr, Const) or not expr.secret or not isinstance(source, MapOf):
+        return expr
+    assert scope is not None
+    entries = {name: source.entries[name].specialise(scope) for name in expr.value}
+    return MapOf(entries)
 
 
 def _names(expr: Expr) -> frozenset[str]:

@@ -240,7 +240,11 @@ _AWS = replace(
         "Ref": "Ref.parameter",
         "Fn::FindInMap": "Fn::FindInMap",
     },
-    sections={**_CFN.sections, AWS_KEY: AWS_KEY, "Conditions": "conditions"},
+    sections={
+        AWS_KEY: AWS_KEY,
+        "Conditions": "conditions",
+        **{theirs: ours for theirs, ours in _CFN.sections.items() if theirs != CFN_KEY},
+    },
     resource_keys={**_CFN.resource_keys, "Condition": "condition"},
     output_keys={**_CFN.output_keys, "Condition": "condition"},
 )

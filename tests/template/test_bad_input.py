@@ -1,0 +1,224 @@
+"""What is wrong is told with line and column, with the nearest right name, all of it at once."""
+
+import pytest
+
+from hearth.model.problem import Rejected
+from hearth.template import NOWHERE, Environment, Limits, compile_template
+from tests.adapters.catalog import Catalog
+
+HOT = "heat_template_version: 2018-08-31\n"
+VALUE = "resources:\n  web:\n    type: OS::Heat::Value\n    properties: {value: 1}\n"
+
+CASES = {
+    "malformed YAML": (HOT + "resources: {a: [}\n", "HTTPBadRequest", 2, 17, ""),
+    "a tab in YAML": (HOT + "resources:\n\ta: 1\n", "HTTPBadRequest", 3, 1, ""),
+    "malformed JSON": ('{"heat_template_version": "2018-08-31",,}', "HTTPBadRequest", 1, 40, ""),
+    "a language tag": (HOT + "outputs: !!python/name:os\n", "HTTPBadRequest", 2, 10, "tag"),
+    "an unknown anchor": (HOT + "outputs: *x\n", "HTTPBadRequest", 2, 10, "x"),
+    "a list at the top": ("- a\n", "HTTPBadRequest", 1, 1, "map"),
+    "no version": ("heat_template_versio: 1\n", "HTTPBadRequest", 1, 1, "heat_template_version"),
+    "an unknown version": (
+        "heat_template_version: 2020-01-01\n",
+        "InvalidTemplateVersion",
+        1,
+        24,
+        "2018-08-31",
+    ),
+    "an unknown section": (HOT + "resorces: {}\n", "StackValidationFailed", 2, 1, "resources"),
+    "an unknown type": (
+        HOT + "resources:\n  a: {type: 'OS::Heat::Vaule'}\n",
+        "StackValidationFailed",
+        3,
+        13,
+        "OS::Heat::Value",
+    ),
+    "an unknown property": (
+        HOT + "resources:\n  a:\n    type: OS::Heat::Value\n    properties: {valu: 1, value: 2}\n",
+        "StackValidationFailed",
+        5,
+        18,
+        "did you mean value",
+    ),
+    "an unknown key of a resource": (
+        HOT + "resources:\n  a:\n    type: OS::Heat::None\n    metadat: {}\n",
+        "StackValidationFailed",
+        5,
+        14,
+        "did you mean metadata",
+    ),
+    "bad arguments of a function": (
+        HOT + "outputs:\n  x:\n    value: {list_join: 5}\n",
+        "StackValidationFailed",
+        4,
+        12,
+        "list_join",
+    ),
+    "a reference to nothing": (
+        HOT + VALUE + "  b:\n    type: OS::Heat::Value\n"
+        "    properties:\n      value: {get_resource: wbe}\n",
+        "InvalidTemplateReference",
+        9,
+        14,
+        "did you mean web",
+    ),
+    "depends_on of nothing": (
+        HOT + VALUE + "  b:\n    type: OS::Heat::None\n    depends_on: [web, wep]\n",
+        "InvalidTemplateReference",
+        8,
+        17,
+        "did you mean web",
+    ),
+    "an unknown attribute": (
+        HOT + VALUE + "outputs:\n  x: {value: {get_attr: [web, valeu]}}\n",
+        "StackValidationFailed",
+        7,
+        14,
+        "did you mean value",
+    ),
+    "a parameter of an unknown type": (
+        HOT + "parameters:\n  p: {type: strin}\n",
+        "InvalidSchemaError",
+        3,
+        13,
+        "did you mean string",
+    ),
+    "a cycle": (
+        HOT + "resources:\n  a: {type: OS::Heat::None, depends_on: b}\n"
+        "  b: {type: OS::Heat::None, depends_on: a}\n",
+        "CircularDependencyException",
+        3,
+        3,
+        "a -> b -> a",
+    ),
+    "a value of a wrong type": (
+        HOT + "resources:\n  r:\n    type: OS::Heat::RandomString\n    properties:\n"
+        "      character_classes:\n      - {min: few}\n",
+        "StackValidationFailed",
+        7,
+        15,
+        "character_classes[0].min",
+    ),
+    "a missing parameter": (
+        HOT + "parameters:\n  p: {type: string}\n",
+        "UserParameterMissing",
+        3,
+        3,
+        "p",
+    ),
+}
+
+
+def problems_of(template, parameters=None, **limits):
+    """Everything that is found before anything would be created."""
+    try:
+        module = compile_template(
+            template,
+            files={},
+            environment=Environment(),
+            catalog=Catalog(),
+            limits=Limits(**limits),
+        )
+        program = module.specialise(parameters or {}, stack_name="s")
+    except Rejected as rejected:
+        return list(rejected.problems)
+    return program.check_values(NOWHERE).problems
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_fault_is_told_with_its_place(case):
+    template, kind, line, column, mentioned = CASES[case]
+    (problem,) = problems_of(template)
+    assert (problem.kind, problem.at.line, problem.at.column) == (kind, line, column)
+    assert f"[template:{line}:{column}]" in problem.message
+    assert mentioned in problem.message
+
+
+def test_a_surplus_parameter_is_told_with_the_nearest_name():
+    template = HOT + "parameters:\n  flavor: {type: string, default: a}\n"
+    (problem,) = problems_of(template, {"flavour": "b"})
+    assert problem.kind == "UnknownUserParameter"
+    assert "did you mean flavor?" in problem.message
+
+
+def test_a_value_that_breaks_a_constraint_names_the_parameter():
+    template = HOT + "parameters:\n  n: {type: number, constraints: [{range: {max: 3}}]}\n"
+    (problem,) = problems_of(template, {"n": 4})
+    assert problem.kind == "StackValidationFailed"
+    assert '"n"' in problem.message
+
+
+def test_all_problems_come_in_one_answer():
+    template = (
+        HOT
+        + """
+parameters:
+  p: {typ: string}
+conditions:
+  c: {equals: [1]}
+resources:
+  a: {type: OS::Heat::Nope}
+  b: {type: OS::Heat::Value, properties: {valu: {get_resource: q}}, depends_on: z}
+outputs:
+  x: {vale: 1}
+  y: {value: {str_replace: 1}}
+"""
+    )
+    problems = problems_of(template)
+    assert len(problems) == 8
+    assert all(problem.at.line for problem in problems)
+
+
+def test_a_text_of_ten_megabytes_is_refused_by_its_size():
+    (problem,) = problems_of(HOT + "#" * 10_000_000)
+    assert problem.kind == "RequestLimitExceeded"
+    assert "524288" in problem.message
+
+
+def test_aliases_that_expand_without_end_are_refused():
+    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    (problem,) = problems_of("\n".join(rows))
+    assert problem.kind == "RequestLimitExceeded"
+    assert "aliases" in problem.message
+    assert problem.at.line > 5
+
+
+def test_an_anchor_inside_itself_is_refused():
+    (problem,) = problems_of(HOT + "outputs: &a {x: *a}\n")
+    assert "holds itself" in problem.message
+
+
+@pytest.mark.parametrize("deep", ["[" * 20000, "{a: " * 20000, "- " * 20000])
+def test_endless_nesting_is_refused(deep):
+    (problem,) = problems_of(deep)
+    assert problem.kind == "RequestLimitExceeded"
+    assert "nested" in problem.message
+
+
+def test_a_repeat_that_would_fill_the_memory_is_an_error_of_its_property():
+    many = "[" + ",".join("a" * 100) + "]"
+    marks = ", ".join(f"'%{n}%': {many}" for n in range(5))
+    template = (
+        HOT + "resources:\n  a:\n    type: OS::Heat::Value\n    properties:\n"
+        f"      value: {{repeat: {{template: x, for_each: {{{marks}}}}}}}\n"
+    )
+    (problem,) = problems_of(template)
+    assert "10000000000" in problem.message
+
+
+def test_too_many_resources_are_refused():
+    rows = "".join(f"  r{n}: {{type: OS::Heat::None}}\n" for n in range(11))
+    (problem,) = problems_of(HOT + "resources:\n" + rows, resources_max=10)
+    assert problem.kind == "RequestLimitExceeded"
+
+
+def test_a_fault_in_a_child_is_told_with_the_way_to_it():
+    child = HOT + "resources:\n  q: {type: OS::Heat::Value, properties: {valu: 1}}\n"
+    template = HOT + "resources:\n  n: {type: child.yaml}\n"
+    with pytest.raises(Rejected) as caught:
+        compile_template(
+            template, files={"child.yaml": child}, environment=Environment(), catalog=Catalog()
+        )
+    (problem,) = caught.value.problems
+    assert problem.at.path == "resources.n<child.yaml>.resources.q.properties"
+    assert "[child.yaml:3:43]" in problem.message

@@ -1,0 +1,129 @@
+import pytest
+
+from hearth.model.problem import Rejected
+from hearth.template import Environment
+from hearth.template.environment import TemplateEntry, TypeEntry
+from hearth.template.parameters import ParameterType
+from tests.adapters.catalog import Catalog
+
+CATALOG = Catalog()
+
+
+def find(registry, type_name, resource="web", base=None):
+    environment = Environment.parse({"resource_registry": registry}, base=base)
+    return environment.find(type_name, resource, CATALOG)
+
+
+def test_a_type_without_entry_is_the_built_in_one():
+    assert find({}, "OS::Heat::Value") == TypeEntry("OS::Heat::Value")
+    assert find({}, "OS::Heat::Vaule") is None
+
+
+def test_aliases_are_followed_and_wildcards_keep_the_tail():
+    registry = {"My::*": "OS::Heat::*", "A": "My::Value"}
+    assert find(registry, "A") == TypeEntry("OS::Heat::Value")
+
+
+def test_an_entry_for_one_resource_beats_the_others():
+    registry = {"OS::Heat::Value": "a.yaml", "resources": {"web": {"OS::Heat::Value": "b.yaml"}}}
+    assert find(registry, "OS::Heat::Value") == TemplateEntry("b.yaml", "OS::Heat::Value")
+    assert find(registry, "OS::Heat::Value", "db") == TemplateEntry("a.yaml", "OS::Heat::Value")
+
+
+def test_user_entries_beat_those_of_the_operator():
+    base = Environment.parse({"resource_registry": {"A": "op.yaml", "B": "op.yaml"}})
+    assert find({"A": "OS::Heat::None"}, "A", base=base) == TypeEntry("OS::Heat::None")
+    assert find({}, "B", base=base) == TemplateEntry("op.yaml", "B", by_operator=True)
+
+
+@pytest.mark.parametrize("registry", [{"A": "B", "B": "A"}, {"A": "A"}, {"A*": "A*"}])
+def test_circles_of_aliases_lead_nowhere(registry):
+    assert find(registry, "A") is None
+
+
+def test_a_child_loses_the_entry_that_made_it_and_keeps_its_own_subtree():
+    environment = Environment.parse(
+        {
+            "parameters": {"p": 1},
+            "parameter_defaults": {"d": 2},
+            "resource_registry": {
+                "A": "a.yaml",
+                "B": "b.yaml",
+                "resources": {
+                    "outer": {"inner": {"hooks": "pre-create"}},
+                    "out*": {"inner": {"hooks": "pre-update"}, "x": {"hooks": "pre-delete"}},
+                    "other": {"y": {"hooks": "pre-create"}},
+                },
+            },
+        }
+    )
+    child = environment.for_child("outer", TemplateEntry("a.yaml", "A"))
+    assert child.parameters == {}
+    assert child.parameter_defaults == {"d": 2}
+    assert set(child.resource_registry) == {"B", "resources"}
+    assert child.hooks("inner") == {"pre-create"}
+    assert child.hooks("x") == {"pre-delete"}
+    assert child.hooks("y") == frozenset()
+
+
+def test_hooks_and_restrictions_of_all_fitting_patterns_add_up():
+    environment = Environment.parse(
+        {
+            "resource_registry": {
+                "resources": {
+                    "we?": {"hooks": "pre-create", "restricted_actions": "update"},
+                    "web": {"hooks": ["post-create"], "restricted_actions": ["replace"]},
+                }
+            }
+        }
+    )
+    assert environment.hooks("web") == {"pre-create", "post-create"}
+    assert environment.restricted_actions("web") == {"update", "replace"}
+
+
+def test_everything_wrong_in_an_environment_is_told_with_its_place():
+    text = (
+        "parametres: {}\nparameters:\nresource_registry:\n  resources:\n    web:\n"
+        "      hooks: pre-creat\n      restricted_actions: [replac]\n"
+        "event_sinks: [{type: carrier-pigeon}]\n"
+    )
+    with pytest.raises(Rejected) as caught:
+        Environment.parse(text, "env.yaml")
+    problems = caught.value.problems
+    assert [(one.kind, one.at.line) for one in problems] == [
+        ("HTTPBadRequest", 1),
+        ("HTTPBadRequest", 2),
+        ("InvalidBreakPointHook", 6),
+        ("InvalidRestrictedAction", 7),
+        ("Invalid", 8),
+    ]
+    assert "did you mean parameters?" in problems[0].message
+    assert "did you mean pre-create?" in problems[2].message
+
+
+def test_files_are_merged_in_order_each_with_its_strategies():
+    types = {"s": ParameterType.STRING, "j": ParameterType.JSON, "l": ParameterType.LIST}
+    files = {
+        "a": "parameters: {s: one, j: {a: [1]}, l: x}\n"
+        "parameter_merge_strategies: {j: deep_merge, l: merge}\n",
+        "b": "parameters: {s: two, j: {a: [2], b: null}, l: 'y,z', unknown: 1}\n",
+    }
+    merged = Environment().merge(["a", "b"], files, types)
+    assert merged.parameters == {"s": "two", "j": {"a": [1, 2]}, "l": "x,y,z"}
+
+
+def test_the_first_file_that_sets_a_name_fixes_its_strategy():
+    types = {"s": ParameterType.STRING}
+    files = {
+        "a": "parameters: {s: one}\n",
+        "b": "parameters: {s: two}\nparameter_merge_strategies: {s: merge}\n",
+    }
+    assert Environment().merge(["b", "a"], files, types).parameters == {"s": "twoone"}
+    with pytest.raises(Rejected) as caught:
+        Environment().merge(["a", "b"], files, types)
+    assert caught.value.problems[0].kind == "ConflictingMergeStrategyForParam"
+
+
+def test_a_file_that_is_not_there_is_refused():
+    with pytest.raises(Rejected):
+        Environment().merge(["a"], {}, {})

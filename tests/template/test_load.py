@@ -1,0 +1,91 @@
+import time
+
+import pytest
+
+from hearth.model.problem import Rejected
+from hearth.template import Limits, load
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("010", 8),
+        ("10:20", 620),
+        ("1_000", 1000),
+        ("1e3", "1e3"),
+        ("1.5e+3", 1500.0),
+        ("0x1F", 31),
+        ("0b101", 5),
+        ("yes", True),
+        ("Off", False),
+        ("~", None),
+        ("2001-12-14", "2001-12-14"),
+        ("2001-12-14 21:59:43.10 -5", "2001-12-14 21:59:43.10 -5"),
+        ("'yes'", "yes"),
+        ("! 12", "12"),
+        ("!!str 12", "12"),
+        ("!!int '12'", 12),
+        ("!!float 3", 3),
+        ("-.5", "-.5"),
+        (".5", 0.5),
+        ("+1", 1),
+        ("08", "08"),
+        ("=", "="),
+    ],
+)
+def test_scalars_follow_yaml_1_1_but_dates_stay_text(text, value):
+    loaded = load(f"a: {text}\n").plain()["a"]
+    assert (loaded, type(loaded)) == (value, type(value))
+
+
+def test_every_node_knows_its_line_and_column():
+    root = load("a:\n  - b: 1\n    c: two\n")
+    node = root.nearest_to(["a", 0, "c"])
+    assert (node.value, node.line, node.column, node.key_column) == ("two", 3, 8, 5)
+
+
+def test_map_keys_become_text_and_remember_that_they_were_none():
+    root = load("1: a\ntrue: b\n~: c\nd: e\n")
+    assert root.plain() == {"1": "a", "true": "b", "null": "c", "d": "e"}
+    assert [node.odd_key for node in root.value.values()] == [True, True, True, False]
+
+
+def test_anchors_and_merge_keys_work_and_own_keys_win():
+    text = "base: &b {x: 1, y: 2}\nmore: &m {y: 3, z: 4}\nall: {y: 0, <<: [*b, *m]}\n"
+    assert load(text).plain()["all"] == {"x": 1, "y": 0, "z": 4}
+
+
+def test_json_is_tried_first():
+    text = '{"a": "\\/", "b": 1e3, "c": "yes", "d": [null, true]}'
+    assert load(text).plain() == {"a": "/", "b": 1000.0, "c": "yes", "d": [None, True]}
+    assert load('{\n  "a": {"b": 1}}').nearest_to(["a", "b"]).line == 2
+
+
+def test_json_with_tabs_is_json_though_it_is_no_yaml():
+    assert load('{\n\t"a":\t1\n}').plain() == {"a": 1}
+
+
+def test_empty_text_is_null():
+    assert load("").value is None
+
+
+def test_a_parsed_map_becomes_the_same_nodes_without_places():
+    root = load({"a": [1, {2: "x"}]})
+    assert root.plain() == {"a": [1, {"2": "x"}]}
+    assert root.line == 0
+
+
+def test_limits_hold_for_parsed_maps_too():
+    deep = {}
+    for _ in range(200):
+        deep = {"a": deep}
+    with pytest.raises(Rejected):
+        load(deep)
+
+
+def test_ten_thousand_resources_load_within_a_second():
+    row = "  r{0}:\n    type: OS::Heat::Value\n    properties: {{value: {0}}}\n"
+    text = "resources:\n" + "".join(row.format(n) for n in range(10_000))
+    began = time.perf_counter()
+    load(text, limits=Limits(template_size_max=10_000_000))
+    assert time.perf_counter() - began < 1

@@ -1,0 +1,58 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from hearth.template.describe import functions, versions
+from hearth.template.versions import BY_VERSION, GRAMMARS
+from tests.conftest import lacking
+
+FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts" / "hot_versions.json"
+
+
+@pytest.fixture(scope="module")
+def facts():
+    if not FACTS.exists():
+        lacking("the shared facts beside the repository")
+    return json.loads(FACTS.read_text())["versions"]
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda one: f"{one.key}.{one.value}")
+def test_a_version_allows_what_it_is_known_to_allow(grammar, facts):
+    known = facts[f"{grammar.key}.{grammar.value}"]
+    have = {name for name, function in grammar.functions.items() if function}
+    assert have == set(known["functions"])
+    removed = {name for name, function in grammar.functions.items() if not function}
+    assert removed == set(known.get("functions_removed", []))
+    assert set(grammar.condition_functions) == set(known["condition_functions"])
+    assert set(grammar.resource_keys) == set(known["resource_keys"])
+    assert set(grammar.output_keys) == set(known["output_keys"])
+    assert set(grammar.parameter_keys) == set(known["parameter_keys"])
+    assert set(grammar.constraints) == set(known["parameter_constraints"])
+    assert set(grammar.deletion_policies) == set(known["deletion_policies"])
+    assert set(grammar.aliases) == set(known["aliases"])
+    others = {"AWSTemplateFormatVersion", "HeatTemplateFormatVersion"} - {grammar.key}
+    assert set(grammar.sections) == set(known["sections"]) - others
+
+
+def test_all_versions_are_listed_with_their_aliases(facts):
+    listed = versions()
+    assert {one["version"] for one in listed} == set(facts)
+    rocky = next(one for one in listed if one["version"].endswith("2018-08-31"))
+    assert rocky["aliases"] == ["heat_template_version.rocky"]
+
+
+def test_functions_are_listed_by_version():
+    listed = functions("heat_template_version.rocky", conditions=False)
+    described = {one["functions"]: one["description"] for one in listed}
+    assert described["get_file"] == "A function for including a file inline."
+    assert "equals" not in described
+    more = functions("heat_template_version.rocky", conditions=True)
+    assert "equals" in {one["functions"] for one in more}
+    assert functions("heat_template_version.mitaka", conditions=False) is None
+
+
+def test_every_function_of_every_version_exists():
+    for grammar in BY_VERSION.values():
+        for name, known in grammar.functions.items():
+            assert known in (None, "if") or grammar.function(name) is not None
