@@ -116,6 +116,21 @@ def test_a_write_whose_answer_is_cut_off_is_reported_as_unknown():
     assert len(town.calls) == 1
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_write_on_a_kept_connection_is_sent_once(method):
+    town = Town()
+
+    async def story():
+        async with town.open() as cloud:
+            await cloud.request("network", "GET", "/v2.0/networks")
+            town.script = ["cut"]
+            with pytest.raises(NoAnswer):
+                await cloud.request("network", method, "/v2.0/networks/1")
+
+    asyncio.run(story())
+    assert len(town.calls) == 2
+
+
 def test_a_service_that_the_catalogue_lacks_is_not_found():
     async def story():
         async with Town().open() as cloud:

@@ -94,6 +94,7 @@ class CloudPool:
                     total=config.call_timeout_s, sock_connect=config.connect_timeout_s
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=True,
             )
+            # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
+            self._http._retry_connection = False
         return self._http

@@ -1,5 +1,6 @@
 """OS::Neutron::Net: a network."""
 
+from hearth.cloud.contract import Body
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
@@ -83,6 +84,12 @@ class Net(NeutronResource):
     collection = Collection("network", "/v2.0/networks", body="network")
     not_sent = frozenset({"tags", "dhcp_agent_ids"})
     renamed = {"qos_policy": "qos_policy_id"}
+
+    def fields(self, live: Live) -> Body:
+        fields = super().fields(live)
+        if not fields.get("shared"):
+            fields.pop("shared", None)  # only administrators may speak of it
+        return fields
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         agents = (Step("agents", self.place),) if live.given("dhcp_agent_ids") else ()

@@ -1,0 +1,171 @@
+"""A small engine for one resource at a time: runs steps the way the real one does.
+
+No store and no graph: what the engine keeps in rows, the driver keeps in a `Live`.
+"""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from hearth.cloud import CloudConfig, CloudPool, NoAnswer, PasswordCredential
+from hearth.devcloud.cloud import Settings
+from hearth.devcloud.server import serve
+from hearth.model.span import Span
+from hearth.model.state import Action
+from hearth.resources.base import Failed, Later, Live, Made, Ready, StackFacts
+from hearth.resources.lookup import Names
+from hearth.resources.registry import builtin_types
+from hearth.resources.translate import resolve
+from hearth.schema import Findings, coerce_all
+
+POLLS_MAX = 200
+
+
+class Broken(Exception):
+    """A step failed."""
+
+
+class Driver:
+    """Creates, updates and deletes resources on one cloud."""
+
+    def __init__(self, running, cloud):
+        self.running = running
+        self.cloud = cloud
+        self.number = 0
+        self.made = []
+
+    async def create(self, type_name, properties, name="thing", **more):
+        self.number += 1
+        kind = builtin_types()[type_name]
+        live = Live(
+            record_id=f"record-{self.number}",
+            name=name,
+            type_name=type_name,
+            stack=StackFacts("stack-id", "web", (await self.cloud.whoami()).project_id or ""),
+            action=Action.CREATE,
+            physical_id=None,
+            physical_name=f"web-{name}-{self.number:012d}",
+            key=f"key-{self.number}",
+            properties=await self.settled(kind, properties),
+            cloud=self.cloud,
+            kind=kind,
+            secret=f"secret-{self.number}",
+            **more,
+        )
+        self.made.append(live)
+        await self.run(live, Action.CREATE)
+        return live
+
+    async def update(self, live, properties):
+        before = live.properties
+        live.properties = await self.settled(live.kind, properties)
+        live.before = before
+        names = {*before, *live.properties}
+        live.changed = frozenset(n for n in names if before.get(n) != live.properties.get(n))
+        await self.run(live, Action.UPDATE)
+
+    async def delete(self, live):
+        await self.run(live, Action.DELETE)
+        self.made.remove(live)
+
+    async def delete_all(self):
+        for live in reversed(list(self.made)):
+            await self.delete(live)
+
+    async def settled(self, kind, properties):
+        found = Findings()
+        resolved = await resolve(properties, kind.translation, Names(self.cloud))
+        assert resolved.problems == ()
+        values = coerce_all(kind.properties, resolved.properties, Span(), found)
+        assert found.problems == []
+        return values
+
+    async def run(self, live, action):
+        live.action = action
+        for step in live.kind.steps(action, live):
+            self.absorb(live, await self.call(step, live))
+            if step.poll is not None:
+                await self.poll(step, live)
+
+    async def call(self, step, live):
+        try:
+            return await step.do(live)
+        except NoAnswer:
+            found = await step.find(live) if step.find else None
+            return found or await step.do(live)
+
+    def absorb(self, live, made):
+        made = made or Made()
+        live.physical_id = made.physical_id or live.physical_id
+        data = {**live.data, **made.data}
+        live.data = {name: value for name, value in data.items() if value is not None}
+        live.body = made.body if made.body is not None else live.body
+
+    async def poll(self, step, live):
+        for _ in range(POLLS_MAX):
+            match await step.poll(live):
+                case Ready(body):
+                    live.body = live.body if body is None else body
+                    return
+                case Failed(reason):
+                    raise Broken(reason)
+                case Later(_, body):
+                    live.body = live.body if body is None else body
+            await asyncio.sleep(0.01)
+        raise Broken(f"{step.name} never ended")
+
+    def knobs(self, *rules):
+        self.running.cloud.knobs.add(list(rules))
+
+    def left(self):
+        """What was made since the start and is still there: {service.collection: count}.
+
+        What the cloud makes of its own accord does not count.
+        """
+        ledger = self.running.cloud.store.ledger
+        rest = {}
+        for entry in ledger.entries[ledger.first :]:
+            if entry.deleted is None and entry.service != "identity" and not entry.implicit:
+                key = f"{entry.service}.{entry.collection}"
+                rest[key] = rest.get(key, 0) + 1
+        return rest
+
+    def writes(self):
+        ledger = self.running.cloud.store.ledger
+        calls = ledger.calls[ledger.calls_from :]
+        return [
+            (call.method, call.path, call.status)
+            for call in calls
+            if call.method != "GET" and not call.path.endswith("/auth/tokens")
+        ]
+
+
+@asynccontextmanager
+async def driving(user="demo", **settings):
+    """A driver over a cloud of its own."""
+    running = await serve(settings=Settings(**settings))
+    pool = CloudPool(CloudConfig())
+    credential = PasswordCredential(
+        running.auth_url, user, "secret", user_domain_id="default", project_name=user,
+        project_domain_id="default",
+    )  # fmt: skip
+    try:
+        driver = Driver(running, pool.cloud(credential))
+        await driver.cloud.token()
+        running.cloud.store.ledger.mark()
+        yield driver
+    finally:
+        await pool.aclose()
+        await running.close()
+
+
+def drive(story, **settings):
+    """Run an asynchronous story with a driver; its result."""
+
+    async def main():
+        async with driving(**settings) as driver:
+            return await story(driver)
+
+    return asyncio.run(main())
+
+
+__all__ = ["Broken", "Driver", "drive", "driving"]

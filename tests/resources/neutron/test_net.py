@@ -1,0 +1,88 @@
+"""Networks, and what holds for every type over a collection."""
+
+from tests.resources.driver import drive
+
+NET = "OS::Neutron::Net"
+
+
+def test_a_network_is_made_changed_and_removed():
+    async def story(driver):
+        net = await driver.create(NET, {"name": "inner", "tags": ["one"]})
+        shown = await net.kind.show(net)
+        await driver.update(net, {"name": "renamed", "tags": ["two"], "admin_state_up": False})
+        changed = await net.kind.show(net)
+        await driver.delete(net)
+        return shown, changed, driver.left(), driver.writes()
+
+    shown, changed, left, writes = drive(story)
+    assert (shown["name"], shown["tags"]) == ("inner", ["one"])
+    assert (changed["name"], changed["tags"]) == ("renamed", ["two"])
+    assert changed["admin_state_up"] is False
+    assert left == {}
+    assert [status for _, _, status in writes] == [201, 200, 200, 200, 204]
+
+
+def test_without_a_name_the_generated_one_is_used():
+    async def story(driver):
+        net = await driver.create(NET, {})
+        return net.body["name"], net.physical_name
+
+    name, generated = drive(story)
+    assert name == generated
+
+
+def test_a_network_whose_answer_was_withheld_is_found_and_not_made_twice():
+    async def story(driver):
+        driver.knobs(
+            {"match": {"service": "network", "method": "POST", "times": 1},
+             "effect": {"withhold": 0.05}}
+        )  # fmt: skip
+        net = await driver.create(NET, {"name": "inner"})
+        return net.physical_id, driver.left()
+
+    ident, left = drive(story)
+    assert ident
+    assert left == {"network.networks": 1}
+
+
+def test_a_stranger_of_the_same_name_is_never_adopted():
+    async def story(driver):
+        body = {"network": {"name": "inner"}}
+        other = await driver.cloud.request("network", "POST", "/v2.0/networks", json=body)
+        driver.knobs(
+            {
+                "match": {"service": "network", "method": "POST", "times": 1},
+                "effect": {"drop": True},
+            }
+        )
+        net = await driver.create(NET, {"name": "inner"})
+        return other.part("network")["id"], net.physical_id, await net.kind.strays(net)
+
+    stranger, ours, strays = drive(story)
+    assert stranger != ours
+    assert strays == []
+
+
+def test_what_turns_up_later_under_the_key_is_a_stray():
+    async def story(driver):
+        net = await driver.create(NET, {"name": "inner"})
+        late = {"network": {"name": "inner", "description": f"hearth:{net.key}"}}
+        await driver.cloud.request("network", "POST", "/v2.0/networks", json=late)
+        strays = await net.kind.strays(net)
+        for one in strays:
+            await net.kind.drop_stray(net, one)
+        return strays, net.physical_id, driver.left()
+
+    strays, ours, left = drive(story)
+    assert len(strays) == 1
+    assert ours not in strays
+    assert left == {"network.networks": 1}
+
+
+def test_deleting_what_is_gone_is_done():
+    async def story(driver):
+        net = await driver.create(NET, {})
+        await driver.cloud.request("network", "DELETE", f"/v2.0/networks/{net.physical_id}")
+        await driver.delete(net)
+
+    drive(story)
