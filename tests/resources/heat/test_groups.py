@@ -1,0 +1,74 @@
+"""Groups: members, removal, what is shown of them."""
+
+import asyncio
+import json
+
+import pytest
+
+from hearth.resources.heat.resource_group import member_names
+from tests.resources.fake import live_of
+
+GROUP = "OS::Heat::ResourceGroup"
+MEMBER = {"type": "OS::Nova::Server", "properties": {"name": "web-%index%", "n": [1, "%index%"]}}
+
+
+def group(properties, **more):
+    return live_of(GROUP, {"resource_def": MEMBER, **properties}, **more)
+
+
+def names(live):
+    return list(live.kind.child(live).template["resources"])
+
+
+def test_members_are_numbered_and_their_texts_filled_in():
+    live = group({"count": 2})
+    members = live.kind.child(live).template["resources"]
+    assert list(members) == ["0", "1"]
+    assert members["1"]["properties"] == {"name": "web-1", "n": [1, "1"]}
+
+
+def test_removed_names_are_skipped_and_replaced_by_the_next_free_ones():
+    assert member_names(3, ["1"]) == ["0", "2", "3"]
+
+
+def test_a_removal_takes_effect_at_unchanged_count_and_is_kept():
+    policies = [{"resource_list": ["1", "id-2", "unknown"]}]
+    members = {str(n): {"reference": f"id-{n}", "attributes": {}} for n in range(3)}
+    live = group({"count": 3, "removal_policies": policies}, physical_id="child", members=members)
+    child = live.kind.child(live)
+    assert list(child.template["resources"]) == ["0", "3", "4"]
+    assert json.loads(child.data["name_blacklist"]) == ["1", "2"]
+    later = group({"count": 3}, physical_id="child", data=dict(child.data))
+    assert names(later) == ["0", "3", "4"]
+
+
+def test_mode_update_decides_anew():
+    kept = {"name_blacklist": '["1"]'}
+    live = group({"count": 2, "removal_policies_mode": "update"}, physical_id="child", data=kept)
+    assert names(live) == ["0", "1"]
+
+
+def test_what_is_shown_of_members():
+    members = {
+        "10": {"reference": "k", "attributes": {"ip": "10"}},
+        "2": {"reference": "c", "attributes": {"ip": "2"}},
+    }
+    live = group({"count": 2}, members=members, physical_id="child")
+
+    def shown(name):
+        return asyncio.run(live.kind.attribute(live, name))
+
+    assert shown("refs") == ["c", "k"]
+    assert shown("refs_map") == {"2": "c", "10": "k"}
+    assert shown("attributes") == {"ip": {"2": "2", "10": "10"}}
+    assert shown("ip") == ["2", "10"]
+    assert shown("resource.10") == "k"
+    assert shown("resource.10.ip") == "10"
+    with pytest.raises(LookupError, match="Member '7' not found"):
+        shown("resource.7")
+
+
+def test_one_member_stands_for_all_in_validation_and_none_for_none():
+    kind = group({}).kind
+    assert list(kind.nested_definition({"count": 9, "resource_def": MEMBER})["resources"]) == ["0"]
+    assert kind.nested_definition({"count": 0, "resource_def": MEMBER}) is None

@@ -1,0 +1,170 @@
+"""Wait conditions and their handles."""
+
+import asyncio
+import json
+from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from hearth.cloud import CloudFault
+from hearth.model.problem import Rejected
+from hearth.model.state import Action
+from hearth.resources.base import Failed, Later, Ready, Users
+from hearth.resources.heat.signed_url import signature
+from tests.resources.fake import live_of
+
+HANDLE = "OS::Heat::WaitConditionHandle"
+
+
+class Desk(Users):
+    """Users that exist in memory."""
+
+    def __init__(self):
+        self.users = {}
+
+    async def make(self, name, password, *, key):
+        self.users[f"id-of-{name}"] = (password, True)
+        return f"id-of-{name}"
+
+    async def key_pair(self, user_id):
+        return "ACCESS", "SECRET"
+
+    async def enable(self, user_id, *, enabled):
+        self.users[user_id] = (self.users[user_id][0], enabled)
+
+    async def drop(self, user_id):
+        del self.users[user_id]
+
+    async def token(self, user_id, password):
+        assert self.users[user_id][0] == password
+        return f"token-of-{user_id}"
+
+
+def run(live, action):
+    for step in live.kind.steps(action, live):
+        made = asyncio.run(step.do(live))
+        if made is not None:
+            live.physical_id = made.physical_id or live.physical_id
+            merged = {**live.data, **made.data}
+            live.data = {k: v for k, v in merged.items() if v is not None}
+    return live
+
+
+def handle(transport=None, **more):
+    properties = {"signal_transport": transport} if transport else {}
+    return run(live_of(HANDLE, properties, users=Desk(), **more), Action.CREATE)
+
+
+def test_a_token_is_the_default_and_the_command_line_carries_it():
+    live = handle()
+    shown = live.kind.recordable(live)
+    assert shown["token"] == "token-of-id-of-web-thing-abc"
+    assert shown["endpoint"] == (
+        "http://heat:8004/v1/users/stacks/web/stack-id/resources/thing/signal"
+    )
+    assert shown["token"] in shown["curl_cli"]
+    assert shown["endpoint"] in shown["curl_cli"]
+
+
+def test_a_signed_url_has_the_signature_of_its_parts():
+    live = handle("CFN_SIGNAL")
+    url = json.loads(live.kind.recordable(live)["signal"])["alarm_url"]
+    parts = urlsplit(url)
+    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    given = query.pop("Signature")
+    assert given == signature("PUT", f"http://{parts.netloc}{parts.path}", query, "SECRET")
+    assert "/waitcondition/arn%3Aopenstack%3Aheat" in url
+    assert live.kind.recordable(live)["token"] is None
+
+
+def test_a_password_for_the_native_api():
+    live = handle("HEAT_SIGNAL")
+    signal = json.loads(live.kind.recordable(live)["signal"])
+    assert signal["password"] == live.data["password"]
+    assert signal["auth_url"] == "http://keystone:5000/v3"
+    assert signal["project_id"] == "users"
+
+
+def test_queues_are_refused_in_plain_words_and_nothing_needs_nothing():
+    with pytest.raises(CloudFault, match="messaging"):
+        handle("ZAQAR_SIGNAL")
+    live = handle("NO_SIGNAL")
+    assert live.users.users == {}
+
+
+def test_without_a_domain_for_users_the_handle_says_so():
+    with pytest.raises(CloudFault, match="no domain for the users"):
+        run(live_of(HANDLE, {}), Action.CREATE)
+
+
+def test_the_user_is_shut_out_let_in_and_dropped():
+    live = handle()
+    run(live, Action.SUSPEND)
+    assert [enabled for _, enabled in live.users.users.values()] == [False]
+    run(live, Action.RESUME)
+    assert [enabled for _, enabled in live.users.users.values()] == [True]
+    run(live, Action.DELETE)
+    assert live.users.users == {}
+
+
+def test_a_signal_fills_in_what_is_missing():
+    live = handle()
+    first = live.kind.signal(live, None)
+    assert first.metadata == {
+        "1": {"data": None, "reason": "Signal 1 received", "status": "SUCCESS"}
+    }
+    assert first.reason == "status:SUCCESS reason:Signal 1 received"
+    again = replace(live, metadata=first.metadata)
+    second = again.kind.signal(again, {"id": "1", "status": "FAILURE", "reason": "no"})
+    assert second.metadata["1"]["status"] == "FAILURE"
+
+
+@pytest.mark.parametrize("details", [{"extra": 1}, {"status": "MAYBE"}, "text", [1]])
+def test_a_malformed_signal_is_refused(details):
+    live = handle()
+    with pytest.raises(Rejected, match="Metadata format invalid"):
+        live.kind.signal(live, details)
+
+
+def signals(*statuses):
+    return {
+        str(n): {"status": status, "reason": f"r{n}", "data": n}
+        for n, status in enumerate(statuses)
+    }
+
+
+def wait(found, now=10.0, **properties):
+    async def metadata(reference):
+        assert reference == "the-handle"
+        return found
+
+    given = {"handle": "the-handle", "timeout": 60, **properties}
+    live = live_of(
+        "OS::Heat::WaitCondition", given, read_metadata=metadata, started_at=0.0, now=now
+    )
+    (step,) = live.kind.steps(Action.CREATE, live)
+    return asyncio.run(step.poll(live))
+
+
+def test_a_condition_counts_successes():
+    assert isinstance(wait(signals("SUCCESS"), count=2), Later)
+    assert isinstance(wait(signals("SUCCESS", "SUCCESS", "SUCCESS"), count=2), Ready)
+
+
+def test_a_failure_ends_it_with_all_reasons():
+    found = signals("SUCCESS", "FAILURE", "FAILURE")
+    assert wait(found, count=9) == Failed("r1;r2", "WaitConditionFailure")
+
+
+def test_too_late_comes_first_and_tells_what_came():
+    failed = wait(signals("SUCCESS"), now=61.0, count=2)
+    assert failed == Failed("1 of 2 received - r0", "WaitConditionTimeout")
+    assert wait({}, now=61.0) == Failed("0 of 1 received", "WaitConditionTimeout")
+
+
+def test_the_data_is_shown_as_json():
+    live = live_of(
+        "OS::Heat::WaitCondition", {"handle": "h", "timeout": 1}, body=signals("SUCCESS")
+    )
+    assert json.loads(live.kind.recordable(live)["data"]) == {"0": 0}
