@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 Step = str | int
 
@@ -27,7 +27,7 @@ class Span:
 
     def under(self, *steps: Step) -> Span:
         """The same place with further steps in its path."""
-        return replace(self, path=dotted(steps, self.path))
+        return Span(self.file, self.line, self.column, dotted(steps, self.path))
 
 
 def dotted(steps: Iterable[Step], base: str = "") -> str:

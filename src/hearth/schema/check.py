@@ -104,13 +104,22 @@ def coerce_all(
             if value is not None:
                 if not prop.implemented:
                     found.wrong(at.under(name), f'property "{name}" is not implemented yet')
-                result[name] = coerce(prop, value, at.under(name), found)
+                result[name] = _simple(prop, value)
+                if result[name] is BAD:
+                    result[name] = coerce(prop, value, at.under(name), found)
         elif prop.has_default:
             if prop.default is not None:
                 result[name] = prop.default
         elif prop.required and found.require:
             found.wrong(at, f'required property "{name}" is not given')
     return result
+
+
+def _simple(prop: Prop, value: Any) -> Any:
+    """The coerced value of a property with nothing more to check, else BAD; cheap."""
+    if prop.schema is not None or prop.constraints or isinstance(value, Unknown):
+        return BAD
+    return CONVERT[prop.kind](prop, value)
 
 
 def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:

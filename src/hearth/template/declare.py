@@ -77,7 +77,8 @@ class Declarations:
         schema = self.hot(name, node, at) if self.grammar.hot else self.cfn(name, node, at)
         for constraint in schema.constraints:
             if schema.type not in FITS[type(constraint)]:
-                words = f"{type(constraint).__name__} can not be put on type {schema.type}"
+                kind = schema.type if self.grammar.hot else CFN_NAMES[schema.type]
+                words = f"{type(constraint).__name__} can not be put on type {kind}"
                 raise _bad(words, node)
         return self.with_default(schema, fields)
 
@@ -138,10 +139,13 @@ class Declarations:
         for key in fields:
             if key != "description" and key not in self.grammar.constraints:
                 near = hint(nearest(key, self.grammar.constraints))
-                raise _bad(f'unknown constraint "{key}"{near}', fields[key])
+                raise _bad(f'"{key}" is none of the known constraints{near}', fields[key])
         for key in self.grammar.constraints:
             if key in fields:
-                constraint = BUILD[key](fields[key], kind)
+                try:
+                    constraint = BUILD[key](fields[key], kind)
+                except _Bad as bad:
+                    raise _Bad(f"{key}: {bad}", bad.node, bad.kind) from None
                 text = _value(fields, "description")
                 return constraint if text is None else replace(constraint, description=str(text))
         raise _bad("a constraint needs a kind", node)
@@ -210,7 +214,7 @@ def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) 
             raise _bad(f'unknown bound "{key}"', node.value[key])
     missing = [name for name in names if name not in node.value]
     if len(missing) > (0 if both else 1):
-        raise _bad(f"needed: {', '.join(missing)}", node)
+        raise _bad(f"of {' and '.join(names)}, {' and '.join(missing)} is missing", node)
     low, high = _bounds(node.value, *names, whole=whole)
     if low is None and high is None:
         raise _bad(f"needed: {' or '.join(names)}", node)

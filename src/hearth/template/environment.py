@@ -242,8 +242,11 @@ def _subtree(registry: Mapping[str, Any], resource: str) -> Any:
 
 
 def _general(registry: Mapping[str, Any], type_name: str) -> Iterator[tuple[str, Any]]:
+    removed = tuple(
+        name[:-1] for name, value in registry.items() if value is None and name.endswith("*")
+    )
     for name, value in registry.items():
-        if not isinstance(value, str) or name == "resources":
+        if not isinstance(value, str) or name == "resources" or name.startswith(removed):
             continue
         if name.endswith("*") and not _is_template(value):
             if type_name.startswith(name[:-1]) and value != type_name:
@@ -297,8 +300,9 @@ def _named_problems(node: Node, file: str, path: str) -> Iterator[Problem]:
         if name == "hooks":
             for word, place in _words(inner):
                 if word not in list(Hook):
-                    near = hint(nearest(str(word), list(Hook)))
-                    yield InvalidBreakPointHook(place.span(file, here), f'no hook "{word}"{near}')
+                    near = hint(nearest(str(word), list(Hook))) or f"; known are {', '.join(Hook)}"
+                    words = f'there is no hook "{word}"{near}'
+                    yield InvalidBreakPointHook(place.span(file, here), words)
         elif name == "restricted_actions":
             for word, place in _words(inner):
                 if word not in list(RestrictedAction):

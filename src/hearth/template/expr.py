@@ -150,7 +150,7 @@ class Call(Expr):
             value = function.apply(args, scope)
         except EvaluationError as error:
             if error.at is None:
-                error.at = self.at
+                error.told_by(function.name, self.at)
             raise
         if isinstance(value, str) and len(value) > TEXT_MAX:
             raise EvaluationError(f"{function.name} makes a text that is too long", self.at)

@@ -40,6 +40,7 @@ class Module:
     bindings: Mapping[str, Binding]
     depth: int = 0
     closed: dict[str, Core] = field(default_factory=dict)  # what no parameter changes
+    open: set[str] = field(default_factory=set)  # names of resources that one may change
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
 
     @property

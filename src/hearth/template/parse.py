@@ -307,7 +307,7 @@ class _Parser:
             description=self.description(fields.get("description")),
         )
         if source.external_id is not None and "depends_on" in fields:
-            words = "depends_on can not stand beside external_id"
+            words = f"depends_on of {name} ({source.type}) can not stand beside its external_id"
             at = fields["depends_on"].span(self.file, dotted(self.steps))
             self.problems.append(InvalidExternalResourceDependency(at, words))
         object.__setattr__(source, "problems", tuple(self.problems))

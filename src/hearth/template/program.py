@@ -19,7 +19,7 @@ from hearth.schema import Findings, coerce_all
 from hearth.template.child import inside, parameters_of
 from hearth.template.expr import OMIT, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
-from hearth.template.load import Node
+from hearth.template.load import Node, collector_paused
 from hearth.template.parameters import ParameterValue
 from hearth.template.scope import Scope
 from hearth.template.types import Facade, TypeInfo, World
@@ -68,6 +68,10 @@ class NullWorld:
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
         return nulled(self.world.attribute(name, attribute, path))
+
+    def secret(self, name: str, attribute: str) -> bool:
+        known = getattr(self.world, "secret", None)
+        return bool(known is not None and known(name, attribute))
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +275,8 @@ class Output:
         try:
             value = self.value.evaluate(self.scope.in_world(world))
         except EvaluationError as error:
-            return None, f"outputs.{self.name}: {error}"
+            place = f" [{error.at}]" if error.at else ""
+            return None, f"outputs.{self.name}: {error}{place}"
         return (None if value is OMIT else value), None
 
 
@@ -300,12 +305,13 @@ class Program:
     def check_values(self, world: World) -> Findings:
         """All that create- or update-time validation finds, child stacks included."""
         findings = Findings()
-        for definition in self.resources.values():
-            evaluated = definition.check(world)
-            findings.problems.extend(evaluated.findings.problems)
-            findings.lookups.extend(evaluated.findings.lookups)
-            if not evaluated.problems:
-                self._check_child(definition, evaluated, findings)
+        with collector_paused():
+            for definition in self.resources.values():
+                evaluated = definition.check(world)
+                findings.problems.extend(evaluated.findings.problems)
+                findings.lookups.extend(evaluated.findings.lookups)
+                if not evaluated.problems:
+                    self._check_child(definition, evaluated, findings)
         return findings
 
     def child(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> Module | None:

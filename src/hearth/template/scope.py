@@ -121,6 +121,17 @@ class Scope:
             self.secret = True
         return value.value
 
+    def reference(self, name: str) -> Any:
+        """What `get_resource` gives in this world."""
+        return self.world.reference(name)
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        """What `get_attr` gives in this world, which may know that it is secret."""
+        secret = getattr(self.world, "secret", None)
+        if secret is not None and secret(name, attribute):
+            self.secret = True
+        return self.world.attribute(name, attribute, path)
+
     def truth(self, value: Any) -> bool:
         """A boolean, or the named condition; raises EvaluationError."""
         match value:

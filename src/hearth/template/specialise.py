@@ -313,11 +313,11 @@ class Specialiser:
     def decide_conditions(self, scope: Scope) -> None:
         """Errors of conditions are told where they are used, or here if nowhere."""
         word = self.syntax.grammar.word("conditions")
-        used = names_of_conditions(self.syntax.resources, self.syntax.outputs)
         for name in self.syntax.conditions:
             try:
                 scope.conditions.decide(name)
             except EvaluationError as error:
+                used = names_of_conditions(self.syntax.resources, self.syntax.outputs)
                 if name not in used:
                     at = error.at or Span(self.syntax.file)
                     place = Span(at.file, at.line, at.column, f"{word}.{name}")
@@ -378,8 +378,11 @@ class Specialiser:
                 )
         self.check_targets(core, scope)
         self.policies(core, source, scope)
-        if whole and len(self.problems) == before and _closed_source(source):
-            self.module.closed[source.name] = core
+        if whole and len(self.problems) == before and source.name not in self.module.open:
+            if _closed_source(source):
+                self.module.closed[source.name] = core
+            else:
+                self.module.open.add(source.name)
         return core
 
     def check_targets(self, core: Core, scope: Scope) -> None:

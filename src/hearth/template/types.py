@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class TypeInfo(Protocol):
-    """A resource type, as far as templates are concerned."""
+    """A resource type, as far as templates are concerned.
+
+    A type may also have `accepts_any_property = True`: its properties are then taken as they are.
+    """
 
     @property
     def name(self) -> str: ...
@@ -61,7 +64,9 @@ class Facade:
 class World(Protocol):
     """What is recorded of the resources of a stack.
 
-    Answers are plain values, or Unknown for what is not there yet. `path` has been resolved.
+    Answers are plain values, or Unknown for what is not there yet. `path` has been resolved. A
+    world may raise EvaluationError, and may have two methods more: `secret(name, attribute)` says
+    whether an attribute must not be shown, `availability_zones()` lists those of the cloud.
     """
 
     @property

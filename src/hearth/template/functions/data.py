@@ -142,7 +142,8 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
             if not all(lists):
                 return []
             if len({len(items) for items in lists}) > 1:
-                raise EvaluationError("without permutations the lists must be equally long")
+                words = "without permutations the lists of for_each must be equally long"
+                raise EvaluationError(words)
             rows = zip(*lists, strict=True)
         names = list(marks)
         return [_marked(args["template"], names, row) for row in rows]
@@ -157,7 +158,7 @@ def _items(items: Any, maps: bool) -> list[Any]:
         return items
     if isinstance(items, Mapping) and maps:
         return list(items)
-    raise EvaluationError(f"repeat needs lists to go over, not {items!r}")
+    raise EvaluationError(f"for_each needs lists to go over, not {items!r}")
 
 
 def _marked(template: Any, names: list[str], row: tuple[Any, ...]) -> Any:

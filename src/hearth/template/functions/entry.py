@@ -34,6 +34,13 @@ class EvaluationError(Exception):
         self.at = at
         self.problem = problem
 
+    def told_by(self, function: str, at: Span) -> None:
+        """Name the function that failed, in the words of the template, and its place."""
+        self.at = at
+        word = function.partition(".")[0]
+        if word not in str(self):
+            self.args = (f"{word}: {self}",)
+
 
 class Reads(Enum):
     """When a call can be computed: at once, with parameters and conditions, or in a world."""

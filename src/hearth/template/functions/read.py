@@ -69,7 +69,7 @@ def get_resource(args: Any, scope: Scope) -> Any:
         raise EvaluationError(f"the name of a resource must be text, not {args!r}")
     if args not in scope.resources:
         raise EvaluationError(f'there is no resource "{args}"')
-    return scope.world.reference(args)
+    return scope.reference(args)
 
 
 def _check_name(args: Any) -> str | None:
@@ -94,10 +94,10 @@ def get_attr(args: Any, scope: Scope) -> Any:
     name, path = _attribute_args(args, scope)
     if not path:
         return {
-            attribute: scope.world.attribute(name, attribute, ())
+            attribute: scope.attribute(name, attribute, ())
             for attribute in scope.attribute_names(name)
         }
-    return scope.world.attribute(name, attribute_name(path[0]), tuple(path[1:]))
+    return scope.attribute(name, attribute_name(path[0]), tuple(path[1:]))
 
 
 def attribute_name(name: Any) -> str:
@@ -116,7 +116,7 @@ def get_attr_then_select(args: Any, scope: Scope) -> Any:
             if isinstance(part, Unknown):
                 return part
     name, path = _attribute_args(args, scope)
-    value = scope.world.attribute(name, attribute_name(path[0]), ())
+    value = scope.attribute(name, attribute_name(path[0]), ())
     return walk(value, path[1:])
 
 
@@ -166,7 +166,7 @@ def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
 def ref(args: Any, scope: Scope) -> Any:
     """A resource if there is one of that name, else a parameter."""
     if isinstance(args, str) and args in scope.resources:
-        return scope.world.reference(args)
+        return scope.reference(args)
     return scope.parameter(args)
 
 

@@ -87,7 +87,12 @@ def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str
         raise EvaluationError(f"the template must be text, not {template!r}")
     if not isinstance(params, Mapping):
         raise EvaluationError(f"the params must be a map, not {params!r}")
-    values = {str(key): _text_of(value, structured) for key, value in params.items()}
+    values = {}
+    for key, value in params.items():
+        try:
+            values[str(key)] = _text_of(value, structured)
+        except EvaluationError as error:
+            raise EvaluationError(f'params, "{key}": {error}') from None
     if "" in values:
         raise EvaluationError("an empty key can not be replaced")
     if not values:
@@ -129,7 +134,7 @@ def _replacer(structured: bool, strict: bool, empty_allowed: bool) -> Callable[[
         if strict:
             unused = sorted(str(key) for key in params if str(key) not in used)
             if unused:
-                raise EvaluationError(f"not found in the template: {', '.join(unused)}")
+                raise EvaluationError(f"params not found in the template: {', '.join(unused)}")
         if not empty_allowed:
             for key, value in params.items():
                 if value is None or value == "" or value == [] or value == {}:
