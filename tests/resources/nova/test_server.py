@@ -1,0 +1,211 @@
+"""Servers on a real HTTP cloud: made, changed in place, suspended, removed with all they had."""
+
+import base64
+import json
+
+import pytest
+
+from hearth.model.state import Action
+from hearth.resources.base import Change
+from hearth.resources.registry import builtin_types
+from tests.resources.driver import Broken, drive
+
+SERVER = "OS::Nova::Server"
+PLAIN = {"image": "cirros", "flavor": "m1.tiny", "networks": [{"network": "inner"}]}
+
+
+async def ground(driver):
+    net = await driver.create("OS::Neutron::Net", {"name": "inner"}, "net")
+    await driver.create(
+        "OS::Neutron::Subnet",
+        {"network": net.physical_id, "cidr": "10.1.0.0/24", "name": "low"},
+        "subnet",
+    )
+    return net
+
+
+def test_a_server_is_made_and_removed():
+    async def story(driver):
+        net = await ground(driver)
+        server = await driver.create(SERVER, {**PLAIN, "metadata": {"a": {"b": 1}}}, "web")
+        shown = await server.kind.attribute(server, "networks")
+        addresses = await server.kind.attribute(server, "addresses")
+        first = server.kind.recordable(server)["first_address"]
+        body = server.body
+        await driver.delete_all()
+        return net.physical_id, shown, addresses, first, body, driver.left()
+
+    net, shown, addresses, first, body, left = drive(story)
+    assert body["status"] == "ACTIVE"
+    assert body["metadata"] == {"a": '{"b": 1}'}
+    assert shown["inner"] == shown[net] == [first]
+    assert addresses["inner"][0]["port"]
+    assert left == {}
+
+
+def test_a_server_that_is_slow_is_waited_for():
+    async def story(driver):
+        await ground(driver)
+        server = await driver.create(SERVER, PLAIN)
+        return server.body["status"]
+
+    assert drive(story, build_s=0.2) == "ACTIVE"
+
+
+def test_a_server_in_error_says_why_and_asks_for_another_try():
+    async def story(driver):
+        await ground(driver)
+        driver.knobs({"match": {"method": "POST", "path_regex": "/servers$"},
+                      "effect": {"error": True}})  # fmt: skip
+        with pytest.raises(Broken, match="Went to status ERROR"):
+            await driver.create(SERVER, PLAIN)
+        server = driver.made[-1]
+        assert await server.kind.replace_failed(server)
+        await driver.delete_all()
+        return driver.left()
+
+    assert drive(story) == {}
+
+
+def test_a_server_whose_answer_was_withheld_is_found():
+    async def story(driver):
+        await ground(driver)
+        driver.knobs({"match": {"method": "POST", "path_regex": "/servers$", "times": 1},
+                      "effect": {"withhold": 0.05}})  # fmt: skip
+        await driver.create(SERVER, {**PLAIN, "name": "mine"})
+        left = driver.left()
+        await driver.delete_all()
+        return left, driver.left()
+
+    there, left = drive(story)
+    assert there["compute.servers"] == 1
+    assert left == {}
+
+
+def test_a_port_of_its_own_is_made_for_a_subnet_and_removed_with_the_server():
+    async def story(driver):
+        await ground(driver)
+        networks = [{"subnet": "low", "fixed_ip": "10.1.0.50"}]
+        networks.append({"network": "inner", "port_extra_properties": {"no_fixed_ips": False}})
+        server = await driver.create(SERVER, {**PLAIN, "networks": networks})
+        shown = await server.kind.attribute(server, "networks")
+        ports = json.loads(server.data["internal_ports"])
+        await driver.delete_all()
+        return shown["inner"], len(ports), driver.left()
+
+    shown, ports, left = drive(story)
+    assert "10.1.0.50" in shown
+    assert ports == 2
+    assert left == {}
+
+
+def test_a_server_changes_in_place():
+    async def story(driver):
+        await ground(driver)
+        server = await driver.create(SERVER, {**PLAIN, "metadata": {"a": "1", "b": "2"}})
+        ident = server.physical_id
+        await driver.update(
+            server,
+            {
+                **PLAIN,
+                "name": "new",
+                "metadata": {"b": "3"},
+                "tags": ["t"],
+                "flavor": "m1.small",
+                "image": "fedora-20.x86_64",
+                "admin_pass": "x",
+            },
+        )
+        body = await server.kind.show(server)
+        await driver.delete_all()
+        return ident == server.physical_id, body, driver.left()
+
+    same, body, left = drive(story)
+    assert same
+    assert (body["name"], body["metadata"], body["tags"]) == ("new", {"b": "3"}, ["t"])
+    assert body["flavor"]["id"] == "2"
+    assert body["status"] == "ACTIVE"
+    assert left == {}
+
+
+def test_networks_change_in_place():
+    async def story(driver):
+        await ground(driver)
+        other = await driver.create("OS::Neutron::Net", {"name": "other"}, "other")
+        await driver.create(
+            "OS::Neutron::Subnet", {"network": other.physical_id, "cidr": "10.2.0.0/24"}, "sub2"
+        )
+        server = await driver.create(SERVER, PLAIN)
+        await driver.update(server, {**PLAIN, "networks": [{"network": "other"}]})
+        one = await server.kind.attribute(server, "networks")
+        both = [{"network": "other"}, {"subnet": "low"}]
+        await driver.update(server, {**PLAIN, "networks": both})
+        two = await server.kind.attribute(server, "networks")
+        await driver.update(server, {**PLAIN, "networks": [{"network": "other"}]})
+        three = await server.kind.attribute(server, "networks")
+        await driver.delete_all()
+        return one, two, three, driver.left()
+
+    one, two, three, left = drive(story)
+    assert "inner" not in one
+    assert "other" in one
+    assert {"inner", "other"} <= two.keys()
+    assert "inner" not in three
+    assert left == {}
+
+
+def test_a_server_is_suspended_and_resumed():
+    async def story(driver):
+        await ground(driver)
+        server = await driver.create(SERVER, PLAIN)
+        await driver.run(server, Action.SUSPEND)
+        asleep = server.body["status"]
+        await driver.run(server, Action.RESUME)
+        awake = server.body["status"]
+        await driver.run(server, Action.CHECK)
+        await driver.delete_all()
+        return asleep, awake
+
+    assert drive(story) == ("SUSPENDED", "ACTIVE")
+
+
+def test_a_snapshot_is_an_image():
+    async def story(driver):
+        await ground(driver)
+        server = await driver.create(SERVER, PLAIN)
+        await driver.run(server, Action.SNAPSHOT)
+        image = await driver.cloud.member("image", "/v2/images", server.data["snapshot_image_id"])
+        return image["status"]
+
+    assert drive(story) == "active"
+
+
+def test_user_data_is_a_multipart_by_default_and_plain_when_raw():
+    async def story(driver):
+        await ground(driver)
+        await driver.create(SERVER, {**PLAIN, "user_data": "#!/bin/sh\necho hello\n"})
+        raw = {**PLAIN, "user_data": "hello", "user_data_format": "RAW"}
+        await driver.create(SERVER, raw)
+        servers = driver.running.cloud.store.all("compute.servers")
+        return [base64.b64decode(one.hidden["user_data"]).decode() for one in servers]
+
+    multipart, raw = sorted(drive(story), key=len, reverse=True)
+    assert raw == "hello"
+    assert "multipart/mixed" in multipart
+    for name in ("boothook.sh", "part-handler.py", "cfn-userdata", "provision.sh"):
+        assert f'filename="{name}"' in multipart
+    assert "echo hello" in multipart
+
+
+def test_when_a_server_must_be_replaced():
+    kind = builtin_types()[SERVER]
+
+    def why(name, before, after):
+        return kind.must_replace(Change(before, after, frozenset({name})))
+
+    assert why("flavor", {}, {"flavor_update_policy": "REPLACE"})
+    assert not why("flavor", {}, {"flavor_update_policy": "RESIZE"})
+    assert why("user_data", {}, {"user_data_update_policy": "REPLACE"})
+    assert not why("user_data", {}, {"user_data_update_policy": "IGNORE"})
+    assert not why("image", {"image": "a"}, {"image": "b", "image_update_policy": "REBUILD"})
+    assert why("image", {"image": "a"}, {"image": "b", "image_update_policy": "REPLACE"})
