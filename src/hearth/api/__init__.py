@@ -1,0 +1,1 @@
+"""The HTTP edges: they translate, and decide nothing."""

@@ -1,0 +1,1 @@
+"""The command line: starts processes and wires everything together; nothing else does."""

@@ -34,7 +34,13 @@ class Clouds:
     def of(self, row: StackRow, credential: Any) -> TwinCloud:
         return self._twin
 
-    def users(self, row: StackRow) -> None:
+    def users(self, row: StackRow, noted: Any) -> None:
+        return None
+
+    async def entrust(self, row: StackRow, credential: Any) -> None:
+        return None
+
+    async def farewell(self, row: StackRow, credential: Any) -> None:
         return None
 
     async def resolve(

@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from hearth.engine.core.rules import EntityNotFound, Request, StackExists, refusal
-from hearth.model.problem import Rejected
+from hearth.engine.core.rules import Request, StackExists, refusal
+from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
 from hearth.store import events
 from hearth.store.database import Tx
@@ -191,7 +191,7 @@ def lock(tx: Tx, stack_id: str) -> StackRow:
     statement = sa.select(stack).where(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
     found = tx.first(statement.with_for_update())
     if found is None:
-        raise Rejected([EntityNotFound(None, f"The Stack ({stack_id}) could not be found.")])
+        raise Rejected([EntityNotFound(None, "Stack", stack_id)])
     return stack_row(found)
 
 

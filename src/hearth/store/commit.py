@@ -72,6 +72,8 @@ class Changes:
     stack: StackRow | None = None
     copy_revision: tuple[int, int] | None = None
     drop_credential: str | None = None
+    credential: tuple[str, Any] | None = None
+    user_project: tuple[str, str] | None = None
     release: tuple[float | None] | None = None
 
     def __bool__(self) -> bool:
@@ -136,6 +138,14 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
             copy_revision(tx, part.stack_id, *changes.copy_revision, part.now)
         if changes.stack is not None:
             _stack(tx, changes.stack)
+        if changes.credential:
+            id_, body = changes.credential
+            mine = credential.c.id == id_
+            tx.execute(credential.update().where(mine).values(body=tx.seal(body)))
+        if changes.user_project:
+            root_id, project_id = changes.user_project
+            whole = stack.c.root_id == root_id
+            tx.execute(stack.update().where(whole).values(user_project_id=project_id))
         if changes.drop_credential:
             tx.execute(credential.delete().where(credential.c.id == changes.drop_credential))
     _records(tx, valid)
@@ -156,7 +166,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
 
 def _stack(tx: Tx, row: StackRow) -> None:
     values = accept.stack_values(row)
-    for owned in ("id", "owner", "epoch", "due_at", "takeovers"):
+    for owned in ("id", "owner", "epoch", "due_at", "takeovers", "user_project_id"):
         del values[owned]
     tx.execute(stack.update().where(stack.c.id == row.id).values(values))
 

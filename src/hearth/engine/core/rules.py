@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hearth.model.problem import Worded
+from hearth.model.problem import NotSupported, Worded
 from hearth.model.state import Action, Status
 
 
@@ -22,11 +22,6 @@ class Request(StrEnum):
 
 
 @dataclass(frozen=True)
-class NotSupported(Worded):
-    """The stack is in a state in which this cannot be asked."""
-
-
-@dataclass(frozen=True)
 class ActionInProgress(Worded):
     """The stack is busy with something that the request would displace."""
 
@@ -34,11 +29,6 @@ class ActionInProgress(Worded):
 @dataclass(frozen=True)
 class StackExists(Worded):
     """A live stack of the project has that name."""
-
-
-@dataclass(frozen=True)
-class EntityNotFound(Worded):
-    """There is no such stack, or it is not the caller's."""
 
 
 def refusal(

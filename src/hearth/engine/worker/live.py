@@ -9,6 +9,7 @@ from hearth.engine.core.record import Record
 from hearth.model.state import Action
 from hearth.resources.base import Live, ResourceType, StackFacts
 from hearth.store import claim
+from hearth.store.rows import StackRow
 
 if TYPE_CHECKING:
     from hearth.engine.worker.work import StackWork
@@ -45,7 +46,7 @@ def live(
         record_id=record.id,
         name=record.name,
         type_name=record.type,
-        stack=facts(work),
+        stack=stack_facts(work.stack, work.tools.endpoints),
         action=action,
         physical_id=record.physical_id,
         physical_name=physical_name(
@@ -68,8 +69,8 @@ def live(
     )
 
 
-def facts(work: "StackWork") -> StackFacts:
-    stack, at = work.stack, work.tools.endpoints
+def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
+    """What types may know of a stack."""
     return StackFacts(
         id=stack.id,
         name=stack.name,

@@ -5,11 +5,13 @@ knowing what is in flight. A flight of any older traversal is a requirement of t
 same record.
 """
 
+import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core import graph as graphs
 from hearth.engine.core.graph import Graph, Key, Kind, Node, State
 from hearth.engine.core.plan import Plan, Target, plan
@@ -27,6 +29,8 @@ from hearth.store.rows import Revision
 
 if TYPE_CHECKING:
     from hearth.engine.worker.work import StackWork
+
+log = logging.getLogger(__name__)
 
 NODES_A_SLICE = 2000  # pure nodes handled before others get their turn
 
@@ -66,6 +70,7 @@ class Operation:
         )
         if stack.action is Action.DELETE:
             self._stop_for_delete()
+        await self._entrust()
         try:
             self.program = await self.work.tools.programs.of(stack, self.revision)
         except Rejected as problem:
@@ -91,7 +96,15 @@ class Operation:
         self.open = sum(node.state is not State.DONE for node in self.graph.values())
         self.queue.extend(node.key for node in graphs.ready(self.graph))
         if not self.open:
-            self.complete()
+            self._last()
+
+    async def _entrust(self) -> None:
+        if self.work.stack.action is Action.DELETE:
+            return
+        try:
+            await self.work.entrust()
+        except CloudFault as fault:
+            log.warning("no trust for stack %s: %s", self.work.stack_id, fault)
 
     def _examine(self, record: Record, definition: Any) -> bool:
         kind = self.work.tools.programs.kind_of(definition)
@@ -183,7 +196,31 @@ class Operation:
         self.open -= 1
         self.queue.extend(node.key for node in freed)
         if not self.open and not self.over:
+            self._last()
+
+    def _last(self) -> None:
+        """Nothing is left to do but what Hearth itself made for a root stack."""
+        stack = self.work.stack
+        if stack.action is Action.DELETE and stack.parent_id is None:
+            self.work.spawn(self._farewell())
+        else:
             self.complete()
+
+    async def _farewell(self) -> None:
+        work = self.work
+        traversal = self.traversal
+        try:
+            await work.tools.clouds.farewell(work.stack, work.credential)
+        except CloudFault as fault:
+            log.warning("stack %s: %s", work.stack_id, fault)
+            if not fault.not_found and fault.status != 401:
+                if traversal == self.traversal:
+                    self.fail(f"Error deleting project: {fault.message}")
+                    work.wake()
+                return
+        if traversal == self.traversal and not self.over:
+            self.complete()
+            work.wake()
 
     def flight_ended(self, flight: Flight) -> None:
         """Whatever waited for a flight of an older traversal may go on."""

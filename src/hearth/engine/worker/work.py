@@ -7,7 +7,7 @@ ours. Memory is ahead of the rows by at most one commit; what a refused advance 
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -54,8 +54,8 @@ class StackWork:
         self._killed = False
         self._tickets: list[asyncio.Future[Fate]] = []
         self._starts: list[asyncio.Future[Fate]] = []  # tickets for what is in `advance`
+        self._own: set[asyncio.Task[None]] = set()
         self._replan = False
-        self._facts: Any = None
 
     # -- what others call ------------------------------------------------------------------
 
@@ -76,6 +76,8 @@ class StackWork:
         self._killed = True
         for flight in self.flights.values():
             flight.kill()
+        for task in self._own:
+            task.cancel()
         self._wake.set()
 
     @property
@@ -115,7 +117,7 @@ class StackWork:
             self._answer(Fate.DONE)  # nothing was to be written
             if self._wake.is_set() or self._mail or self.operation.ready:
                 continue
-            if not self.flights:
+            if not self.flights and not self._own:
                 if await self._release():
                     return
                 continue
@@ -295,7 +297,22 @@ class StackWork:
 
     def users(self) -> Any:
         """Users of the stack's own project, None without a stack domain."""
-        return self.tools.clouds.users(self.stack)
+        return self.tools.clouds.users(self.stack, self._note_user_project)
+
+    def _note_user_project(self, project_id: str) -> None:
+        self.sure.user_project = (self.stack.root_id, project_id)
+        self.stack = replace(self.stack, user_project_id=project_id)
+
+    async def entrust(self) -> None:
+        """Make the trust that outlives the requester's token, once for a root stack."""
+        if self.credential is None or self.stack.parent_id is not None:
+            return
+        trust_id = await self.tools.clouds.entrust(self.stack, self.credential)
+        if trust_id is not None and self.stack.credential_id is not None:
+            kind, facts = self.credential
+            self.credential = (kind, {**facts, "trust_id": trust_id})
+            self.sure.credential = (self.stack.credential_id, self.credential[1])
+            self.wake()
 
     async def resolve(self, kind: Any, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         """The properties with the type's translation carried out: names as ids."""
@@ -304,6 +321,18 @@ class StackWork:
         return await self.tools.clouds.resolve(kind, properties, self.cloud())
 
     # -- what flights and the operation use ------------------------------------------------
+
+    def spawn(self, coroutine: "Coroutine[Any, Any, None]") -> None:
+        """Run something of the operation's own; the stack is not released before it ends."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._own.add(task)
+        task.add_done_callback(self._own_done)
+
+    def _own_done(self, task: "asyncio.Task[None]") -> None:
+        self._own.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.error("stack %s: %r", self.stack_id, problem)
+        self._wake.set()
 
     def replan(self) -> None:
         """Plan anew once this commit is through."""

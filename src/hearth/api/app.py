@@ -1,0 +1,170 @@
+"""The application: the route table is the index of the API."""
+
+import uuid
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hearth.api import fault
+from hearth.api.auth import Authenticated, Tokens
+from hearth.api.v1 import events, resources, stacks, templates
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Rejected
+from hearth.service.house import House
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+TENANT = "/v1/{tenant_id}"
+STACK = TENANT + "/stacks/{stack_name}/{stack_id}"
+RESOURCE = STACK + "/resources/{resource}"
+
+ROUTES: list[tuple[str, str, Handler]] = [
+    ("GET", TENANT + "/stacks", stacks.index),
+    ("POST", TENANT + "/stacks", stacks.create),
+    ("POST", TENANT + "/stacks/preview", stacks.preview),
+    ("POST", TENANT + "/validate", templates.validate),
+    ("GET", TENANT + "/resource_types", templates.type_list),
+    ("GET", TENANT + "/resource_types/{type_name}", templates.type_show),
+    ("GET", TENANT + "/template_versions", templates.versions),
+    ("GET", TENANT + "/template_versions/{version}/functions", templates.functions),
+    ("GET", TENANT + "/build_info", templates.build_info),
+    *((m, TENANT + "/stacks/{identity}", stacks.lookup) for m in
+      ("GET", "POST", "PUT", "PATCH", "DELETE")),
+]  # fmt: skip
+
+BY_NAME = {
+    "GET": ("resources", "events", "template", "actions", "environment", "files"),
+    "POST": ("resources", "events", "template", "actions"),
+}
+
+ON_STACK: list[tuple[str, str, Handler]] = [
+    ("GET", STACK, stacks.show),
+    ("PUT", STACK, stacks.update),
+    ("PATCH", STACK, stacks.patch),
+    ("DELETE", STACK, stacks.delete),
+    ("PUT", STACK + "/preview", stacks.update_preview),
+    ("PATCH", STACK + "/preview", stacks.update_preview),
+    ("POST", STACK + "/actions", stacks.action),
+    ("GET", STACK + "/template", stacks.template),
+    ("GET", STACK + "/environment", stacks.environment),
+    ("GET", STACK + "/files", stacks.files),
+    ("GET", STACK + "/outputs", stacks.output_list),
+    ("GET", STACK + "/outputs/{key}", stacks.output_show),
+    ("GET", STACK + "/resources", resources.index),
+    ("GET", RESOURCE, resources.show),
+    ("GET", RESOURCE + "/metadata", resources.metadata),
+    ("POST", RESOURCE + "/signal", resources.send_signal),
+    ("GET", RESOURCE + "/events", events.of_resource),
+    ("GET", RESOURCE + "/events/{event_id}", events.show),
+    ("GET", STACK + "/events", events.of_stack),
+]
+
+
+async def version_document(request: Request) -> Response:
+    """GET / and /versions: 300, as clients expect it."""
+    return JSONResponse(_versions(request), status_code=300)
+
+
+async def version_one(request: Request) -> Response:
+    """GET /v1: the same without the question."""
+    return JSONResponse(_versions(request))
+
+
+def _versions(request: Request) -> dict[str, object]:
+    href = f"{request.url.scheme}://{request.url.netloc}/v1/"
+    links = [{"rel": "self", "href": href}]
+    return {"versions": [{"id": "v1.0", "status": "CURRENT", "links": links}]}
+
+
+async def healthcheck(request: Request) -> Response:
+    return PlainTextResponse("OK")
+
+
+class RequestId:
+    """Every answer names its request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        mark = (b"x-openstack-request-id", f"req-{uuid.uuid4()}".encode())
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), mark]
+            await send(message)
+
+        await self._app(scope, receive, marked)
+
+
+def application(house: House, tokens: Tokens, auth_url: str) -> Starlette:
+    """The ASGI application of the Orchestration API."""
+    routes = [
+        Route("/", version_document),
+        Route("/versions", version_document),
+        Route("/v1", version_one),
+        Route("/v1/", version_one),
+        Route("/healthcheck", healthcheck),
+        *_by_path(ROUTES),
+        *(
+            Route(f"{TENANT}/stacks/{{identity}}/{word}", _with_rest(word), methods=methods)
+            for word, methods in _words().items()
+        ),
+        *_by_path(ON_STACK),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(RequestId),
+            Middleware(Authenticated, tokens=tokens, auth_url=auth_url),
+        ],
+        exception_handlers={
+            Rejected: fault.rejected,
+            CloudFault: fault.cloud_fault,
+            HTTPException: fault.http,
+            Exception: fault.unexpected,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.house = house
+    return app
+
+
+def _by_path(table: list[tuple[str, str, Handler]]) -> list[Route]:
+    """One route per path, so that another method on it is a 405."""
+    paths: dict[str, dict[str, Handler]] = {}
+    for method, path, handler in table:
+        paths.setdefault(path, {})[method] = handler
+    return [Route(path, _dispatch(by_method), methods=list(by_method)) for path, by_method in paths.items()]
+
+
+def _dispatch(by_method: dict[str, Handler]) -> Handler:
+    async def handle(request: Request) -> Response:
+        return await by_method[request.method](request)
+
+    return handle
+
+
+def _words() -> dict[str, list[str]]:
+    words: dict[str, list[str]] = {}
+    for method, names in BY_NAME.items():
+        for name in names:
+            words.setdefault(name, []).append(method)
+    return words
+
+
+def _with_rest(word: str) -> Handler:
+    async def handle(request: Request) -> Response:
+        request.path_params["rest"] = word
+        return await stacks.lookup(request)
+
+    return handle

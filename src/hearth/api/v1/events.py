@@ -1,0 +1,55 @@
+"""Events of stacks and resources."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from hearth.api.v1 import parse, view
+from hearth.api.v1.context import house_of, stack_of
+from hearth.model.problem import Rejected
+from hearth.service.problems import HTTPNotFound
+from hearth.service.resources import find_resource
+from hearth.store import reads
+from hearth.store.database import Tx
+from hearth.store.reads import NumberedEvent
+from hearth.store.rows import StackRow
+
+
+async def of_stack(request: Request) -> Response:
+    """GET .../events."""
+    row = await stack_of(request, deleted=True)
+    depth = parse.number(request, "nested_depth") or 0
+
+    def look(tx: Tx) -> tuple[dict[str, StackRow], list[NumberedEvent]]:
+        stacks = {row.id: row}
+        if depth:
+            stacks |= {one.id: one for one in reads.children(tx, row, depth)}
+        wanted = parse.event_filter(request, tuple(stacks))
+        return stacks, reads.list_events(tx, wanted)
+
+    stacks, found = await house_of(request).store.read(look)
+    root = row if depth else None
+    body = [view.event(request, stacks[one.event.stack_id], one, root) for one in found]
+    return JSONResponse({"events": body})
+
+
+async def of_resource(request: Request) -> Response:
+    """GET .../resources/{r}/events: 404 if there are none."""
+    row = await stack_of(request, deleted=True)
+    name = request.path_params["resource"]
+    wanted = parse.event_filter(request, (row.id,), resource_name=(name,))
+    found = await house_of(request).store.read(lambda tx: reads.list_events(tx, wanted))
+    if not found and wanted.marker is None:
+        if row.deleted_at is None:
+            await find_resource(house_of(request), row, name)
+        raise Rejected([HTTPNotFound(None, f"No events found for resource {name}")])
+    return JSONResponse({"events": [view.event(request, row, one, None) for one in found]})
+
+
+async def show(request: Request) -> Response:
+    """GET .../resources/{r}/events/{eid}."""
+    row = await stack_of(request, deleted=True)
+    event_id = request.path_params["event_id"]
+    found = await house_of(request).store.read(lambda tx: reads.get_event(tx, row.id, event_id))
+    if found is None or found.event.resource_name != request.path_params["resource"]:
+        raise Rejected([HTTPNotFound(None, f"No event {event_id} found")])
+    return JSONResponse({"event": view.event(request, row, found, None, full=True)})

@@ -1,0 +1,235 @@
+"""Requests as values. What is not well formed is refused here, with the field's name."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+
+from hearth.model.problem import HTTPBadRequest, Rejected, RequestLimitExceeded
+from hearth.service.wanted import Wanted
+from hearth.store.reads import EventFilter, StackFilter
+
+BODY_BYTES_MAX = 1024 * 1024
+TAG_CHARACTERS_MAX = 80
+STACK_FILTERS = {
+    "stack_name": "name",
+    "name": "name",
+    "stack_status": "status",
+    "status": "status",
+    "stack_action": "action",
+    "action": "action",
+    "stack_status_reason": "reason",
+    "stack_owner": "creator",
+    "username": "creator",
+    "parent": "parent_id",
+    "owner_id": "parent_id",
+    "stack_user_project_id": "user_project_id",
+    "disable_rollback": "disable_rollback",
+    "timeout_mins": "timeout_mins",
+    "id": "id",
+}
+EVENT_FILTERS = {
+    "resource_name": "resource_name",
+    "resource_type": "resource_type",
+    "resource_action": "action",
+    "resource_status": "status",
+}
+
+
+def bad(words: str) -> Rejected:
+    return Rejected([HTTPBadRequest(None, words)])
+
+
+async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
+    """The JSON object of a request; empty where there is none and none is needed."""
+    declared = request.headers.get("content-length", "0")
+    if declared.isdecimal() and int(declared) > BODY_BYTES_MAX:
+        raise too_large(int(declared))
+    raw = b""
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > BODY_BYTES_MAX:
+            raise too_large(len(raw))
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind not in ("", "application/json", "text/plain") or not raw.lstrip().startswith(b"{"):
+        if needed:
+            raise bad("The request needs a JSON object as its body")
+        return {}
+    try:
+        found: dict[str, Any] = json.loads(raw)
+    except ValueError as problem:
+        raise bad(f"The request body is not valid JSON: {problem}") from None
+    return found
+
+
+def too_large(size: int) -> Rejected:
+    words = f"Request limit exceeded: JSON body size ({size} bytes) exceeds maximum allowed size "
+    return Rejected([RequestLimitExceeded(None, f"{words}({BODY_BYTES_MAX} bytes).")])
+
+
+def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
+    """The common body of create, update, preview and validate."""
+    if data.get("converge") and not existing:
+        boolean(data["converge"], "converge")
+    files = _map(data, "files")
+    names = data.get("environment_files") or []
+    if not isinstance(names, list):
+        raise bad("environment_files must be a list")
+    environment = data.get("environment") or {}
+    if not isinstance(environment, (str, Mapping)):
+        raise bad("Environment is not valid: it must be a map or text")
+    rollback, timeout = data.get("disable_rollback"), data.get("timeout_mins")
+    return Wanted(
+        template=_template(data.get("template")),
+        parameters=_map(data, "parameters"),
+        environment=environment,
+        environment_files=tuple(str(name) for name in names),
+        files={name: text if isinstance(text, str) else json.dumps(text) for name, text in files.items()},
+        timeout_mins=None if timeout is None else integer(timeout, "timeout_mins") or None,
+        disable_rollback=None if rollback is None else boolean(rollback, "disable_rollback"),
+        tags=_tags(data.get("tags")),
+        existing=existing,
+        clear_parameters=tuple(data.get("clear_parameters") or ()),
+        converge=boolean(data.get("converge", False), "converge"),
+    )
+
+
+def _template(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    raise bad("Template is not valid: it must be a map or text")
+
+
+def _map(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = data.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad(f"{name} must be a map")
+    return value
+
+
+def _tags(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    items = value if isinstance(value, list) else str(value).split(",")
+    tags = tuple(str(item) for item in items if str(item))
+    for tag in tags:
+        if len(tag) > TAG_CHARACTERS_MAX:
+            raise bad(f'Invalid tag, "{tag}" is longer than {TAG_CHARACTERS_MAX} characters')
+    return tags
+
+
+def boolean(value: Any, name: str) -> bool:
+    """true or false, as JSON or as text in any case."""
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise bad(f'Unrecognized value "{value}" for "{name}", acceptable values are: true, false')
+    return text == "true"
+
+
+def integer(value: Any, name: str) -> int:
+    """A whole number from 0 up."""
+    text = str(value)
+    if isinstance(value, bool) or not text.isdecimal():
+        raise bad(f'"{value}" is no valid value for "{name}": it must be a non-negative integer')
+    return int(text)
+
+
+def _last(request: Request, name: str) -> str | None:
+    found = request.query_params.getlist(name)
+    return found[-1] if found else None
+
+
+def flag(request: Request, name: str, *, default: bool = False) -> bool:
+    value = _last(request, name)
+    return default if value is None else boolean(value, name)
+
+
+def number(request: Request, name: str) -> int | None:
+    value = _last(request, name)
+    return None if value is None else integer(value, name)
+
+
+def _words(request: Request, name: str) -> tuple[str, ...]:
+    found = [w for value in request.query_params.getlist(name) for w in value.split(",")]
+    return tuple(word for word in found if word)
+
+
+def _descending(request: Request) -> bool | None:
+    match _last(request, "sort_dir"):
+        case None:
+            return None
+        case "asc":
+            return False
+        case "desc":
+            return True
+        case other:
+            raise bad(f"Invalid sort_dir {other}: it is asc or desc")
+
+
+def stack_filter(request: Request, project_id: str) -> StackFilter:
+    """The query of a stack list. Unknown keys are ignored."""
+    equal: dict[str, tuple[Any, ...]] = {}
+    for word, column in STACK_FILTERS.items():
+        values = request.query_params.getlist(word)
+        if not values:
+            continue
+        if column == "status":
+            _status_filter(values, equal)
+        elif column == "disable_rollback":
+            equal[column] = tuple(boolean(value, word) for value in values)
+        elif column == "timeout_mins":
+            equal[column] = tuple(integer(value, word) for value in values)
+        else:
+            equal[column] = tuple(values)
+    return StackFilter(
+        project_id=project_id,
+        limit=number(request, "limit"),
+        marker=_last(request, "marker"),
+        sort_keys=_words(request, "sort_keys"),
+        descending=_descending(request),
+        show_deleted=flag(request, "show_deleted"),
+        show_nested=flag(request, "show_nested"),
+        equal=equal,
+        tags=_words(request, "tags"),
+        tags_any=_words(request, "tags_any"),
+        not_tags=_words(request, "not_tags"),
+        not_tags_any=_words(request, "not_tags_any"),
+    )
+
+
+def _status_filter(values: list[str], equal: dict[str, tuple[Any, ...]]) -> None:
+    statuses, actions = [], []
+    for value in values:
+        action, _, status = value.upper().partition("_")
+        if status in ("IN_PROGRESS", "COMPLETE", "FAILED"):
+            actions.append(action)
+            statuses.append(status)
+        else:
+            statuses.append(value.upper())
+    equal["status"] = tuple(statuses)
+    if actions:
+        equal["action"] = tuple(actions)
+
+
+def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
+    """The query of an event list."""
+    equal = {
+        column: tuple(request.query_params.getlist(word))
+        for word, column in EVENT_FILTERS.items()
+        if request.query_params.getlist(word)
+    }
+    return EventFilter(
+        stack_ids=stack_ids,
+        limit=number(request, "limit"),
+        marker=_last(request, "marker"),
+        sort_keys=_words(request, "sort_keys"),
+        descending=_descending(request),
+        equal={**equal, **more},
+    )

@@ -1,0 +1,212 @@
+"""Stacks: list, create, show, change, delete, and what they say of themselves."""
+
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from hearth.api.v1 import parse, view
+from hearth.api.v1.context import caller_of, house_of, stack_of
+from hearth.model.problem import Rejected
+from hearth.model.state import Action
+from hearth.service.create_stack import create_stack
+from hearth.service.find_stack import find_stack, list_stacks
+from hearth.service.outputs import outputs
+from hearth.service.preview import preview_create, preview_update
+from hearth.service.problems import NotFound
+from hearth.service.update_stack import cancel_update, delete_stack, update_stack
+from hearth.template import load
+
+
+async def index(request: Request) -> Response:
+    """GET /stacks."""
+    caller = caller_of(request)
+    wanted = parse.stack_filter(request, request.path_params["tenant_id"])
+    if parse.flag(request, "global_tenant"):
+        from hearth.service.problems import HTTPForbidden
+
+        raise Rejected([HTTPForbidden(None, "global_tenant is not allowed by policy")])
+    rows, count = await list_stacks(
+        house_of(request), wanted, count=parse.flag(request, "with_count")
+    )
+    body: dict[str, object] = {"stacks": [view.summary(request, row) for row in rows]}
+    if wanted.limit and len(rows) == wanted.limit:
+        body["links"] = [{"rel": "next", "href": _next(request, rows[-1].id)}]
+    if count is not None:
+        body["count"] = count
+    del caller
+    return JSONResponse(body)
+
+
+def _next(request: Request, marker: str) -> str:
+    pairs = [(k, v) for k, v in request.query_params.multi_items() if k != "marker"]
+    query = "&".join(f"{quote(k)}={quote(v)}" for k, v in [*pairs, ("marker", marker)])
+    tenant = request.path_params["tenant_id"]
+    return f"{view.base(request)}/{tenant}/stacks?{query}"
+
+
+async def create(request: Request) -> Response:
+    """POST /stacks: 201 with the new stack's id and link."""
+    data = await parse.body(request)
+    name = data.get("stack_name")
+    if not name:
+        raise parse.bad("No stack name specified")
+    if "converge" in data:
+        raise parse.bad("converge is for updates only")
+    wanted = parse.wanted(data)
+    row = await create_stack(house_of(request), caller_of(request), str(name), wanted)
+    headers = {"Location": view.stack_url(request, row)}
+    return JSONResponse(view.created(request, row), status_code=201, headers=headers)
+
+
+async def preview(request: Request) -> Response:
+    """POST /stacks/preview."""
+    data = await parse.body(request)
+    name = data.get("stack_name")
+    if not name:
+        raise parse.bad("No stack name specified")
+    row, program, items = await preview_create(
+        house_of(request), caller_of(request), str(name), parse.wanted(data)
+    )
+    body = view.stack(request, row, program, None)
+    for key in ("stack_status", "stack_status_reason"):
+        del body[key]
+    href = view.stack_url(request, row).removesuffix(row.id) + "None"
+    body.update(id="None", links=[{"href": href, "rel": "self"}], resources=items)
+    return JSONResponse({"stack": body})
+
+
+async def lookup(request: Request) -> Response:
+    """Any method on a stack by name or id alone: 302 to where it really is, query and all."""
+    path = request.path_params
+    identity = path["identity"]
+    if identity.startswith("arn:openstack:heat::"):
+        tenant, _, rest = identity.removeprefix("arn:openstack:heat::").partition(":stacks/")
+        url = f"{view.base(request)}/{tenant}/stacks/{rest}"
+    else:
+        row = await find_stack(
+            house_of(request), caller_of(request), path["tenant_id"], identity, deleted=True
+        )
+        url = view.stack_url(request, row)
+    if "rest" in path:
+        url += f"/{path['rest']}"
+    if request.url.query:
+        url += f"?{request.url.query}"
+    return RedirectResponse(url, status_code=302)
+
+
+async def show(request: Request) -> Response:
+    """GET /stacks/{name}/{id}."""
+    row = await stack_of(request, deleted=True)
+    house = house_of(request)
+    values = None
+    try:
+        _, program = await house.program(row)
+    except Rejected:
+        program = None  # a type or file it used is gone; the stack is shown all the same
+    if parse.flag(request, "resolve_outputs", default=True) and row.deleted_at is None:
+        values = await outputs(house, caller_of(request), row) if program is not None else []
+    return JSONResponse({"stack": view.stack(request, row, program, values)})
+
+
+async def update(request: Request) -> Response:
+    """PUT /stacks/{name}/{id}: everything is taken as given."""
+    return await _update(request, existing=False)
+
+
+async def patch(request: Request) -> Response:
+    """PATCH /stacks/{name}/{id}: laid over what the stack has."""
+    return await _update(request, existing=True)
+
+
+async def _update(request: Request, *, existing: bool) -> Response:
+    row = await stack_of(request)
+    wanted = parse.wanted(await parse.body(request), existing=existing)
+    await update_stack(house_of(request), caller_of(request), row, wanted)
+    return JSONResponse({}, status_code=202)
+
+
+async def update_preview(request: Request) -> Response:
+    """PUT or PATCH /stacks/{name}/{id}/preview."""
+    row = await stack_of(request)
+    wanted = parse.wanted(await parse.body(request), existing=request.method == "PATCH")
+    changes = await preview_update(house_of(request), caller_of(request), row, wanted)
+    return JSONResponse({"resource_changes": changes})
+
+
+async def delete(request: Request) -> Response:
+    """DELETE /stacks/{name}/{id}."""
+    row = await stack_of(request)
+    await delete_stack(house_of(request), caller_of(request), row)
+    return Response(status_code=204)
+
+
+async def action(request: Request) -> Response:
+    """POST /stacks/{name}/{id}/actions, with exactly one action."""
+    row = await stack_of(request)
+    data = await parse.body(request)
+    if len(data) != 1:
+        raise parse.bad("Exactly one action is needed")
+    (word,) = data
+    match word:
+        case "cancel_update":
+            await cancel_update(house_of(request), row, rollback=True)
+        case "cancel_without_rollback":
+            await cancel_update(house_of(request), row, rollback=False)
+        case "suspend" | "resume" | "check":
+            from hearth.model.problem import NotSupported
+
+            raise Rejected([NotSupported(None, f"{Action(word.upper())} is not supported yet.")])
+        case _:
+            raise parse.bad(f"Invalid action {word} specified")
+    return JSONResponse(None)
+
+
+async def template(request: Request) -> Response:
+    """GET .../template: the template as an object."""
+    row = await stack_of(request, deleted=True)
+    revision, _ = await house_of(request).program(row)
+    return JSONResponse(load(revision.template, "template").plain())
+
+
+async def environment(request: Request) -> Response:
+    """GET .../environment: hidden values are masked."""
+    row = await stack_of(request, deleted=True)
+    revision, program = await house_of(request).program(row)
+    body = dict(revision.environment)
+    hidden = {name for name, p in program.parameters.items() if p.hidden}
+    for section in ("parameters", "parameter_defaults"):
+        values = dict(body.get(section) or {})
+        body[section] = {k: "******" if k in hidden else v for k, v in values.items()}
+    registry = dict(body.get("resource_registry") or {})
+    body["resource_registry"] = {"resources": {}, **registry}
+    body.pop("parameter_merge_strategies", None)
+    return JSONResponse(body)
+
+
+async def files(request: Request) -> Response:
+    """GET .../files."""
+    row = await stack_of(request, deleted=True)
+    revision, _ = await house_of(request).program(row)
+    return JSONResponse(revision.files)
+
+
+async def output_list(request: Request) -> Response:
+    """GET .../outputs: without values."""
+    row = await stack_of(request)
+    _, program = await house_of(request).program(row)
+    found = [
+        {"output_key": name, "description": output.description}
+        for name, output in program.outputs.items()
+    ]
+    return JSONResponse({"outputs": found})
+
+
+async def output_show(request: Request) -> Response:
+    """GET .../outputs/{key}."""
+    row = await stack_of(request)
+    key = request.path_params["key"]
+    found = await outputs(house_of(request), caller_of(request), row, key)
+    if not found:
+        raise Rejected([NotFound(None, f"Specified output key {key} not found.")])
+    return JSONResponse({"output": view.output(found[0])})

@@ -1,0 +1,165 @@
+"""Values as answers, field by field as the clients read them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+from hearth.engine.core.record import Record
+from hearth.service.outputs import OutputValue
+from hearth.store.reads import NumberedEvent
+from hearth.store.rows import StackRow
+from hearth.template import Program
+from hearth.template.describe import parameter_texts
+
+Body = dict[str, Any]
+NO_DESCRIPTION = "No description"
+
+
+def time(seconds: float | None) -> str | None:
+    """UTC, in whole seconds."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def base(request: Request) -> str:
+    """Where the client reached us, with the version."""
+    return f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}/v1"
+
+
+def stack_url(request: Request, row: StackRow) -> str:
+    return f"{base(request)}/{row.project_id}/stacks/{quote(row.name, safe='')}/{row.id}"
+
+
+def stack_links(request: Request, row: StackRow) -> list[Body]:
+    return [{"href": stack_url(request, row), "rel": "self"}]
+
+
+def created(request: Request, row: StackRow) -> Body:
+    return {"stack": {"id": row.id, "links": stack_links(request, row)}}
+
+
+def summary(request: Request, row: StackRow) -> Body:
+    """A stack in a list."""
+    return {
+        "id": row.id,
+        "links": stack_links(request, row),
+        "stack_name": row.name,
+        "description": "",
+        "stack_status": row.state,
+        "stack_status_reason": row.reason,
+        "creation_time": time(row.created_at),
+        "updated_time": time(row.updated_at),
+        "deletion_time": time(row.deleted_at),
+        "stack_owner": row.creator,
+        "parent": row.parent_id,
+        "stack_user_project_id": row.user_project_id,
+        "tags": row.tags.split(",") if row.tags else None,
+    }
+
+
+def stack(
+    request: Request, row: StackRow, program: Program | None, outputs: Sequence[OutputValue] | None
+) -> Body:
+    """A stack as `show` has it; without `outputs` that key is left out."""
+    description = program.description if program is not None else NO_DESCRIPTION
+    body = {
+        **summary(request, row),
+        "description": description,
+        "template_description": description,
+        "parameters": parameter_texts(program) if program is not None else {},
+        "capabilities": [],
+        "notification_topics": [],
+        "disable_rollback": row.disable_rollback,
+        "timeout_mins": row.timeout_mins,
+    }
+    if outputs is not None:
+        body["outputs"] = [output(one) for one in outputs]
+    return body
+
+
+def output(one: OutputValue) -> Body:
+    body: Body = {
+        "output_key": one.key,
+        "description": one.description,
+        "output_value": one.value,
+    }
+    if one.error is not None:
+        body["output_error"] = one.error
+    return body
+
+
+def resource_url(request: Request, row: StackRow, name: str) -> str:
+    return f"{stack_url(request, row)}/resources/{quote(name, safe='')}"
+
+
+def resource(
+    request: Request,
+    row: StackRow,
+    record: Record,
+    *,
+    required_by: Sequence[str] = (),
+    nested: StackRow | None = None,
+    parent_resource: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    description: str = "",
+) -> Body:
+    """A resource; with `attributes` in detail."""
+    links = [
+        {"href": resource_url(request, row, record.name), "rel": "self"},
+        {"href": stack_url(request, row), "rel": "stack"},
+    ]
+    if nested is not None:
+        links.append({"href": stack_url(request, nested), "rel": "nested"})
+    body: Body = {
+        "resource_name": record.name,
+        "logical_resource_id": record.name,
+        "physical_resource_id": record.physical_id or "",
+        "resource_type": record.type,
+        "resource_status": f"{record.action}_{record.status}",
+        "resource_status_reason": record.reason,
+        "required_by": list(required_by),
+        "creation_time": time(record.created_at),
+        "updated_time": time(record.updated_at or record.created_at),
+        "links": links,
+    }
+    if parent_resource is not None:
+        body["parent_resource"] = parent_resource
+    if attributes is not None:
+        body["attributes"] = attributes
+        body["description"] = description
+    return body
+
+
+def event(
+    request: Request, row: StackRow, one: NumberedEvent, root: StackRow | None, *, full: bool = False
+) -> Body:
+    """An event of a resource or of the stack itself."""
+    e = one.event
+    links = [
+        {
+            "href": f"{resource_url(request, row, e.resource_name)}/events/{e.id}",
+            "rel": "self",
+        },
+        {"href": resource_url(request, row, e.resource_name), "rel": "resource"},
+        {"href": stack_url(request, row), "rel": "stack"},
+    ]
+    if root is not None:
+        links.append({"href": stack_url(request, root), "rel": "root_stack"})
+    body: Body = {
+        "id": e.id,
+        "event_time": time(e.time),
+        "resource_name": e.resource_name,
+        "logical_resource_id": e.resource_name,
+        "resource_status": f"{e.action}_{e.status}",
+        "resource_status_reason": e.reason,
+        "physical_resource_id": e.physical_id,
+        "links": links,
+    }
+    if full:
+        body["resource_type"] = e.resource_type
+        body["resource_properties"] = e.properties or {}
+    return body

@@ -1,0 +1,162 @@
+"""`hearth dev`: Hearth and an OpenStack in a box, two processes, one command."""
+
+import asyncio
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hearth.cli.settings import Settings, WrongSetting
+
+HOST = "127.0.0.1"
+PASSWORD = "secret"  # noqa: S105 - of a cloud that is reached from this machine only
+REGION = "RegionOne"
+
+
+def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
+    """Run until stopped; the exit status."""
+    from hearth.cli.wiring import log_to_stderr
+
+    log_to_stderr()
+    folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
+    try:
+        _prepare(folder)
+        return asyncio.run(_run(port, folder, ephemeral=ephemeral))
+    except WrongSetting as problem:
+        print(f"hearth: {problem}", file=sys.stderr)
+        return 1
+    finally:
+        if ephemeral:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _default_folder() -> Path:
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "hearth"
+
+
+def _prepare(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".probe"
+        probe.write_text("")
+        probe.unlink()
+    except OSError as problem:
+        words = f"{folder} cannot be written to: {problem.strerror}; choose another with --data"
+        raise WrongSetting(words) from None
+
+
+async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
+    from hearth.cli.wiring import listening
+
+    bound = listening(HOST, port)
+    url = f"http://{HOST}:{bound.getsockname()[1]}"
+    cloud = _start_cloud(port + 1 if port else 0, folder, url)
+    try:  # what takes time is imported while the cloud starts
+        from hearth.cli.wiring import until_stopped, wired
+
+        auth_url = await _auth_url(cloud)
+        settings = _settings(folder, url, auth_url)
+        _write_clouds(folder, auth_url)
+        async with wired(settings) as running:
+            await until_stopped(
+                running,
+                [bound],
+                api=True,
+                work=True,
+                auth_url=auth_url,
+                ready=lambda: _say_ready(url, auth_url, folder),
+            )
+    finally:
+        cloud.terminate()
+        try:
+            cloud.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            cloud.kill()
+    return 0
+
+
+def _start_cloud(port: int, folder: Path, url: str) -> "subprocess.Popen[str]":
+    command = [
+        sys.executable, "-m", "hearth.devcloud", "--port", str(port), "--parent-pid",
+        str(os.getpid()), "--data", str(folder / "cloud.json"), "--password", PASSWORD,
+        "--orchestration-url", f"{url}/v1/$(project_id)s", "--cloudformation-url", f"{url}/cfn/v1",
+    ]  # fmt: skip
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
+    assert cloud.stdout is not None
+    line = await asyncio.to_thread(cloud.stdout.readline)
+    if not line:
+        raise WrongSetting("the cloud in a box did not start; what it said is above")
+    return str(json.loads(line)["auth_url"])
+
+
+def _settings(folder: Path, url: str, auth_url: str) -> Settings:
+    from hearth.cloud.credential import PasswordCredential
+
+    def user(name: str, domain: str, **scope: str) -> PasswordCredential:
+        return PasswordCredential(auth_url, name, PASSWORD, user_domain_name=domain, **scope)
+
+    return Settings(
+        database=f"sqlite:///{folder / 'hearth.db'}",
+        secret=_secret(folder / "secret"),
+        auth_url=auth_url,
+        service_user=user(
+            "hearth", "Default", project_name="service", project_domain_name="Default"
+        ),
+        domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
+        stack_domain_name="heat",
+        region=REGION,
+        heat_url=f"{url}/v1/{{project}}",
+        cfn_url=f"{url}/cfn/v1",
+        waitcondition_url=f"{url}/cfn/v1/waitcondition",
+        lock=folder / "hearth.lock",
+    )
+
+
+def _secret(path: Path) -> str:
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_hex(32))
+    return path.read_text()
+
+
+def _write_clouds(folder: Path, auth_url: str) -> None:
+    """clouds.yaml and openrc for the unmodified clients."""
+    lines = ["clouds:"]
+    for name, user, project in (("hearth", "demo", "demo"), ("hearth-admin", "admin", "admin")):
+        lines += [
+            f"  {name}:",
+            "    auth:",
+            f"      auth_url: {auth_url}",
+            f"      username: {user}",
+            f"      password: {PASSWORD}",
+            f"      project_name: {project}",
+            "      user_domain_name: Default",
+            "      project_domain_name: Default",
+            f"    region_name: {REGION}",
+            "    identity_api_version: 3",
+        ]
+    (folder / "clouds.yaml").write_text("\n".join(lines) + "\n")
+    exports = {
+        "OS_CLIENT_CONFIG_FILE": str(folder.resolve() / "clouds.yaml"),
+        "OS_CLOUD": "hearth",
+    }
+    text = "".join(f"export {name}='{value}'\n" for name, value in exports.items())
+    (folder / "openrc").write_text(text)
+
+
+def _say_ready(url: str, auth_url: str, folder: Path) -> None:
+    cloud = urlsplit(auth_url)
+    print(
+        f"hearth is ready: orchestration {url}/v1, cloud {cloud.scheme}://{cloud.netloc}, "
+        f"identity {auth_url}; clients: . {folder.resolve() / 'openrc'}",
+        flush=True,
+    )

@@ -1,0 +1,65 @@
+"""`hearth`: the commands. Each imports what it needs only when it is run."""
+
+import sys
+from pathlib import Path
+
+import click
+
+import hearth
+
+
+class Told(click.ClickException):
+    """Something the user can mend: one line, exit status 1."""
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"hearth: {self.message}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(hearth.__version__, prog_name="hearth", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Orchestration for OpenStack: templates in, running infrastructure out."""
+
+
+@cli.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8004, show_default=True,
+              help="Port of the Orchestration API; 0 takes a free one. The cloud takes the next.")
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False),
+              help="Directory that keeps everything  [default: ~/.local/share/hearth].")
+@click.option("--ephemeral", is_flag=True, help="Keep nothing: the data goes with the process.")
+def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
+    """Hearth with a whole OpenStack in a box, on this machine, nothing to install."""
+    from hearth.cli.dev import run
+
+    sys.exit(run(port, data, ephemeral=ephemeral))
+
+
+@cli.command()
+@click.option("--config", "configs", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
+              help="Configuration file in the form of heat.conf; may be repeated.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Instead of [heat_api] bind_port.")
+@click.option("--role", type=click.Choice(["all", "api", "engine"]), default="all",
+              show_default=True, help="What this process does.")
+def serve(configs: tuple[Path, ...], port: int | None, role: str) -> None:
+    """Hearth for an existing Keystone and database."""
+    from hearth.cli.serve import run
+
+    sys.exit(run(configs, port, role))
+
+
+@cli.command()
+@click.option("--transcript", is_flag=True, help="Print the equivalent openstack commands.")
+def demo(*, transcript: bool) -> None:
+    """Create, change and delete a three-tier stack on the cloud in a box."""
+    from hearth.cli.demo import run
+
+    sys.exit(run(transcript=transcript))
+
+
+def main() -> None:
+    """The entry point of the `hearth` command."""
+    cli()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What a process is told: where things are and who it is."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hearth.cloud.credential import PasswordCredential
+from hearth.service.house import Limits
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one Hearth process, whichever way they were given."""
+
+    database: str
+    secret: str = field(repr=False)
+    auth_url: str
+    service_user: PasswordCredential
+    domain_admin: PasswordCredential | None = None
+    stack_domain_id: str | None = None
+    stack_domain_name: str | None = None
+    region: str | None = None
+    heat_url: str = ""  # as servers and users reach it, `{project}` for the project id
+    cfn_url: str = ""
+    waitcondition_url: str = ""
+    limits: Limits = field(default_factory=Limits)
+    lock: Path | None = None  # whoever holds it is the only engine of its database
+
+
+class WrongSetting(Exception):
+    """A setting that cannot work; the message names it and says what would."""

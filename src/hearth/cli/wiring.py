@@ -1,0 +1,232 @@
+"""The one place that puts everything together."""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import random
+import signal
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from hearth.bus.local import Bus
+from hearth.cli.settings import Settings, WrongSetting
+from hearth.cloud.credential import PasswordCredential
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.pool import CloudConfig, CloudPool
+from hearth.engine.worker.clouds import StackClouds
+from hearth.engine.worker.engine import Engine, Tools
+from hearth.engine.worker.live import Endpoints
+from hearth.engine.worker.programs import Programs
+from hearth.resources.registry import default_catalog
+from hearth.resources.heat.template_resource import template_type
+from hearth.service.house import House
+from hearth.store import claim
+from hearth.store.database import Store
+from hearth.store.migrate import upgrade
+from hearth.store.seal import sealer_from_secret
+
+log = logging.getLogger(__name__)
+
+
+class SystemClock:
+    """The clocks of this machine."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+@dataclass
+class Running:
+    """A wired process: the house for requests, the engine for work."""
+
+    house: House
+    engine: Engine
+    pool: CloudPool
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def open_store(settings: Settings) -> Store:
+    """The database, at the schema of this release. Raises WrongSetting."""
+    try:
+        store = Store(settings.database, sealer_from_secret(settings.secret))
+        upgrade(store)
+    except ArgumentError as problem:
+        raise WrongSetting(f"[database] connection: {problem}") from None
+    except (SQLAlchemyError, ModuleNotFoundError) as problem:
+        raise WrongSetting(f"the database cannot be used: {problem}") from None
+    return store
+
+
+@contextlib.asynccontextmanager
+async def wired(settings: Settings) -> AsyncIterator[Running]:
+    """Everything of a process that serves or works, closed in the end."""
+    held = _lock(settings.lock)
+    store = open_store(settings)
+    pool = CloudPool(await _cloud_config(settings))
+    executor = ThreadPoolExecutor(1, "compile")
+    clock = SystemClock()
+    clouds = StackClouds(pool)
+    programs = Programs(default_catalog(), template_type=template_type, executor=executor)
+    endpoints = Endpoints(
+        heat=settings.heat_url,
+        cfn=settings.cfn_url,
+        identity=settings.auth_url,
+        region=settings.region,
+        waitcondition=settings.waitcondition_url,
+    )
+    bus = Bus()
+    tools = Tools(
+        store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
+        luck=random.random, endpoints=endpoints,
+    )  # fmt: skip
+    engine = Engine(tools)
+    bus.listen(engine.wake)
+    house = House(
+        store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
+        endpoints=endpoints, limits=settings.limits,
+    )  # fmt: skip
+    if held is not None:  # nobody else can be alive: what was theirs is ours at once
+        await store.run(claim.expire_all)
+    try:
+        yield Running(house, engine, pool)
+    finally:
+        await pool.aclose()
+        executor.shutdown(wait=False)
+        await asyncio.get_running_loop().run_in_executor(None, store.close)
+        if held is not None:
+            held.close()
+
+
+def _lock(path: Path | None) -> TextIO | None:
+    if path is None:
+        return None
+    held = path.open("w")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.close()
+        words = f"{path.parent} is in use by another hearth; stop that one or choose another --data"
+        raise WrongSetting(words) from None
+    return held
+
+
+async def _cloud_config(settings: Settings) -> CloudConfig:
+    config = CloudConfig(
+        region=settings.region,
+        service_user=settings.service_user,
+        domain_admin=settings.domain_admin,
+        stack_domain_id=settings.stack_domain_id,
+    )
+    if settings.stack_domain_name is None or settings.stack_domain_id is not None:
+        return config
+    domain_id = await _domain_id(config, settings.service_user, settings.stack_domain_name)
+    admin = settings.domain_admin
+    if admin is not None:
+        admin = replace(admin, domain_id=domain_id)
+    return replace(config, stack_domain_id=domain_id, domain_admin=admin)
+
+
+async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -> str:
+    pool = CloudPool(config)
+    try:
+        cloud = pool.cloud(user)
+        answer = await cloud.request("identity", "GET", "/v3/domains", params={"name": name})
+        found = (answer.body or {}).get("domains", [])
+    except CloudFault as fault:
+        raise WrongSetting(f"Keystone at {user.auth_url} cannot be used: {fault}") from None
+    finally:
+        await pool.aclose()
+    if not found:
+        raise WrongSetting(f"stack_user_domain_name: Keystone has no domain {name}")
+    return str(found[0]["id"])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A bound socket. Raises WrongSetting for a port that is taken."""
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as problem:
+        bound.close()
+        words = f"port {port} on {host} cannot be used: {problem.strerror}; choose another with --port"
+        raise WrongSetting(words) from None
+    bound.listen(2048)
+    return bound
+
+
+async def until_stopped(
+    running: Running,
+    sockets: list[socket.socket],
+    *,
+    api: bool,
+    work: bool,
+    ready: Callable[[], None],
+    auth_url: str,
+) -> None:
+    """Serve and work until SIGTERM or SIGINT, then hand everything over."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    tasks: list[asyncio.Task[Any]] = []
+    server = None
+    if work:
+        tasks.append(loop.create_task(running.engine.run()))
+    if api:
+        server = _server(running, auth_url)
+        tasks.append(loop.create_task(server.serve(sockets=sockets)))
+        while not server.started and not tasks[-1].done():
+            await asyncio.sleep(0.005)
+    ready()
+    stopped = loop.create_task(stop.wait())
+    await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    if work:
+        await running.engine.stop()
+    if server is not None:
+        server.should_exit = True
+    await asyncio.gather(*tasks, return_exceptions=True)
+    stopped.cancel()
+
+
+def _server(running: Running, auth_url: str) -> Any:
+    import uvicorn
+
+    from hearth.api.app import application
+    from hearth.api.auth import Tokens
+
+    service = running.pool.config.service_user
+    assert service is not None
+    tokens = Tokens(running.pool.cloud(service), auth_url)
+    app = application(running.house, tokens, auth_url)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=3,
+        ws="none", proxy_headers=True,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    return server
+
+
+def log_to_stderr(level: str | None = None) -> None:
+    """One line per message; the level from HEARTH_LOG (default WARNING)."""
+    logging.basicConfig(
+        level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )

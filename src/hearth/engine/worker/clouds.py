@@ -1,0 +1,132 @@
+"""Which cloud a stack is worked with, and the users of its own project."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.credential import (
+    Credential,
+    NamedCredential,
+    PasswordCredential,
+    TokenCredential,
+    TrustCredential,
+)
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.identity import StackDomain, drop_trust, make_trust
+from hearth.cloud.pool import CloudPool
+from hearth.model.problem import Rejected
+from hearth.resources.base import ResourceType, Users
+from hearth.resources.lookup import Names
+from hearth.resources.translate import resolve
+from hearth.store.rows import StackRow
+
+
+class StackClouds:
+    """Clouds by stack. A stored credential is ("token" | "name", facts), with the id of the trust
+    once one was made."""
+
+    def __init__(self, pool: CloudPool) -> None:
+        self.pool = pool
+        self._domain: StackDomain | None = None
+        config = pool.config
+        if config.domain_admin is not None and config.stack_domain_id is not None:
+            self._domain = StackDomain(pool.cloud(config.domain_admin), config.stack_domain_id)
+
+    def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
+        """The cloud under the stack's credential: by its trust, else with the user's token."""
+        if credential is None:
+            raise CloudFault("identity", 401, "Unauthorized", "the stack has no credential")
+        return self.pool.cloud(self._credential(row, *credential))
+
+    def _credential(self, row: StackRow, kind: str, facts: Mapping[str, Any]) -> Credential:
+        service = self.pool.config.service_user
+        if facts.get("trust_id") and service is not None:
+            return TrustCredential(service, facts["trust_id"])
+        if kind == "name":
+            return NamedCredential(facts["name"])
+        return TokenCredential(facts["auth_url"], facts["token"], row.project_id)
+
+    async def resolve(
+        self, kind: ResourceType, properties: Mapping[str, Any], cloud: Cloud
+    ) -> Mapping[str, Any]:
+        """Names as ids. Raises Rejected where a name stands for nothing."""
+        found = await resolve(properties, kind.translation, Names(cloud))
+        if found.problems:
+            raise Rejected(found.problems)
+        return found.properties
+
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str | None:
+        """The id of the stack's trust, made if need be; None where there is no service user."""
+        service = self.pool.config.service_user
+        kind, facts = credential
+        if service is None or kind != "token" or facts.get("trust_id"):
+            return None
+        trustee = await self.pool.cloud(service).whoami()
+        token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
+        return await make_trust(self.pool.cloud(token), trustee.user_id, (), key=row.id)
+
+    async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
+        """What Hearth itself made for a root stack goes: its users' project, its trust."""
+        if row.user_project_id is not None and self._domain is not None:
+            await self._domain.drop_project(row.user_project_id)
+        if credential is not None and credential[1].get("trust_id"):
+            await drop_trust(self.of(row, credential), credential[1]["trust_id"])
+
+    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
+        """Users of the stack's own project; None where there is no domain for them."""
+        if self._domain is None:
+            return None
+        return StackUsers(self.pool, self._domain, row, noted)
+
+
+class StackUsers(Users):
+    """Users for what runs inside servers, in the project of the root stack.
+
+    `noted` hears of the project's id when it is first made.
+    """
+
+    def __init__(
+        self,
+        pool: CloudPool,
+        domain: StackDomain,
+        row: StackRow,
+        noted: Callable[[str], None],
+    ) -> None:
+        self._pool = pool
+        self._domain = domain
+        self._root_id = row.root_id
+        self._project_id = row.user_project_id
+        self._noted = noted
+
+    async def project(self) -> str:
+        """The id of the stack's own project."""
+        if self._project_id is None:
+            self._project_id = await self._domain.make_project(self._root_id, key=self._root_id)
+            self._noted(self._project_id)
+        return self._project_id
+
+    async def make(self, name: str, password: str, *, key: str) -> str:
+        return await self._domain.make_user(name, await self.project(), password, key=key)
+
+    async def key_pair(self, user_id: str) -> tuple[str, str]:
+        pair = await self._domain.make_key_pair(user_id, await self.project())
+        return pair.access, pair.secret
+
+    async def enable(self, user_id: str, *, enabled: bool) -> None:
+        await self._domain.enable_user(user_id, enabled=enabled)
+
+    async def drop(self, user_id: str) -> None:
+        await self._domain.drop_user(user_id)
+
+    async def token(self, user_id: str, password: str) -> str:
+        service = self._pool.config.domain_admin
+        assert service is not None
+        mine = PasswordCredential(
+            service.auth_url,
+            "",
+            password,
+            user_id=user_id,
+            project_id=await self.project(),
+        )
+        return await self._pool.cloud(mine).token()
+

@@ -1,0 +1,73 @@
+"""Create a stack."""
+
+import sqlalchemy as sa
+
+from hearth.model.problem import Rejected, RequestLimitExceeded
+from hearth.model.state import Action, Status
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.service.wanted import Wanted, check_name, checked, revision_of
+from hearth.store import accept
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+from hearth.store.tables import stack
+
+
+async def create_stack(house: House, caller: Caller, name: str, wanted: Wanted) -> StackRow:
+    """The new stack, in CREATE_IN_PROGRESS. Raises Rejected."""
+    check_name(name)
+    revision = revision_of(wanted)
+    now = house.clock.now()
+    new = accept.NewStack(
+        id=house.new_id(),
+        project_id=caller.project_id,
+        name=name,
+        revision=revision,
+        timeout_mins=wanted.timeout_mins,
+        disable_rollback=True if wanted.disable_rollback is None else wanted.disable_rollback,
+        credential=token_of(house, caller),
+        creator=caller.user_name,
+        tags=wanted.tags or (),
+    )
+    await checked(house, caller, sketch(new, now), revision)
+
+    def transaction(tx: Tx) -> StackRow:
+        _within_quota(tx, house, caller)
+        return accept.create(tx, new, now, house.new_id)
+
+    row = await house.store.run(transaction)
+    house.bus.tell()
+    return row
+
+
+def token_of(house: House, caller: Caller) -> tuple[str, str, dict[str, str]]:
+    """The caller's token as a credential to be stored."""
+    facts = {"auth_url": caller.auth_url, "token": caller.token, "user_id": caller.user_id}
+    return house.new_id(), "token", facts
+
+
+def sketch(new: accept.NewStack, now: float) -> StackRow:
+    """The row of a stack that is not stored (yet)."""
+    return StackRow(
+        id=new.id, project_id=new.project_id, name=new.name, live_name=new.name, root_id=new.id,
+        parent_id=None, parent_record=None, parent_traversal=None, depth=0, action=Action.CREATE,
+        status=Status.IN_PROGRESS, reason="", first_failure=None, revision=0, previous_revision=0,
+        traversal="", started_at=now, deadline=None, timeout_mins=new.timeout_mins,
+        disable_rollback=new.disable_rollback, owner=None, epoch=0, takeovers=0, due_at=None,
+        credential_id=None, user_project_id=None, creator=new.creator,
+        tags=",".join(new.tags) or None, created_at=now, updated_at=None, deleted_at=None,
+    )  # fmt: skip
+
+
+def _within_quota(tx: Tx, house: House, caller: Caller) -> None:
+    limit = house.limits.stacks_per_project
+    if limit < 0 or caller.admin:
+        return
+    live = sa.select(sa.func.count(stack.c.id)).where(
+        stack.c.project_id == caller.project_id,
+        stack.c.parent_id.is_(None),
+        stack.c.deleted_at.is_(None),
+    )
+    if tx.execute(live).scalar_one() >= limit:
+        words = f"Request limit exceeded: a project may have {limit} stacks at most."
+        raise Rejected([RequestLimitExceeded(None, words)])

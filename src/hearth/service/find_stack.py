@@ -1,0 +1,31 @@
+"""Find a stack for a caller."""
+
+from collections.abc import Sequence
+
+from hearth.model.problem import EntityNotFound, Rejected
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.store import reads
+from hearth.store.reads import StackFilter
+from hearth.store.rows import StackRow
+
+
+async def find_stack(
+    house: House, caller: Caller, project_id: str, identity: str, *, deleted: bool = False
+) -> StackRow:
+    """The stack of that id or name in the project. Raises Rejected with EntityNotFound."""
+    row = await house.store.read(
+        lambda tx: reads.find_stack(tx, project_id, identity, deleted=deleted)
+    )
+    if row is None:
+        raise Rejected([EntityNotFound(None, "Stack", identity)])
+    return row
+
+
+async def list_stacks(
+    house: House, wanted: StackFilter, *, count: bool
+) -> tuple[Sequence[StackRow], int | None]:
+    """Stacks, and how many there are in all where that is asked for."""
+    rows = await house.store.read(lambda tx: reads.list_stacks(tx, wanted))
+    total = await house.store.read(lambda tx: reads.count_stacks(tx, wanted)) if count else None
+    return rows, total

@@ -1,0 +1,63 @@
+"""What use cases work with."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hearth.bus.local import Bus
+from hearth.cloud.contract import Cloud
+from hearth.cloud.credential import TokenCredential
+from hearth.engine.worker.clouds import StackClouds
+from hearth.engine.worker.engine import Clock
+from hearth.engine.worker.live import Endpoints
+from hearth.engine.worker.programs import Programs
+from hearth.service.caller import Caller
+from hearth.store import reads
+from hearth.store.database import Store
+from hearth.store.rows import Revision, StackRow
+from hearth.template import Program
+
+PROGRAMS_MAX = 200
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a project may ask for; -1 is without limit. Source: spec/engine.md, section 37."""
+
+    stacks_per_project: int = 512
+    resources_per_stack: int = 1000
+    nested_depth: int = 5
+
+
+@dataclass
+class House:
+    """The store, the compiler, the clouds and the bus of this process."""
+
+    store: Store
+    programs: Programs
+    clouds: StackClouds
+    bus: Bus
+    clock: Clock
+    new_id: Callable[[], str]
+    endpoints: Endpoints
+    limits: Limits = field(default_factory=Limits)
+    _seen: OrderedDict[tuple[str, int, str], tuple[Revision, Program]] = field(
+        default_factory=OrderedDict
+    )
+
+    def cloud(self, caller: Caller) -> Cloud:
+        """The cloud as the caller sees it."""
+        credential = TokenCredential(caller.auth_url, caller.token, caller.project_id)
+        return self.clouds.pool.cloud(credential)
+
+    async def program(self, row: StackRow) -> tuple[Revision, Program]:
+        """The revision a stack is aimed at, and its program; kept, for neither ever changes."""
+        key = (row.id, row.revision, row.name)
+        if (known := self._seen.get(key)) is not None:
+            self._seen.move_to_end(key)
+            return known
+        revision = await self.store.read(lambda tx: reads.revision_of(tx, row))
+        self._seen[key] = found = (revision, await self.programs.of(row, revision))
+        if len(self._seen) > PROGRAMS_MAX:
+            self._seen.popitem(last=False)
+        return found

@@ -1,0 +1,66 @@
+"""A resource as its type sees it, outside of any operation: for attributes and signals."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.engine.core.naming import physical_name
+from hearth.engine.core.record import Record
+from hearth.engine.worker.live import stack_facts
+from hearth.resources.base import Live, ResourceType
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.store import claim, reads
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+
+async def live_of(
+    house: House,
+    caller: Caller,
+    row: StackRow,
+    record: Record,
+    kind: ResourceType,
+    *,
+    as_stack: bool = False,
+) -> Live:
+    """The record. The cloud is the caller's, or with `as_stack` that of the stack's credential."""
+
+    def look(tx: Tx) -> tuple[Any, dict[str, str], Any]:
+        _, data, metadata = reads.data_of(tx, record.id)
+        return reads.credential_of(tx, row) if as_stack else None, data, metadata
+
+    credential, data, metadata = await house.store.read(look)
+    cloud = house.clouds.of(row, credential) if as_stack else house.cloud(caller)
+
+    async def metadata_of(reference: str) -> Mapping[str, Any]:
+        return await house.store.read(lambda tx: _metadata_of(tx, row, reference))
+
+    now = house.clock.now()
+    return Live(
+        record_id=record.id,
+        name=record.name,
+        type_name=record.type,
+        stack=stack_facts(row, house.endpoints),
+        action=record.action,
+        physical_id=record.physical_id,
+        physical_name=physical_name(row.name, record.name, record.id, kind.physical_name_limit),
+        key=record.id,
+        properties=record.held.properties,
+        cloud=cloud,
+        before=record.held.properties,
+        data=data,
+        metadata=metadata,
+        now=now,
+        started_at=now,
+        secret=house.store.sealer.fingerprint(["secret", record.id]),
+        kind=kind,
+        users=house.clouds.users(row, lambda project_id: None),
+        read_metadata=metadata_of,
+    )
+
+
+def _metadata_of(tx: Tx, row: StackRow, reference: str) -> Any:
+    for record in reads.records(tx, row.id):
+        if reference in (record.held.reference, record.physical_id):
+            return claim.metadata(tx, record.id)
+    return {}

@@ -1,0 +1,58 @@
+"""Refusals of use cases, beside those of the compiler and the engine. Source: spec/errors.md."""
+
+from dataclasses import dataclass
+
+from hearth.model.problem import Problem, Worded
+
+
+@dataclass(frozen=True)
+class HTTPServiceUnavailable(Worded):
+    """A service that the check needs does not answer."""
+
+
+@dataclass(frozen=True)
+class HTTPForbidden(Worded):
+    """The caller may not do that."""
+
+
+@dataclass(frozen=True)
+class Forbidden(Worded):
+    """A user of a stack may only touch the resource it was made for."""
+
+
+@dataclass(frozen=True)
+class HTTPNotFound(Worded):
+    """There is nothing of that kind."""
+
+
+@dataclass(frozen=True)
+class NotFound(Worded):
+    """There is no such output, version or the like."""
+
+
+@dataclass(frozen=True)
+class ResourceActionNotSupported(Worded):
+    """The type of the resource has no handler for that."""
+
+
+@dataclass(frozen=True)
+class ResourceNotFound(Problem):
+    """The stack has no such resource."""
+
+    name: str
+    stack: str
+
+    @property
+    def text(self) -> str:
+        return f"The Resource ({self.name}) could not be found in Stack {self.stack}."
+
+
+@dataclass(frozen=True)
+class ResourceNotAvailable(Problem):
+    """The resource is in the template and has not been made."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        return f"The Resource ({self.name}) is not available."

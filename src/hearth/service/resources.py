@@ -1,0 +1,159 @@
+"""The resources of a stack, with what stands below them."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.record import Record
+from hearth.model.problem import Rejected
+from hearth.model.state import Action
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.service.live import live_of
+from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
+from hearth.store import reads
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+log = logging.getLogger(__name__)
+
+LIVE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A resource with its surroundings."""
+
+    stack: StackRow
+    record: Record
+    required_by: Sequence[str] = ()
+    nested: StackRow | None = None
+    parent_resource: str | None = None
+    description: str = ""
+    attributes: Mapping[str, Any] | None = field(default=None)
+
+
+async def resources(
+    house: House, caller: Caller, row: StackRow, *, depth: int = 0, detail: bool = False
+) -> list[Shown]:
+    """The resources of a stack and of `depth` levels of nested ones, in one list."""
+
+    def look(tx: Tx) -> list[tuple[StackRow, list[Record]]]:
+        below = reads.children(tx, row, max(depth, 1))
+        shown = [row, *(s for s in below if s.depth <= row.depth + depth)]
+        return [(one, reads.records(tx, one.id)) for one in shown] + [(s, []) for s in below]
+
+    found = await house.store.read(look)
+    by_id = {one.id: one for one, _ in found}
+    names = {r.physical_id: r.name for _, records in found for r in records if r.physical_id}
+    result = []
+    for one, records in found:
+        chosen = reads.in_charge(records)
+        users = _required_by(records)
+        for record in chosen.values():
+            result.append(
+                Shown(
+                    one,
+                    record,
+                    sorted(users.get(record.id, ())),
+                    by_id.get(record.physical_id or "") if _nests(house, record) else None,
+                    names.get(one.id) if one.parent_id else None,
+                    attributes=_recorded(house, record) if detail else None,
+                )
+            )
+    return result
+
+
+def _nests(house: House, record: Record) -> bool:
+    kind = house.programs.type_of(record)
+    return kind is not None and kind.nested
+
+
+def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
+    users: dict[str, set[str]] = {}
+    for record in records:
+        for provider in record.requires:
+            users.setdefault(provider, set()).add(record.name)
+    return users
+
+
+def _recorded(house: House, record: Record) -> Mapping[str, Any]:
+    kind = house.programs.type_of(record)
+    declared = kind.attributes if kind is not None else {}
+    recorded = record.held.attributes
+    return {name: recorded.get(name) for name in declared if name != "show"}
+
+
+async def find_resource(house: House, row: StackRow, name: str) -> Record:
+    """The record that stands for a name. Raises Rejected with ResourceNotFound."""
+    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+    found = reads.in_charge(records).get(name)
+    if found is None:
+        if row.deleted_at is None and row.action is not Action.DELETE:
+            _, program = await house.program(row)
+            if name in program.resources:
+                raise Rejected([ResourceNotAvailable(None, name)])
+        raise Rejected([ResourceNotFound(None, name, row.name)])
+    return found
+
+
+async def show_resource(
+    house: House, caller: Caller, row: StackRow, name: str, with_attributes: Sequence[str]
+) -> Shown:
+    """A resource with its attributes, read live where they can be."""
+    record = await find_resource(house, row, name)
+    shown = await resources(house, caller, row)
+    around = next(one for one in shown if one.record.name == name)
+    attributes = dict(_recorded(house, record))
+    attributes.update(await _live(house, caller, row, record, with_attributes))
+    _, program = await house.program(row)
+    definition = program.resources.get(name)
+    description = definition.description if definition is not None else ""
+    return Shown(
+        row, record, around.required_by, around.nested, around.parent_resource, description, attributes
+    )
+
+
+async def _live(
+    house: House, caller: Caller, row: StackRow, record: Record, names: Sequence[str]
+) -> dict[str, Any]:
+    kind = house.programs.type_of(record)
+    if kind is None or kind.nested or record.held.reference is None:
+        return {}
+    wanted = [n for n, a in kind.attributes.items() if not a.cached and n != "show"]
+    wanted += [n for n in names if n in kind.attributes]
+    live = await live_of(house, caller, row, record, kind)
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(wanted):
+        try:
+            async with asyncio.timeout(LIVE_S):
+                found[name] = await kind.attribute(live, name)
+        except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
+            log.info("attribute %s of %s: %s", name, record.name, problem)
+            found[name] = None
+    return found
+
+
+async def metadata(house: House, caller: Caller, row: StackRow, name: str) -> Any:
+    """A resource's metadata; polled by guests, so it costs two reads."""
+    record = await find_resource(house, row, name)
+    guest_may(house, caller, row, record)
+    _, _, found = await house.store.read(lambda tx: reads.data_of(tx, record.id))
+    return found
+
+
+def guest_may(house: House, caller: Caller, row: StackRow, record: Record) -> None:
+    """A user of a stack's own project reaches the resource that it was made for.
+
+    Raises Rejected with Forbidden.
+    """
+    if not caller.guest:
+        return
+    tail = record.name
+    if caller.project_id == row.user_project_id and f"-{tail}-" in caller.user_name:
+        return
+    words = f"You are not authorized to use the resource {record.name}."
+    raise Rejected([Forbidden(None, words)])

@@ -1,0 +1,67 @@
+"""Signals: what the outside tells a resource."""
+
+from typing import Any
+
+from hearth.engine.core.record import Record
+from hearth.model.problem import NotSupported, Rejected
+from hearth.model.state import Action
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.service.live import live_of
+from hearth.service.problems import ResourceActionNotSupported
+from hearth.store import accept, events, reads
+from hearth.store.database import Tx
+from hearth.store.rows import Event, StackRow
+
+TRIES = 50  # against others who write the same metadata
+
+
+async def signal(
+    house: House, caller: Caller, row: StackRow, record: Record, details: Any
+) -> Any:
+    """Hand a signal to a resource; gives its metadata afterwards. Raises Rejected."""
+    if record.action in (Action.SUSPEND, Action.DELETE):
+        words = f"Signal resource during {record.action} is not supported."
+        raise Rejected([NotSupported(None, words)])
+    kind = house.programs.type_of(record)
+    if kind is None or not kind.takes_signals():
+        raise Rejected([
+            ResourceActionNotSupported(None, "signal is not supported for resource.")
+        ])
+    for _ in range(TRIES):
+        version, data, metadata = await house.store.read(
+            lambda tx: reads.data_of(tx, record.id)
+        )
+        live = await live_of(house, caller, row, record, kind, as_stack=True)
+        live.data, live.metadata = data, metadata
+        done = kind.signal(live, details)
+        after = dict(data)
+        for key, value in (done.data or {}).items():
+            if value is None:
+                after.pop(key, None)
+            else:
+                after[key] = value
+        result = metadata if done.metadata is None else done.metadata
+        now, event_id = house.clock.now(), house.new_id()
+
+        def transaction(tx: Tx) -> bool:
+            if not reads.set_data(tx, row.id, record.id, version, after, result):
+                return False
+            if done.reason is not None:
+                events.append(tx, [_event(row, record, event_id, now, done.reason)])
+            accept.send(tx, row.id, "signal", {"record": record.id}, now)
+            return True
+
+        if await house.store.run(transaction):
+            house.bus.tell()
+            return result
+    words = "the resource is signalled by too many at once; try again"
+    raise Rejected([NotSupported(None, words)])
+
+
+def _event(row: StackRow, record: Record, event_id: str, now: float, reason: str) -> Event:
+    return Event(
+        event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
+        "SIGNAL", record.status.value, reason,
+    )  # fmt: skip
+

@@ -1,0 +1,80 @@
+"""Update, delete and cancel."""
+
+from hearth.engine.core.rules import Request, refusal
+from hearth.model.problem import ImmutableParameterModified, Rejected
+from hearth.model.state import Action
+from hearth.service.caller import Caller
+from hearth.service.create_stack import token_of
+from hearth.service.house import House
+from hearth.service.wanted import Wanted, checked, revision_of
+from hearth.service.world import StoredWorld
+from hearth.store import accept, reads
+from hearth.store.rows import StackRow
+from hearth.template import Program
+
+
+async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> StackRow:
+    """The stack in UPDATE_IN_PROGRESS. A refused request changes nothing. Raises Rejected."""
+    if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
+        raise Rejected([problem])
+    current, before = await house.program(row)
+    revision = revision_of(wanted, current)
+    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+    world = StoredWorld(reads.in_charge(records))
+    program = await checked(house, caller, row, revision, world=world)
+    _immutable(before, program)
+    tags = wanted.tags
+    if tags is None and not wanted.existing:
+        tags = ()
+    operation = accept.Operation(
+        Action.UPDATE,
+        revision,
+        timeout_mins=wanted.timeout_mins,
+        disable_rollback=wanted.disable_rollback,
+        tags=tags,
+        credential=_fresh(house, caller),
+        by=caller.user_name,
+    )
+    now = house.clock.now()
+    after = await house.store.run(
+        lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)
+    )
+    house.bus.tell()
+    return after
+
+
+async def delete_stack(house: House, caller: Caller, row: StackRow) -> None:
+    """Begin the delete, or join the one that runs."""
+    operation = accept.Operation(
+        Action.DELETE, credential=_fresh(house, caller), by=caller.user_name
+    )
+    now = house.clock.now()
+    await house.store.run(lambda tx: accept.operate(tx, row.id, operation, now, house.new_id))
+    house.bus.tell()
+
+
+async def cancel_update(house: House, row: StackRow, *, rollback: bool) -> None:
+    """Stop what runs. Raises Rejected where nothing can be cancelled."""
+    now = house.clock.now()
+    await house.store.run(lambda tx: accept.cancel(tx, row.id, rollback, now))
+    house.bus.tell()
+
+
+def _fresh(house: House, caller: Caller) -> tuple[str, str, dict[str, str]] | None:
+    """Without trusts an operation needs the token of whoever asked for it."""
+    if house.clouds.pool.config.service_user is not None:
+        return None
+    return token_of(house, caller)
+
+
+def _immutable(before: Program, after: Program) -> None:
+    changed = [
+        name
+        for name, parameter in after.parameters.items()
+        if parameter.schema is not None
+        and parameter.schema.immutable
+        and name in before.parameters
+        and before.parameters[name].value != parameter.value
+    ]
+    if changed:
+        raise Rejected([ImmutableParameterModified(None, tuple(changed))])

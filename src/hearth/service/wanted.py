@@ -1,0 +1,156 @@
+"""What a request asks a stack to be, checked: compiled, valued, compared with the cloud.
+
+Everything wrong is told in one answer, and nothing has been stored by then.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import (
+    HTTPBadRequest,
+    Problem,
+    Rejected,
+    RequestLimitExceeded,
+    StackValidationFailed,
+)
+from hearth.resources.lookup import check_constraints
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.service.problems import HTTPServiceUnavailable
+from hearth.store.rows import Revision, StackRow
+from hearth.template import NOWHERE, Environment, Program, World, parameter_types
+
+STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The body of a create, update, preview or validate request."""
+
+    template: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] | str = field(default_factory=dict)
+    environment_files: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    timeout_mins: int | None = None
+    disable_rollback: bool | None = None
+    tags: tuple[str, ...] | None = None
+    existing: bool = False
+    clear_parameters: tuple[str, ...] = ()
+    converge: bool = False
+
+
+def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
+    """The revision a request asks for; with `existing` laid over the current one.
+
+    Raises Rejected. Source: spec/rest-api.md, 2.2 and 2.5.
+    """
+    files = dict(wanted.files)
+    template = wanted.template
+    inline: Any = {} if wanted.environment_files else wanted.environment
+    environment = Environment.parse(inline)
+    environment = environment.with_parameters(wanted.parameters)
+    if wanted.existing and current is not None:
+        template = current.template if template is None else template
+        files = {**current.files, **files}
+    if template is None:
+        raise Rejected([HTTPBadRequest(None, "No template specified")])
+    types = parameter_types(template, files) if wanted.environment_files else {}
+    environment = environment.merge(wanted.environment_files, files, types)
+    if wanted.environment_files:  # what the request itself says always wins
+        environment = environment.with_parameters(wanted.parameters)
+    if wanted.existing and current is not None:
+        environment = _laid_over(current, environment, wanted.clear_parameters, template, files)
+    return Revision(
+        template=template,
+        files=files,
+        environment=environment.as_map(),
+        parameters={},
+        exports=current.exports if current else [],
+        facade=current.facade if current else {},
+    )
+
+
+def _laid_over(
+    current: Revision,
+    environment: Environment,
+    cleared: tuple[str, ...],
+    template: str,
+    files: Mapping[str, str],
+) -> Environment:
+    stored = Environment.parse(current.environment)
+    declared = set(parameter_types(template, files))
+    parameters = {
+        name: value
+        for name, value in {
+            **{n: v for n, v in stored.parameters.items() if n not in cleared},
+            **current.parameters,
+            **environment.parameters,
+        }.items()
+        if name in declared
+    }
+    return Environment.parse(
+        {
+            **stored.as_map(),
+            "parameters": parameters,
+            "parameter_defaults": {**stored.parameter_defaults, **environment.parameter_defaults},
+            "resource_registry": {**stored.resource_registry, **environment.resource_registry},
+        }
+    )
+
+
+async def checked(
+    house: House,
+    caller: Caller,
+    row: StackRow,
+    revision: Revision,
+    *,
+    world: World = NOWHERE,
+) -> Program:
+    """The program of a revision, with everything checked that can be known now. Raises Rejected."""
+    program = await house.programs.of(row, revision)
+    limit = house.limits.resources_per_stack
+    if 0 <= limit < len(program.resources):
+        words = f"Request limit exceeded: a stack may have {limit} resources at most, not "
+        raise Rejected([RequestLimitExceeded(None, f"{words}{len(program.resources)}.")])
+    findings = program.check_values(world)
+    problems: list[Problem] = list(findings.problems)
+    if not problems:
+        problems += await _against_the_cloud(house, caller, program, findings.lookups)
+    if problems:
+        raise Rejected(problems)
+    return program
+
+
+async def _against_the_cloud(
+    house: House, caller: Caller, program: Program, lookups: Any
+) -> list[Problem]:
+    cloud = house.cloud(caller)
+    catalog = house.programs.catalog
+    try:
+        problems: list[Problem] = []
+        unavailable = getattr(catalog, "unavailable", None)
+        if unavailable is not None:
+            names = {d.type_info.name for d in program.resources.values()}
+            problems += await unavailable(names, cloud)
+        asked = [(look.name, look.value, look.at) for look in (*program.lookups, *lookups)]
+        if asked and not problems:
+            problems += await check_constraints(asked, cloud)
+    except CloudFault as fault:
+        words = f"the template could not be checked against the cloud: {fault}"
+        raise Rejected([HTTPServiceUnavailable(None, words)]) from None
+    return problems
+
+
+def check_name(name: str) -> None:
+    """Raises Rejected for a name no stack may have."""
+    if not STACK_NAME.match(name):
+        words = (
+            f'Invalid stack name {name}: it must begin with a letter, hold only letters, digits, '
+            '"_", "." and "-", and have at most 255 characters'
+        )
+        raise Rejected([StackValidationFailed(None, words)])
+

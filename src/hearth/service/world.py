@@ -1,0 +1,43 @@
+"""What is recorded of a stack, for outputs and checks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.engine.core.record import Record
+from hearth.engine.worker.world import at_path
+from hearth.model.unknown import Unknown
+from hearth.template import Facade
+
+
+class StoredWorld:
+    """The `World` of the compiler over records; `fresh` values go before recorded ones."""
+
+    def __init__(
+        self,
+        records: Mapping[str, Record],
+        fresh: Mapping[tuple[str, str], Any] | None = None,
+        facade: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._records = records
+        self._fresh = fresh or {}
+        self._facade = facade
+
+    @property
+    def facade(self) -> Facade | None:
+        """The resource that stands for this stack in its parent."""
+        return Facade(**self._facade) if self._facade else None
+
+    def _made(self, name: str) -> Record | None:
+        record = self._records.get(name)
+        return None if record is None or record.held.reference is None else record
+
+    def reference(self, name: str) -> Any:
+        record = self._made(name)
+        return Unknown(frozenset({name})) if record is None else record.held.reference
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
+        record = self._made(name)
+        if record is None:
+            return Unknown(frozenset({name}))
+        value = self._fresh.get((name, attribute), record.held.attributes.get(attribute))
+        return at_path(value, path)

@@ -1,0 +1,284 @@
+"""What requests read. Every query is scoped: a stack is found within a project only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.engine.core.record import Record
+from hearth.store.database import Tx
+from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
+from hearth.store.tables import credential, event, resource, resource_data, stack
+from hearth.store.texts import get_revision
+
+SORT_KEYS = {
+    "stack_name": stack.c.name,
+    "stack_status": stack.c.status,
+    "creation_time": stack.c.created_at,
+    "updated_time": stack.c.updated_at,
+}
+
+
+def find_stack(
+    tx: Tx, project_id: str | None, identity: str, *, deleted: bool = False
+) -> StackRow | None:
+    """The stack of that id or name; None as project is any project.
+
+    A stack is its project's, and for the users of the stack's own project theirs too. By id deleted
+    stacks are found as well where that is asked for, by name only live ones.
+    """
+    mine: sa.ColumnElement[bool] = sa.true()
+    if project_id is not None:
+        mine = sa.or_(stack.c.project_id == project_id, stack.c.user_project_id == project_id)
+    by_id = sa.select(stack).where(stack.c.id == identity, mine)
+    if not deleted:
+        by_id = by_id.where(stack.c.deleted_at.is_(None))
+    found = tx.first(by_id)
+    if found is None:
+        by_name = sa.select(stack).where(
+            stack.c.name == identity, stack.c.deleted_at.is_(None), mine
+        )
+        found = tx.first(by_name.order_by(stack.c.depth).limit(1))
+    return stack_row(found) if found is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class StackFilter:
+    """Which stacks to list, in which order."""
+
+    project_id: str | None
+    limit: int | None = None
+    marker: str | None = None
+    sort_keys: tuple[str, ...] = ()
+    descending: bool | None = None
+    show_deleted: bool = False
+    show_nested: bool = False
+    equal: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    tags_any: tuple[str, ...] = ()
+    not_tags: tuple[str, ...] = ()
+    not_tags_any: tuple[str, ...] = ()
+
+
+def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
+    """Stacks after the marker, at most `limit`."""
+    query = _filtered(wanted)
+    keys = [SORT_KEYS[name] for name in wanted.sort_keys if name in SORT_KEYS]
+    down = wanted.descending
+    if down is None:
+        down = not keys
+    columns = [*(keys or [stack.c.created_at]), stack.c.id]
+    if wanted.marker is not None:
+        query = _after(tx, query, columns, wanted.marker, down=down)
+    query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
+    if wanted.limit:
+        query = query.limit(wanted.limit)
+    return [stack_row(row) for row in tx.rows(query)]
+
+
+def count_stacks(tx: Tx, wanted: StackFilter) -> int:
+    """How many there are, whatever the limit."""
+    inner = _filtered(wanted).subquery()
+    found: int = tx.execute(sa.select(sa.func.count()).select_from(inner)).scalar_one()
+    return found
+
+
+def _filtered(wanted: StackFilter) -> sa.Select[Any]:
+    query = sa.select(stack)
+    if wanted.project_id is not None:
+        query = query.where(stack.c.project_id == wanted.project_id)
+    if not wanted.show_deleted:
+        query = query.where(stack.c.deleted_at.is_(None))
+    if not wanted.show_nested and "parent_id" not in wanted.equal:
+        query = query.where(stack.c.parent_id.is_(None))
+    for name, values in wanted.equal.items():
+        query = query.where(stack.c[name].in_(values))
+    padded = sa.literal(",") + stack.c.tags + sa.literal(",")
+
+    def has(tag: str) -> sa.ColumnElement[bool]:
+        return sa.func.coalesce(padded, "").contains(f",{tag},", autoescape=True)
+
+    if wanted.tags:
+        query = query.where(*(has(tag) for tag in wanted.tags))
+    if wanted.tags_any:
+        query = query.where(sa.or_(*(has(tag) for tag in wanted.tags_any)))
+    if wanted.not_tags:
+        query = query.where(sa.not_(sa.and_(*(has(tag) for tag in wanted.not_tags))))
+    if wanted.not_tags_any:
+        query = query.where(sa.not_(sa.or_(*(has(tag) for tag in wanted.not_tags_any))))
+    return query
+
+
+def _after(
+    tx: Tx, query: sa.Select[Any], columns: Sequence[Any], marker: str, *, down: bool
+) -> sa.Select[Any]:
+    row = tx.first(sa.select(*columns).where(stack.c.id == marker))
+    if row is None:
+        return query
+    conditions, equal = [], []
+    for column, value in zip(columns, row, strict=True):
+        if value is not None:
+            past = column < value if down else column > value
+            conditions.append(sa.and_(*equal, past))
+        equal.append(column.is_(None) if value is None else column == value)
+    return query.where(sa.or_(*conditions))
+
+
+def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
+    """The live nested stacks below a stack, down to `depth` levels."""
+    rows = tx.rows(
+        sa.select(stack)
+        .where(
+            stack.c.root_id == root.root_id,
+            stack.c.deleted_at.is_(None),
+            stack.c.depth > root.depth,
+            stack.c.depth <= root.depth + depth,
+        )
+        .order_by(stack.c.depth, stack.c.created_at)
+    )
+    found: dict[str, StackRow] = {root.id: root}
+    for row in map(stack_row, rows):
+        if row.parent_id in found:
+            found[row.id] = row
+    return list(found.values())[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceView:
+    """A record with its stack, and its private data and metadata where they were asked for."""
+
+    stack: StackRow
+    record: Record
+    data: Mapping[str, str] = field(default_factory=dict)
+    metadata: Any = field(default_factory=dict)
+
+
+def records(tx: Tx, stack_id: str) -> list[Record]:
+    """All records of a stack, oldest first."""
+    query = sa.select(resource).where(resource.c.stack_id == stack_id)
+    rows = tx.rows(query.order_by(resource.c.created_at, resource.c.id))
+    return [record_of(tx, row) for row in rows]
+
+
+def in_charge(found: Sequence[Record]) -> dict[str, Record]:
+    """By name the record that stands for it: one that nothing took the place of, the newest."""
+    chosen: dict[str, Record] = {}
+    for record in found:
+        before = chosen.get(record.name)
+        if before is None or (before.until is not None and record.until is None) or (
+            (before.until is None) == (record.until is None)
+            and record.created_at >= before.created_at
+        ):  # fmt: skip
+            chosen[record.name] = record
+    return chosen
+
+
+def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
+    """Version (0: no row yet), private data and metadata of a resource."""
+    row = tx.first(sa.select(resource_data).where(resource_data.c.resource_id == resource_id))
+    if row is None:
+        return 0, {}, {}
+    return row.version, tx.unseal(row.data), tx.unseal(row.metadata)
+
+
+def set_data(
+    tx: Tx, stack_id: str, resource_id: str, version: int, data: Mapping[str, Any], metadata: Any
+) -> bool:
+    """Write data and metadata if they are still at `version`; False if somebody was faster."""
+    values = {"data": tx.seal(dict(data)), "metadata": tx.seal(metadata)}
+    if version == 0:
+        there = sa.select(resource_data.c.version).where(
+            resource_data.c.resource_id == resource_id
+        )
+        if tx.first(there.with_for_update()) is not None:
+            return False
+        row = {**values, "resource_id": resource_id, "stack_id": stack_id, "version": 1}
+        tx.execute(resource_data.insert(), row)
+        return True
+    done = tx.execute(
+        resource_data.update()
+        .where(resource_data.c.resource_id == resource_id, resource_data.c.version == version)
+        .values(**values, version=version + 1)
+    )
+    return bool(done.rowcount)
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events to list. `equal` maps columns of `event` to allowed values."""
+
+    stack_ids: tuple[str, ...]
+    limit: int | None = None
+    marker: str | None = None
+    sort_keys: tuple[str, ...] = ()
+    descending: bool | None = None
+    equal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedEvent:
+    """An event and its place in the tree's sequence."""
+
+    seq: int
+    event: Event
+
+
+def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
+    """Events, newest first unless asked otherwise. The sequence breaks ties and is the cursor."""
+    query = sa.select(event).where(event.c.stack_id.in_(wanted.stack_ids))
+    for name, values in wanted.equal.items():
+        query = query.where(event.c[name].in_(values))
+    keys = {"event_time": event.c.seq, "resource_type": event.c.resource_type}
+    columns = [keys[name] for name in wanted.sort_keys if name in keys]
+    down = (not columns) if wanted.descending is None else wanted.descending
+    if wanted.marker is not None:
+        row = tx.first(sa.select(event.c.seq).where(event.c.id == wanted.marker))
+        if row is not None:
+            query = query.where(event.c.seq < row.seq if down else event.c.seq > row.seq)
+    columns = [column for column in columns if column is not event.c.seq] + [event.c.seq]
+    query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
+    if wanted.limit:
+        query = query.limit(wanted.limit)
+    return [_numbered(tx, row) for row in tx.rows(query)]
+
+
+def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
+    row = tx.first(sa.select(event).where(event.c.id == event_id, event.c.stack_id == stack_id))
+    return _numbered(tx, row) if row is not None else None
+
+
+def _numbered(tx: Tx, row: Any) -> NumberedEvent:
+    one = Event(
+        row.id,
+        row.stack_id,
+        row.root_id,
+        row.time,
+        row.resource_name,
+        row.resource_type,
+        row.physical_id,
+        row.action,
+        row.status,
+        row.reason,
+        tx.unseal(row.properties),
+    )
+    return NumberedEvent(row.seq, one)
+
+
+def revision_of(tx: Tx, row: StackRow) -> Revision:
+    """What the stack is aimed at."""
+    return get_revision(tx, row.id, row.revision)
+
+
+def credential_of(tx: Tx, row: StackRow) -> tuple[str, Any] | None:
+    """The stored credential of a stack: (kind, body)."""
+    if row.credential_id is None:
+        return None
+    found = tx.first(sa.select(credential).where(credential.c.id == row.credential_id))
+    return (found.kind, tx.unseal(found.body)) if found else None
+
+
+def stack_by_physical_id(tx: Tx, physical_id: str) -> StackRow | None:
+    """A nested stack by its id, whoever's it is (callers have checked the parent)."""
+    row = tx.first(sa.select(stack).where(stack.c.id == physical_id))
+    return stack_row(row) if row is not None else None
