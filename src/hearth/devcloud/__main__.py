@@ -1,0 +1,79 @@
+"""`python -m hearth.devcloud`: the cloud as a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hearth.devcloud.cloud import Settings
+from hearth.devcloud.server import serve
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT, or until the parent is gone."""
+    options = _parser().parse_args(argv)
+    if options.parent_pid is not None and not _tie_to(options.parent_pid):
+        return 1
+    settings = Settings(
+        password=options.password,
+        token_life_s=options.token_life_s,
+        build_s=options.build_s,
+        volume_s=options.volume_s,
+        seed=options.seed,
+        quotas=not options.no_quotas,
+        orchestration_url=options.orchestration_url,
+        cloudformation_url=options.cloudformation_url,
+    )
+    return asyncio.run(_run(options.port, options.data, settings))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hearth.devcloud", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--data", type=Path, help="file that keeps the state over a restart")
+    parser.add_argument("--parent-pid", type=int, help="die with this parent process")
+    parser.add_argument("--password", default="secret", help="of all users there at the start")
+    parser.add_argument("--token-life-s", type=float, default=3600.0)
+    parser.add_argument("--build-s", type=float, default=0.0, help="a server's time to ACTIVE")
+    parser.add_argument("--volume-s", type=float, default=0.0, help="a volume's time to available")
+    parser.add_argument("--seed", type=int, help="draw ids from this seed")
+    parser.add_argument("--no-quotas", action="store_true", help="no limits by default")
+    parser.add_argument("--orchestration-url", help="add it to the catalogue")
+    parser.add_argument("--cloudformation-url", help="add it to the catalogue")
+    return parser
+
+
+def _tie_to(parent: int) -> bool:
+    """Ask the kernel to end us with our parent; False when it is gone already."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    return os.getppid() == parent
+
+
+async def _run(port: int, data: Path | None, settings: Settings) -> int:
+    running = await serve(port=port, data=data, settings=settings)
+    gc.freeze()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    sys.stdout.write(json.dumps({"url": running.url, "auth_url": running.auth_url}) + "\n")
+    sys.stdout.flush()
+    await stop.wait()
+    await running.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Volumes: disks that outlive servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hearth.devcloud.cinder import (
+    actions,
+    attachments,
+    base,
+    misc,
+    quotas,
+    snapshots,
+    types,
+    volumes,
+)
+from hearth.devcloud.http import Call, Route, Router, Service, unauthorized
+from hearth.devcloud.store import Thing
+
+
+def _is_open(call: Call) -> bool:
+    return len(call.segments) < 2 and call.segments != ["volumes"]
+
+
+def _prepare(call: Call) -> None:
+    if call.identity is not None:
+        base.prepare(call)
+
+
+_VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", "/v3", base.versions)]
+
+SERVICE = Service(
+    name="volume",
+    router=Router(
+        _VERSIONS,
+        volumes.ROUTES,
+        actions.ROUTES,
+        attachments.ROUTES,
+        snapshots.ROUTES,
+        types.ROUTES,
+        quotas.ROUTES,
+        misc.ROUTES,
+    ),
+    refusal=base.refusal,
+    open=_is_open,
+    prepare=_prepare,
+    finish=base.finish,
+    unauthorized=unauthorized,
+)
+TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+    "volume.ready": volumes.ready,
+    "volume.deleted": volumes.gone,
+    "volume.detached": attachments.detached,
+}

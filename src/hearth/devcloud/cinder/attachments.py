@@ -1,0 +1,142 @@
+"""What ties a volume to a server: for Nova as functions, for others as the attachments API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hearth.devcloud.cinder.base import bad, find, mine
+from hearth.devcloud.cinder.volumes import image_metadata, new_volume, ready, touch
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.store import Thing, stamp_micro
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+_TABLE = "volume.attachments"
+
+
+def attach(cloud: DevCloud, volume: Thing, server_id: str, device: str) -> Body:
+    """The volume is being attached, and in use a little later."""
+    store = cloud.store
+    attachment: Body = {
+        "id": volume.id,
+        "attachment_id": store.new_id(),
+        "volume_id": volume.id,
+        "server_id": server_id,
+        "host_name": "devcloud",
+        "device": device,
+        "attached_at": stamp_micro(store.time),
+    }
+    volume.body["attachments"] = [*volume.body["attachments"], attachment]
+    volume.body["status"] = "attaching"
+    volume.hidden["target"] = "in-use"
+    touch(cloud, volume)
+    store.later(0, volume, "volume.ready")
+    return attachment
+
+
+def detach(
+    cloud: DevCloud,
+    volume: Thing,
+    attachment_id: str,
+    *,
+    after_s: float = 0.0,
+    at_once: bool = False,
+) -> None:
+    """The volume is being detached, and free a little later."""
+    volume.hidden["leaving"] = attachment_id
+    volume.body["status"] = "detaching"
+    if at_once:
+        detached(cloud, volume)
+    else:
+        cloud.store.later(after_s, volume, "volume.detached")
+
+
+def detached(cloud: DevCloud, volume: Thing) -> None:
+    """The attachment is gone."""
+    leaving = volume.hidden.pop("leaving", None)
+    kept = [a for a in volume.body["attachments"] if a["attachment_id"] != leaving]
+    volume.body["attachments"] = kept
+    volume.hidden["target"] = "in-use" if kept else "available"
+    ready(cloud, volume)
+
+
+def volume_for_server(cloud: DevCloud, server: Thing, device: Body) -> Thing:
+    """A volume that Nova makes from an image, a snapshot or nothing; available at once."""
+    store = cloud.store
+    given: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
+    given["volume_type"] = device["volume_type"]
+    if device["source"] == "image":
+        image = store.get("image.images", device["id"])
+        if image is None:
+            raise Refusal(404, message=f"image {device['id']} is gone")
+        given["image"] = image_metadata(image)
+    elif device["source"] == "snapshot":
+        snapshot = store.get("volume.snapshots", device["id"])
+        if snapshot is None:
+            raise Refusal(404, message=f"snapshot {device['id']} is gone")
+        given |= {"snapshot_id": snapshot.id, "size": device["size"] or snapshot.body["size"]}
+    volume = new_volume(cloud, server.project_id or "", {**given, "slow_s": 0.0}, implicit=True)
+    volume.body["status"] = "available"
+    return volume
+
+
+def _view(thing: Thing) -> Body:
+    return dict(thing.body)
+
+
+def reserve(call: Call) -> Reply:
+    """POST: the volume is reserved for a server."""
+    given = call.object("attachment")
+    volume = find(call, "volumes", given.get("volume_uuid"), "Volume")
+    if volume.body["status"] != "available":
+        raise bad(f"Invalid volume: status must be available, is {volume.body['status']}")
+    store = call.cloud.store
+    body: Body = {
+        "id": store.new_id(),
+        "status": "reserved",
+        "instance": given.get("instance_uuid"),
+        "volume_id": volume.id,
+        "attached_at": "",
+        "detached_at": "",
+        "attach_mode": "ro",
+        "connection_info": {},
+    }
+    thing = store.insert(Thing(body["id"], _TABLE, call.caller.project_id, body))
+    volume.body["status"] = "reserved"
+    touch(call.cloud, volume)
+    return Reply(200, {"attachment": _view(thing)})
+
+
+def attachments(call: Call) -> Reply:
+    """GET of all."""
+    keys = ("id", "status", "instance", "volume_id")
+    found = [{key: thing.body[key] for key in keys} for thing in mine(call, "attachments")]
+    return Reply(200, {"attachments": found})
+
+
+def show(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, {"attachment": _view(find(call, "attachments", call.ids[0], "Attachment"))})
+
+
+def delete(call: Call) -> Reply:
+    """DELETE: the volume is free."""
+    thing = find(call, "attachments", call.ids[0], "Attachment")
+    store = call.cloud.store
+    store.remove(thing)
+    volume = store.get("volume.volumes", thing.body["volume_id"])
+    left = store.where(_TABLE, volume_id=thing.body["volume_id"])
+    if volume is not None and not left:
+        volume.body["status"] = "available"
+        touch(call.cloud, volume)
+    keys = ("id", "status", "instance", "volume_id")
+    return Reply(200, {"attachments": [{key: t.body[key] for key in keys} for t in left]})
+
+
+ROUTES: list[Route] = [
+    ("POST", "/v3/attachments", reserve),
+    ("GET", "/v3/attachments", attachments),
+    ("GET", "/v3/attachments/{}", show),
+    ("DELETE", "/v3/attachments/{}", delete),
+]

@@ -1,0 +1,129 @@
+"""What all of Cinder has in common: project in the path, microversions, errors, links."""
+
+from __future__ import annotations
+
+import re
+
+from hearth.devcloud.http import Body, Call, Refusal, Reply
+from hearth.devcloud.store import Thing
+
+NEWEST = (3, 71)
+OLDEST = (3, 0)
+_KINDS = {
+    400: "badRequest",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "itemNotFound",
+    405: "badMethod",
+    409: "conflictingRequest",
+    413: "overLimit",
+    501: "notImplemented",
+    503: "serviceUnavailable",
+}
+_PROJECT = re.compile(r"^[0-9a-f]{32}$")
+
+
+def refusal(call: Call, fault: Refusal) -> Reply:
+    """An error as Cinder words it."""
+    kind = _KINDS.get(fault.status, "computeFault")
+    error: Body = {"code": fault.status, "message": fault.message or kind}
+    if fault.status == 413:
+        error["retryAfter"] = "0"
+    return Reply(fault.status, {kind: error}, dict(fault.headers))
+
+
+def bad(message: str) -> Refusal:
+    """400."""
+    return Refusal(400, message=message)
+
+
+def missing(kind: str, name: object) -> Refusal:
+    """404."""
+    return Refusal(404, message=f"{kind} {name} could not be found.")
+
+
+def admin_only(call: Call) -> None:
+    """Raises a 403 unless the caller has the role admin."""
+    if not call.caller.is_admin:
+        raise Refusal(403, message="Policy doesn't allow this to be performed.")
+
+
+def prepare(call: Call) -> None:
+    """Take the project out of the path and read the microversion."""
+    if len(call.segments) > 1 and _PROJECT.match(call.segments[1]):
+        if call.segments[1] != call.caller.project_id:
+            raise bad("Malformed request url")
+        del call.segments[1]
+    call.version = OLDEST
+    for item in (call.headers.get("OpenStack-API-Version") or "").split(","):
+        service, _, text = item.strip().partition(" ")
+        if service.lower() not in ("volume", "block-storage"):
+            continue
+        if text == "latest":
+            call.version = NEWEST
+            return
+        major, _, minor = text.partition(".")
+        if not (major.isdigit() and minor.isdigit()):
+            raise bad(f"API Version String {text} is of invalid format.")
+        call.version = (int(major), int(minor))
+        if not OLDEST <= call.version <= NEWEST:
+            raise Refusal(406, message=f"Version {text} is not supported by the API.")
+
+
+def finish(call: Call, reply: Reply) -> None:
+    """Say which microversion answered."""
+    major, minor = call.version if call.version != (0, 0) else OLDEST
+    reply.headers["OpenStack-API-Version"] = f"volume {major}.{minor}"
+    reply.headers["Vary"] = "OpenStack-API-Version"
+
+
+def links(call: Call, kind: str, thing_id: str) -> list[Body]:
+    """Where a thing is found."""
+    return [
+        {"rel": "self", "href": f"{call.base}/volume/v3/{kind}/{thing_id}"},
+        {"rel": "bookmark", "href": f"{call.base}/volume/{kind}/{thing_id}"},
+    ]
+
+
+def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
+    """The thing, if it is the caller's; raises a 404."""
+    thing = call.cloud.store.get(f"volume.{table}", str(thing_id))
+    if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
+        raise missing(kind, thing_id)
+    return thing
+
+
+def mine(call: Call, table: str) -> list[Thing]:
+    """The caller's things, newest first; all of them for an admin who says so."""
+    caller = call.caller
+    everywhere = caller.is_admin and (call.argument("all_tenants") or "0").lower() in ("1", "true")
+    found = [
+        thing
+        for thing in call.cloud.store.all(f"volume.{table}")
+        if everywhere or thing.project_id == caller.project_id
+    ]
+    found.reverse()
+    return found
+
+
+def versions(call: Call) -> Reply:
+    """GET /: 300."""
+    newest = f"{NEWEST[0]}.{NEWEST[1]}"
+    version = {
+        "id": "v3.0",
+        "status": "CURRENT",
+        "version": newest,
+        "min_version": "3.0",
+        "updated": "2023-08-31T00:00:00Z",
+        "links": [
+            {"rel": "describedby", "type": "text/html", "href": "https://docs.openstack.org/"},
+            {"rel": "self", "href": f"{call.base}/volume/v3/"},
+        ],
+        "media-types": [
+            {
+                "base": "application/json",
+                "type": "application/vnd.openstack.volume+json;version=3",
+            }
+        ],
+    }
+    return Reply(300 if not call.segments else 200, {"versions": [version]})

@@ -1,0 +1,291 @@
+"""Volume types, their extra specs and encryption, and QoS specs."""
+
+from __future__ import annotations
+
+from hearth.devcloud.cinder.base import admin_only, bad, links, missing
+from hearth.devcloud.cinder.volumes import type_of
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.seed import DEFAULT_TYPE
+from hearth.devcloud.store import Thing
+
+_TABLE = "volume.types"
+_QOS = "volume.qos_specs"
+_TEXT = {"Content-Type": "text/html; charset=UTF-8"}
+
+
+def _view(call: Call, thing: Thing, *, access: bool = True) -> Body:
+    body = thing.body
+    shown: Body = {
+        "id": thing.id,
+        "name": body["name"],
+        "is_public": body["is_public"],
+        "description": body["description"],
+        "extra_specs": body["extra_specs"] if call.caller.is_admin else {},
+    }
+    if access:
+        shown["os-volume-type-access:is_public"] = body["is_public"]
+    if call.caller.is_admin and access:
+        shown["qos_specs_id"] = body.get("qos_specs_id")
+    return shown
+
+
+def _may_see(call: Call, thing: Thing) -> bool:
+    if call.caller.is_admin or thing.body["is_public"]:
+        return True
+    return call.caller.project_id in thing.hidden.get("access", [])
+
+
+def types(call: Call) -> Reply:
+    """GET /types."""
+    found = [t for t in call.cloud.store.all(_TABLE) if _may_see(call, t)]
+    return Reply(200, {"volume_types": [_view(call, thing) for thing in found]})
+
+
+def default(call: Call) -> Reply:
+    """GET /types/default."""
+    thing = type_of(call, DEFAULT_TYPE)
+    return Reply(200, {"volume_type": _view(call, thing, access=False)})
+
+
+def _own(call: Call) -> Thing:
+    thing = call.cloud.store.get(_TABLE, call.ids[0])
+    if thing is None or not _may_see(call, thing):
+        raise missing("Volume type", call.ids[0])
+    return thing
+
+
+def show(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, {"volume_type": _view(call, _own(call))})
+
+
+def create(call: Call) -> Reply:
+    """POST, by an admin."""
+    admin_only(call)
+    given, store = call.object("volume_type"), call.cloud.store
+    name = given.get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= 255:
+        raise bad("Invalid input for field/attribute name")
+    if store.where(_TABLE, name=name):
+        raise Refusal(409, message=f"Volume Type {name} already exists.")
+    body = {
+        "id": store.new_id(),
+        "name": name,
+        "is_public": given.get("os-volume-type-access:is_public", True),
+        "description": given.get("description"),
+        "extra_specs": given.get("extra_specs") or {},
+    }
+    thing = store.insert(Thing(body["id"], _TABLE, None, body))
+    shown = _view(call, thing)
+    shown.pop("qos_specs_id", None)
+    return Reply(200, {"volume_type": shown})
+
+
+def update(call: Call) -> Reply:
+    """PUT of name, description, visibility."""
+    admin_only(call)
+    thing, given = _own(call), call.object("volume_type")
+    thing.body.update({k: given[k] for k in ("name", "description", "is_public") if k in given})
+    return Reply(200, {"volume_type": _view(call, thing)})
+
+
+def delete(call: Call) -> Reply:
+    """DELETE: 202, not while in use."""
+    admin_only(call)
+    thing = _own(call)
+    if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
+        raise bad("Target volume type is still in use.")
+    call.cloud.store.remove(thing)
+    return Reply(202, None, dict(_TEXT))
+
+
+def specs(call: Call) -> Reply:
+    """GET of the extra specs."""
+    return Reply(200, {"extra_specs": _own(call).body["extra_specs"]})
+
+
+def set_specs(call: Call) -> Reply:
+    """POST of more extra specs."""
+    admin_only(call)
+    thing, given = _own(call), call.object("extra_specs")
+    thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
+    return Reply(200, {"extra_specs": given})
+
+
+def set_spec(call: Call) -> Reply:
+    """PUT of one extra spec."""
+    admin_only(call)
+    thing, given = _own(call), call.json()
+    thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
+    return Reply(200, given)
+
+
+def unset_spec(call: Call) -> Reply:
+    """DELETE of one extra spec."""
+    admin_only(call)
+    thing = _own(call)
+    if call.ids[1] not in thing.body["extra_specs"]:
+        raise missing("Extra spec", call.ids[1])
+    kept = {k: v for k, v in thing.body["extra_specs"].items() if k != call.ids[1]}
+    thing.body["extra_specs"] = kept
+    return Reply(202, None, dict(_TEXT))
+
+
+def encrypt(call: Call) -> Reply:
+    """POST of the encryption of a type."""
+    admin_only(call)
+    thing, given = _own(call), call.object("encryption")
+    if not given.get("provider") or given.get("control_location") not in ("front-end", "back-end"):
+        raise bad("Invalid input for field/attribute encryption")
+    keys = ("provider", "cipher", "key_size", "control_location")
+    body: Body = {key: given.get(key) for key in keys}
+    body |= {"volume_type_id": thing.id, "encryption_id": call.cloud.store.new_id()}
+    thing.hidden["encryption"] = body
+    return Reply(200, {"encryption": body})
+
+
+def encryption(call: Call) -> Reply:
+    """GET of the encryption of a type."""
+    admin_only(call)
+    return Reply(200, _own(call).hidden.get("encryption", {}))
+
+
+def update_encryption(call: Call) -> Reply:
+    """PUT of the encryption of a type."""
+    admin_only(call)
+    thing, given = _own(call), call.object("encryption")
+    if "encryption" not in thing.hidden:
+        raise missing("Volume type encryption", thing.id)
+    thing.hidden["encryption"].update(given)
+    return Reply(200, {"encryption": given})
+
+
+def decrypt(call: Call) -> Reply:
+    """DELETE of the encryption of a type."""
+    admin_only(call)
+    if _own(call).hidden.pop("encryption", None) is None:
+        raise missing("Volume type encryption", call.ids[0])
+    return Reply(202, None, dict(_TEXT))
+
+
+def access(call: Call) -> Reply:
+    """GET of who may use a private type."""
+    admin_only(call)
+    thing = _own(call)
+    found = [{"volume_type_id": thing.id, "project_id": p} for p in thing.hidden.get("access", [])]
+    return Reply(200, {"volume_type_access": found})
+
+
+def act(call: Call) -> Reply:
+    """POST action: addProjectAccess, removeProjectAccess."""
+    admin_only(call)
+    thing = _own(call)
+    present = thing.hidden.get("access", [])
+    match call.json():
+        case {"addProjectAccess": {"project": str(project)}}:
+            thing.hidden["access"] = [*present, project]
+        case {"removeProjectAccess": {"project": str(project)}}:
+            if project not in present:
+                raise missing("Volume type access", project)
+            thing.hidden["access"] = [other for other in present if other != project]
+        case _:
+            raise bad("There is no such action")
+    return Reply(202)
+
+
+def _qos_view(call: Call, thing: Thing) -> Body:
+    return {"qos_specs": thing.body, "links": links(call, "qos-specs", thing.id)}
+
+
+def create_qos(call: Call) -> Reply:
+    """POST /qos-specs."""
+    admin_only(call)
+    given, store = dict(call.object("qos_specs")), call.cloud.store
+    name, consumer = given.pop("name", None), given.pop("consumer", "back-end")
+    if not isinstance(name, str):
+        raise bad("'name' is a required property")
+    if store.where(_QOS, name=name):
+        raise Refusal(409, message=f"Qos specs {name} already exists.")
+    body = {"id": store.new_id(), "name": name, "consumer": consumer, "specs": given}
+    return Reply(200, _qos_view(call, store.insert(Thing(body["id"], _QOS, None, body))))
+
+
+def _qos(call: Call) -> Thing:
+    admin_only(call)
+    thing = call.cloud.store.get(_QOS, call.ids[0])
+    if thing is None:
+        raise missing("Qos specs", call.ids[0])
+    return thing
+
+
+def qos_specs(call: Call) -> Reply:
+    """GET /qos-specs."""
+    admin_only(call)
+    return Reply(200, {"qos_specs": [thing.body for thing in call.cloud.store.all(_QOS)]})
+
+
+def show_qos(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, _qos_view(call, _qos(call)))
+
+
+def update_qos(call: Call) -> Reply:
+    """PUT of one."""
+    thing, given = _qos(call), dict(call.object("qos_specs"))
+    thing.body["consumer"] = given.pop("consumer", thing.body["consumer"])
+    thing.body["specs"] = {**thing.body["specs"], **given}
+    return Reply(200, {"qos_specs": given})
+
+
+def delete_qos_keys(call: Call) -> Reply:
+    """PUT delete_keys."""
+    thing, keys = _qos(call), call.json().get("keys", [])
+    kept = {k: v for k, v in thing.body["specs"].items() if k not in keys}
+    thing.body["specs"] = kept
+    return Reply(202)
+
+
+def associate_qos(call: Call) -> Reply:
+    """GET associate or disassociate: tie specs to a type."""
+    thing = _qos(call)
+    kind = type_of(call, call.argument("vol_type_id"))
+    kind.body["qos_specs_id"] = thing.id if call.segments[-1] == "associate" else None
+    return Reply(202)
+
+
+def delete_qos(call: Call) -> Reply:
+    """DELETE of one."""
+    call.cloud.store.remove(_qos(call))
+    return Reply(202, None, dict(_TEXT))
+
+
+_PATH = "/v3/types"
+_SPECS = _PATH + "/{}/extra_specs"
+_ENCRYPTION = _PATH + "/{}/encryption"
+_QOS_PATH = "/v3/qos-specs"
+ROUTES: list[Route] = [
+    ("GET", _PATH, types),
+    ("POST", _PATH, create),
+    ("GET", _PATH + "/default", default),
+    ("GET", _PATH + "/{}", show),
+    ("PUT", _PATH + "/{}", update),
+    ("DELETE", _PATH + "/{}", delete),
+    ("POST", _PATH + "/{}/action", act),
+    ("GET", _PATH + "/{}/os-volume-type-access", access),
+    ("GET", _SPECS, specs),
+    ("POST", _SPECS, set_specs),
+    ("PUT", _SPECS + "/{}", set_spec),
+    ("DELETE", _SPECS + "/{}", unset_spec),
+    ("POST", _ENCRYPTION, encrypt),
+    ("GET", _ENCRYPTION, encryption),
+    ("PUT", _ENCRYPTION + "/{}", update_encryption),
+    ("DELETE", _ENCRYPTION + "/{}", decrypt),
+    ("POST", _QOS_PATH, create_qos),
+    ("GET", _QOS_PATH, qos_specs),
+    ("GET", _QOS_PATH + "/{}", show_qos),
+    ("PUT", _QOS_PATH + "/{}", update_qos),
+    ("PUT", _QOS_PATH + "/{}/delete_keys", delete_qos_keys),
+    ("GET", _QOS_PATH + "/{}/associate", associate_qos),
+    ("GET", _QOS_PATH + "/{}/disassociate", associate_qos),
+    ("DELETE", _QOS_PATH + "/{}", delete_qos),
+]

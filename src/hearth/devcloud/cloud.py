@@ -1,0 +1,132 @@
+"""The cloud as one value: its store, its knobs, its services, and how a call becomes a reply."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+from hearth.devcloud import cinder, glance, keystone, neutron, nova, seed, swift
+from hearth.devcloud.http import Call, Refusal, Reply, Service
+from hearth.devcloud.keystone.tokens import authenticate
+from hearth.devcloud.knobs import Knobs
+from hearth.devcloud.store import Store, Thing
+
+SERVICES: dict[str, Service] = {
+    service.name: service
+    for service in (
+        keystone.SERVICE,
+        nova.SERVICE,
+        neutron.SERVICE,
+        cinder.SERVICE,
+        glance.SERVICE,
+        swift.SERVICE,
+    )
+}
+TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+    **nova.TRANSITIONS,
+    **neutron.TRANSITIONS,
+    **cinder.TRANSITIONS,
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be chosen when a cloud starts. Times are in seconds."""
+
+    password: str = "secret"  # noqa: S105
+    token_life_s: float = 3600.0
+    build_s: float = 0.0
+    volume_s: float = 0.0
+    seed: int | None = None
+    quotas: bool = True
+    orchestration_url: str | None = None
+    cloudformation_url: str | None = None
+
+
+class DevCloud:
+    """An OpenStack without its sockets: `handle` takes a call and gives the reply.
+
+    `url` is where it can be reached; set it before the first call (`serve` does).
+    """
+
+    def __init__(self, settings: Settings | None = None, *, url: str = "http://127.0.0.1") -> None:
+        self.settings = settings or Settings()
+        self.store = Store(self.settings.seed)
+        self.knobs = Knobs()
+        self.callers: dict[str, Any] = {}
+        self.url = url
+        seed.sow(self)
+
+    def move_to(self, url: str) -> None:
+        """The cloud's address has changed: the endpoints in the catalogue follow."""
+        self.url = url
+        self.callers.clear()
+        seed.plant_catalogue(self)
+
+    def call(
+        self,
+        method: str,
+        target: str,
+        headers: Any,
+        raw: bytes,
+    ) -> Call | None:
+        """A call from the request line; None when no service lives at that path."""
+        path, _, raw_query = target.partition("?")
+        prefix, _, rest = path.lstrip("/").partition("/")
+        if prefix not in SERVICES:
+            return None
+        path = "/" + rest
+        segments = [unquote(s) if "%" in s else s for s in rest.split("/") if s]
+        query = parse_qs(raw_query, keep_blank_values=True) if raw_query else {}
+        return Call(self, prefix, method, path, segments, query, headers, raw, raw_query=raw_query)
+
+    def handle(self, call: Call) -> Reply:
+        """Carry out a call; what has become due happens first."""
+        store = self.store
+        self.settle()
+        service = SERVICES[call.service]
+        store.made.clear()
+        try:
+            reply = self._dispatch(service, call)
+        except Refusal as refusal:
+            reply = service.refusal(call, refusal)
+        if call.effects.invisible_s:
+            for thing in store.made:
+                thing.visible_from = store.time + call.effects.invisible_s
+        if call.method not in ("GET", "HEAD"):
+            store.changed = True
+            if call.service == "identity" and call.segments[-1:] != ["tokens"]:
+                self.callers.clear()
+        if service.finish is not None:
+            service.finish(call, reply)
+        return reply
+
+    def settle(self) -> None:
+        """Let everything happen that is due by now."""
+        self.store.settle(time.time(), self._run)
+
+    def _run(self, transition: str, thing: Thing) -> None:
+        TRANSITIONS[transition](self, thing)
+
+    def _dispatch(self, service: Service, call: Call) -> Reply:
+        if not service.open(call):
+            call.identity = authenticate(self, call.headers.get("X-Auth-Token"))
+            if call.identity is None:
+                if service.unauthorized is not None:
+                    return service.unauthorized(call)
+                raise Refusal(401, "Unauthorized", "The request you have made requires a token")
+        if service.prepare is not None:
+            service.prepare(call)
+        found = service.router.find(call.segments)
+        if found is None:
+            raise Refusal(404, service.unknown_type, "The resource could not be found.")
+        methods, call.ids = found
+        handler = methods.get(call.method)
+        if handler is None and call.method == "HEAD":
+            handler = methods.get("GET")
+        if handler is None:
+            raise Refusal(405, service.wrong_method_type, "The method is not allowed here")
+        return handler(call)

@@ -1,0 +1,535 @@
+"""Images: metadata, data, patches, tags, members, import."""
+
+from __future__ import annotations
+
+import hashlib
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from hearth.devcloud.collection import (
+    READ_ONLY,
+    Collection,
+    Fault,
+    Field,
+    Invalid,
+    integer,
+    is_uuid,
+    list_of,
+    nullable,
+    one_of,
+    text,
+)
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.listing import same
+from hearth.devcloud.store import Thing, stamp_z
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+TABLE = "image.images"
+_EMPTY = {"Content-Type": "text/html; charset=UTF-8"}
+_PATCH_TYPES = (
+    "application/openstack-images-v2.1-json-patch",
+    "application/openstack-images-v2.0-json-patch",
+)
+DISK_FORMATS = ["ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "iso", "ploop"]
+CONTAINER_FORMATS = ["ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"]
+
+
+def _true_or_false(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is not of type 'boolean'")
+    return value
+
+
+def _own_id(value: Any) -> str:
+    if not is_uuid(value):
+        raise ValueError(f"{value!r} is not a UUID")
+    return str(value)
+
+
+IMAGES = Collection(
+    "image",
+    "images",
+    "image",
+    {
+        "id": Field(_own_id, update=False),
+        "name": Field(nullable(text())),
+        "disk_format": Field(nullable(one_of(*DISK_FORMATS))),
+        "container_format": Field(nullable(one_of(*CONTAINER_FORMATS))),
+        "visibility": Field(one_of("public", "private", "shared", "community"), default="shared"),
+        "protected": Field(_true_or_false, default=False),
+        "min_ram": Field(integer(0), default=0),
+        "min_disk": Field(integer(0), default=0),
+        "owner": Field(nullable(text())),
+        "os_hidden": Field(_true_or_false, default=False),
+        "tags": Field(list_of(text()), default=list),
+        **dict.fromkeys(
+            [
+                "size",
+                "virtual_size",
+                "status",
+                "checksum",
+                "os_hash_algo",
+                "os_hash_value",
+                "created_at",
+                "updated_at",
+                "self",
+                "file",
+                "schema",
+                "stores",
+                "direct_url",
+                "locations",
+            ],
+            READ_ONLY,
+        ),
+    },
+    extra=True,
+)
+_SHOWN = [
+    "name",
+    "disk_format",
+    "container_format",
+    "visibility",
+    "size",
+    "virtual_size",
+    "status",
+    "checksum",
+    "protected",
+    "min_ram",
+    "min_disk",
+    "owner",
+    "os_hidden",
+    "os_hash_algo",
+    "os_hash_value",
+    "id",
+    "created_at",
+    "updated_at",
+    "tags",
+]
+
+
+def refusal(call: Call, fault: Refusal) -> Reply:
+    """An error as Glance words it; HTML unless JSON is asked for."""
+    phrase = HTTPStatus(fault.status).phrase
+    if "application/json" not in (call.headers.get("Accept") or ""):
+        html = f"<html><head><title>{fault.status} {phrase}</title></head>"
+        return Reply(fault.status, f"{html}<body>{fault.message}</body></html>", dict(_EMPTY))
+    body = {"message": fault.message, "code": f"{fault.status} {phrase}", "title": phrase}
+    return Reply(fault.status, body, dict(fault.headers))
+
+
+def _bad(message: str) -> Refusal:
+    return Refusal(400, message=message)
+
+
+def _forbidden(message: str) -> Refusal:
+    return Refusal(403, message=message)
+
+
+def new_image(
+    cloud: DevCloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
+) -> Thing:
+    """An image; active when it has data, else queued."""
+    store = cloud.store
+    values = {name: field.initial() for name, field in IMAGES.fields.items()} | given
+    image_id = values["id"] or store.new_id()
+    now = stamp_z(store.time)
+    body = {key: values.get(key) for key in _SHOWN}
+    body.update(
+        id=image_id,
+        owner=values.get("owner") or project_id,
+        status="queued",
+        created_at=now,
+        updated_at=now,
+    )
+    hidden: Body = {"extra": dict(extra), "data": None, "members": {}}
+    thing = store.insert(Thing(image_id, TABLE, body["owner"], body, hidden))
+    if data is not None:
+        fill(cloud, thing, data)
+    return thing
+
+
+def fill(cloud: DevCloud, thing: Thing, data: bytes) -> None:
+    """The image has its data and is active."""
+    thing.hidden["data"] = data
+    thing.body.update(
+        size=len(data),
+        virtual_size=len(data),
+        status="active",
+        checksum=hashlib.md5(data, usedforsecurity=False).hexdigest(),
+        os_hash_algo="sha512",
+        os_hash_value=hashlib.sha512(data).hexdigest(),
+        updated_at=stamp_z(cloud.store.time),
+    )
+    cloud.store.changed = True
+
+
+def view(thing: Thing) -> Body:
+    """An image with its own properties and the paths of its parts."""
+    path = f"/v2/images/{thing.id}"
+    body = thing.body
+    shown = {**thing.hidden.get("extra", {}), **{key: body.get(key) for key in _SHOWN}}
+    shown |= {"self": path, "file": path + "/file", "schema": "/v2/schemas/image"}
+    if body["status"] in ("active", "deactivated"):
+        shown["stores"] = "fs"
+    return shown
+
+
+def _may_see(call: Call, thing: Thing) -> bool:
+    caller = call.caller
+    if caller.is_admin or thing.project_id == caller.project_id:
+        return True
+    if thing.body["visibility"] in ("public", "community"):
+        return True
+    return thing.body["visibility"] == "shared" and caller.project_id in thing.hidden.get(
+        "members", {}
+    )
+
+
+def _find(call: Call) -> Thing:
+    thing = call.cloud.store.get(TABLE, call.ids[0])
+    if thing is None or not _may_see(call, thing):
+        raise Refusal(404, message=f"No image found with ID {call.ids[0]}")
+    return thing
+
+
+def _mine(call: Call) -> Thing:
+    thing = _find(call)
+    if not call.caller.is_admin and thing.project_id != call.caller.project_id:
+        raise _forbidden("You are not permitted to change this image.")
+    return thing
+
+
+def _may_show(call: Call, visibility: object) -> None:
+    if visibility == "public" and not call.caller.is_admin:
+        raise _forbidden("You are not authorized to publicize an image.")
+
+
+def _explain(error: Invalid) -> Refusal:
+    if error.fault is Fault.READ_ONLY:
+        return _forbidden(f"Attribute '{error.names[0]}' is read-only.")
+    return _bad(f"Provided object does not match schema 'image': {error.message}")
+
+
+def _json(call: Call) -> Any:
+    return call.json()
+
+
+def create(call: Call) -> Reply:
+    """POST: 201, queued."""
+    given = _json(call)
+    if not isinstance(given, dict):
+        raise _bad("Request body must be a JSON object")
+    try:
+        values = IMAGES.for_create(given)
+    except Invalid as error:
+        raise _explain(error) from None
+    extra = {key: value for key, value in values.items() if key not in IMAGES.fields}
+    if any(not isinstance(value, str) for value in extra.values()):
+        raise _bad("Provided object does not match schema 'image': a property is not a string")
+    _may_show(call, values["visibility"])
+    if values["owner"] not in (None, call.caller.project_id) and not call.caller.is_admin:
+        raise _forbidden("You are not permitted to create images owned by another.")
+    if values["id"] is not None and call.cloud.store.get(TABLE, values["id"]) is not None:
+        raise Refusal(409, message=f"Image ID {values['id']} already exists!")
+    known = {key: value for key, value in values.items() if key in IMAGES.fields}
+    thing = new_image(call.cloud, call.caller.project_id or "", known, extra)
+    location = {"Location": f"{call.base}/image/v2/images/{thing.id}"}
+    return Reply(201, view(thing), location)
+
+
+def images(call: Call) -> Reply:
+    """GET of the collection, newest first."""
+    found = [t for t in call.cloud.store.all(TABLE) if _listed(call, t)]
+    found = found[::-1]
+    order = (call.argument("sort") or "").partition(",")[0]
+    key, _, direction = order.partition(":")
+    key, direction = call.argument("sort_key") or key, call.argument("sort_dir") or direction
+    if key == "created_at":
+        found = found[::-1] if direction == "asc" else found
+    elif key:
+        found.sort(key=lambda t: str(t.body.get(key)), reverse=direction == "desc")
+    if marker := call.argument("marker"):
+        index = next((i for i, t in enumerate(found) if t.id == marker), None)
+        if index is None:
+            raise _bad(f"Invalid marker: image {marker}")
+        found = found[index + 1 :]
+    limit_text = call.argument("limit")
+    if limit_text is not None and not limit_text.isdigit():
+        raise _bad("limit param must be an integer")
+    limit = int(limit_text) if limit_text is not None else 1000
+    shown = found[:limit]
+    query = f"?{call.raw_query}" if call.raw_query else ""
+    body: Body = {
+        "images": [view(thing) for thing in shown],
+        "first": f"/v2/images{query}",
+        "schema": "/v2/schemas/images",
+    }
+    if len(found) > limit and shown:
+        kept = "&".join(p for p in call.raw_query.split("&") if p and not p.startswith("marker="))
+        body["next"] = f"/v2/images?{kept + '&' if kept else ''}marker={shown[-1].id}"
+    return Reply(200, body)
+
+
+_CONTROLS = ("limit", "marker", "sort", "sort_key", "sort_dir", "member_status")
+
+
+def _listed(call: Call, thing: Thing) -> bool:
+    if not _may_see(call, thing):
+        return False
+    body = thing.body
+    community = body["visibility"] == "community" and thing.project_id != call.caller.project_id
+    if community and call.argument("visibility") != "community":
+        return False
+    for key, values in call.query.items():
+        match key:
+            case "tag":
+                fits = set(values) <= set(body["tags"])
+            case "visibility" if values == ["all"]:
+                fits = True
+            case "size_min":
+                fits = (body["size"] or 0) >= int(values[0])
+            case "size_max":
+                fits = (body["size"] or 0) <= int(values[0])
+            case _ if key in _CONTROLS:
+                fits = True
+            case _:
+                value = thing.hidden.get("extra", {}).get(key, body.get(key))
+                wanted = [v for v in values for v in v.removeprefix("in:").split(",")]
+                fits = any(same(want.strip('"'), value) for want in wanted)
+        if not fits:
+            return False
+    return True
+
+
+def show(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, view(_find(call)))
+
+
+def delete(call: Call) -> Reply:
+    """DELETE: 204."""
+    thing = _mine(call)
+    if thing.body["protected"]:
+        raise _forbidden(f"Image {thing.id} is protected and cannot be deleted.")
+    call.cloud.store.remove(thing)
+    return Reply(204, None, dict(_EMPTY))
+
+
+def upload(call: Call) -> Reply:
+    """PUT of the data: 204."""
+    thing = _mine(call)
+    if (call.headers.get("Content-Type") or "") != "application/octet-stream":
+        raise Refusal(415, message="Unsupported Media Type")
+    if thing.body["status"] != "queued":
+        raise Refusal(409, message=f"Image status transition from {thing.body['status']} to saving")
+    if not thing.body["disk_format"] or not thing.body["container_format"]:
+        raise _bad("Properties disk_format, container_format must be set prior to saving data.")
+    fill(call.cloud, thing, call.raw)
+    return Reply(204, None, dict(_EMPTY))
+
+
+def download(call: Call) -> Reply:
+    """GET of the data; 204 while there is none."""
+    thing = _find(call)
+    if thing.body["status"] == "deactivated":
+        raise _forbidden("The requested image has been deactivated.")
+    if thing.hidden["data"] is None:
+        return Reply(204)
+    data: bytes = thing.hidden["data"]
+    return Reply(200, data, {"Content-MD5": str(thing.body["checksum"])})
+
+
+def stage(call: Call) -> Reply:
+    """PUT of data that an import will take: 204."""
+    thing = _mine(call)
+    thing.hidden["staged"] = call.raw
+    thing.body["status"] = "uploading"
+    return Reply(204, None, dict(_EMPTY))
+
+
+def patch(call: Call) -> Reply:
+    """PATCH with the operations of a JSON patch."""
+    if (call.headers.get("Content-Type") or "").partition(";")[0] not in _PATCH_TYPES:
+        raise Refusal(415, message="Unsupported Media Type")
+    thing, changes = _mine(call), _json(call)
+    if not isinstance(changes, list):
+        raise _bad("Request body must be a JSON array of operation objects.")
+    for change in changes:
+        _apply(call, thing, change)
+    thing.body["updated_at"] = stamp_z(call.cloud.store.time)
+    return Reply(200, view(thing))
+
+
+def _apply(call: Call, thing: Thing, change: Any) -> None:
+    if not isinstance(change, dict):
+        raise _bad("Operations must be JSON objects.")
+    operation = change.get("op") or next(
+        (o for o in ("add", "replace", "remove") if o in change), ""
+    )
+    path = str(change.get("path") or change.get(operation, ""))
+    key = path.strip("/").replace("~1", "/").replace("~0", "~")
+    if operation not in ("add", "replace", "remove") or not key:
+        raise _bad("Operation objects must contain one operation and a path")
+    extra = thing.hidden.setdefault("extra", {})
+    if key in IMAGES.fields:
+        if operation == "remove":
+            raise _forbidden(f"Property {key} may not be removed.")
+        try:
+            changed = IMAGES.for_update({key: change.get("value")})
+        except Invalid as error:
+            raise _explain(error) from None
+        fixed = ("disk_format", "container_format")
+        if key in fixed and thing.body["status"] not in ("queued", "importing"):
+            raise _forbidden(f"Attribute {key} can be only replaced for a queued image.")
+        if key == "visibility":
+            _may_show(call, changed[key])
+        thing.body.update(changed)
+        return
+    if operation != "add" and key not in extra:
+        raise Refusal(409, message=f"Property {key} does not exist.")
+    if operation == "remove":
+        del extra[key]
+        return
+    if not isinstance(change.get("value"), str):
+        raise _bad(f"Invalid value for property {key}")
+    extra[key] = change["value"]
+
+
+def add_tag(call: Call) -> Reply:
+    """PUT of one tag: 204."""
+    thing = _mine(call)
+    thing.body["tags"] = list(dict.fromkeys([*thing.body["tags"], call.ids[1]]))
+    return Reply(204, None, dict(_EMPTY))
+
+
+def remove_tag(call: Call) -> Reply:
+    """DELETE of one tag: 204."""
+    thing = _mine(call)
+    if call.ids[1] not in thing.body["tags"]:
+        raise Refusal(404, message=f"Tag {call.ids[1]} could not be found")
+    thing.body["tags"] = [tag for tag in thing.body["tags"] if tag != call.ids[1]]
+    return Reply(204, None, dict(_EMPTY))
+
+
+def deactivate(call: Call) -> Reply:
+    """POST: nobody can download it."""
+    thing = _mine(call)
+    if thing.body["status"] not in ("active", "deactivated"):
+        raise _forbidden("Only an active image can be deactivated.")
+    thing.body["status"] = "deactivated"
+    return Reply(204, None, dict(_EMPTY))
+
+
+def reactivate(call: Call) -> Reply:
+    """POST: it can be downloaded again."""
+    thing = _mine(call)
+    thing.body["status"] = "active"
+    return Reply(204, None, dict(_EMPTY))
+
+
+def import_data(call: Call) -> Reply:
+    """POST import: staged data becomes the image; nothing is fetched from elsewhere."""
+    thing, given = _mine(call), call.object("method")
+    name = given.get("name")
+    if name not in ("glance-direct", "web-download", "copy-image"):
+        raise _bad(f"Unknown import method name '{name}'.")
+    if not thing.body["disk_format"] or not thing.body["container_format"]:
+        raise Refusal(409, message="'disk_format' needs to be set before import")
+    if name == "web-download":
+        uri = str(given.get("uri", ""))
+        if not uri.startswith(("http://", "https://")) or "loopback" in uri or "127.0.0.1" in uri:
+            raise _bad("URI for web-download does not pass filtering")
+        fill(call.cloud, thing, uri.encode())
+        return Reply(202)
+    if "staged" not in thing.hidden:
+        raise Refusal(409, message="Image needs to be staged before import")
+    fill(call.cloud, thing, thing.hidden.pop("staged"))
+    return Reply(202)
+
+
+def _member(thing: Thing, project_id: str) -> Body:
+    return {
+        "member_id": project_id,
+        "image_id": thing.id,
+        **thing.hidden["members"][project_id],
+        "schema": "/v2/schemas/member",
+    }
+
+
+def members(call: Call) -> Reply:
+    """GET of who else may use it."""
+    thing = _find(call)
+    found = [_member(thing, project_id) for project_id in thing.hidden.get("members", {})]
+    return Reply(200, {"members": found, "schema": "/v2/schemas/members"})
+
+
+def add_member(call: Call) -> Reply:
+    """POST of one more."""
+    thing, given = _mine(call), _json(call)
+    project_id = given.get("member") if isinstance(given, dict) else None
+    if not isinstance(project_id, str):
+        raise _bad("Member must be specified")
+    if thing.body["visibility"] != "shared":
+        raise _forbidden("Only shared images have members.")
+    present = thing.hidden.setdefault("members", {})
+    if project_id in present:
+        raise Refusal(409, message=f"Member {project_id} is duplicated for image {thing.id}")
+    now = stamp_z(call.cloud.store.time)
+    present[project_id] = {"status": "pending", "created_at": now, "updated_at": now}
+    return Reply(200, _member(thing, project_id))
+
+
+def _has_member(call: Call, thing: Thing) -> str:
+    if call.ids[1] not in thing.hidden.get("members", {}):
+        raise Refusal(404, message=f"{call.ids[1]} not found in the member list of {thing.id}.")
+    return call.ids[1]
+
+
+def member(call: Call) -> Reply:
+    """GET of one."""
+    thing = _find(call)
+    return Reply(200, _member(thing, _has_member(call, thing)))
+
+
+def set_member(call: Call) -> Reply:
+    """PUT of a member's answer."""
+    thing, given = _find(call), _json(call)
+    project_id = _has_member(call, thing)
+    status = given.get("status") if isinstance(given, dict) else None
+    if status not in ("pending", "accepted", "rejected"):
+        raise _bad(f"Invalid status: {status}")
+    thing.hidden["members"][project_id]["status"] = status
+    return Reply(200, _member(thing, project_id))
+
+
+def remove_member(call: Call) -> Reply:
+    """DELETE of one: 204."""
+    thing = _mine(call)
+    del thing.hidden["members"][_has_member(call, thing)]
+    return Reply(204)
+
+
+_PATH = "/v2/images"
+_ONE = _PATH + "/{}"
+ROUTES: list[Route] = [
+    ("POST", _PATH, create),
+    ("GET", _PATH, images),
+    ("GET", _ONE, show),
+    ("PATCH", _ONE, patch),
+    ("DELETE", _ONE, delete),
+    ("PUT", _ONE + "/file", upload),
+    ("GET", _ONE + "/file", download),
+    ("PUT", _ONE + "/stage", stage),
+    ("POST", _ONE + "/import", import_data),
+    ("PUT", _ONE + "/tags/{}", add_tag),
+    ("DELETE", _ONE + "/tags/{}", remove_tag),
+    ("POST", _ONE + "/actions/deactivate", deactivate),
+    ("POST", _ONE + "/actions/reactivate", reactivate),
+    ("GET", _ONE + "/members", members),
+    ("POST", _ONE + "/members", add_member),
+    ("GET", _ONE + "/members/{}", member),
+    ("PUT", _ONE + "/members/{}", set_member),
+    ("DELETE", _ONE + "/members/{}", remove_member),
+]

@@ -1,0 +1,189 @@
+"""A call, its reply, and the way from a path to a handler; no sockets here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+    from hearth.devcloud.keystone.tokens import Caller
+
+Body = dict[str, Any]
+
+decode_json = msgspec.json.Decoder().decode
+
+
+class Refusal(Exception):
+    """A request that a service turns down; each service has its own body for it."""
+
+    def __init__(
+        self,
+        status: int,
+        type_: str = "",
+        message: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.type = type_
+        self.message = message or type_
+        self.headers = dict(headers or {})
+
+
+@dataclass(slots=True)
+class Reply:
+    """Status, body and headers. A dict or list is sent as JSON, bytes and text as they are."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What the knobs ask of a handler: times in seconds, `None` where the default holds."""
+
+    slow_s: float | None = None
+    invisible_s: float = 0.0
+    error: bool = False
+
+
+NO_EFFECTS = Effects()
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through a service."""
+
+    cloud: DevCloud
+    service: str
+    method: str
+    path: str
+    segments: list[str]
+    query: dict[str, list[str]]
+    headers: Mapping[str, str]
+    raw: bytes = b""
+    ids: tuple[str, ...] = ()
+    effects: Effects = NO_EFFECTS
+    identity: Caller | None = None
+    version: tuple[int, int] = (0, 0)
+    raw_query: str = ""
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls. Handlers behind the token check always have one."""
+        assert self.identity is not None
+        return self.identity
+
+    @property
+    def base(self) -> str:
+        """The address of the whole cloud, without a trailing slash."""
+        return self.cloud.url
+
+    def json(self) -> Any:
+        """The body as JSON; raises a 400 when it is none."""
+        try:
+            return decode_json(self.raw)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise Refusal(400, "NotJSON", "The body is not valid JSON") from None
+
+    def object(self, key: str) -> Body:
+        """The mapping under `key` of the body; raises a 400 when there is none."""
+        body = self.json()
+        if not isinstance(body, dict) or not isinstance(body.get(key), dict):
+            raise Refusal(400, "NotJSON", f"The body needs an object '{key}'")
+        found: Body = body[key]
+        return found
+
+    def argument(self, name: str) -> str | None:
+        """The first value of a query argument."""
+        values = self.query.get(name)
+        return values[0] if values else None
+
+
+Handler = Callable[[Call], Reply]
+Route = tuple[str, str, Handler]
+
+
+@dataclass(slots=True)
+class _Node:
+    words: dict[str, _Node] = field(default_factory=dict)
+    any: _Node | None = None
+    methods: dict[str, Handler] = field(default_factory=dict)
+
+
+class Router:
+    """Paths to handlers; `{}` in a pattern stands for one segment, a literal one wins over it."""
+
+    def __init__(self, *tables: Iterable[Route]) -> None:
+        self._root = _Node()
+        for table in tables:
+            for method, pattern, handler in table:
+                self.add(method, pattern, handler)
+
+    def add(self, method: str, pattern: str, handler: Handler) -> None:
+        """One more route."""
+        node = self._root
+        for word in pattern.strip("/").split("/"):
+            if not word:
+                continue
+            if word == "{}":
+                node.any = node.any or _Node()
+                node = node.any
+            else:
+                node = node.words.setdefault(word, _Node())
+        node.methods[method] = handler
+
+    def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
+        """The methods of the pattern that fits, and the segments that stand for its `{}`."""
+        return _walk(self._root, segments, 0, ())
+
+
+def _walk(
+    node: _Node, segments: list[str], index: int, ids: tuple[str, ...]
+) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
+    if index == len(segments):
+        return (node.methods, ids) if node.methods else None
+    word = segments[index]
+    literal = node.words.get(word)
+    if literal is not None:
+        found = _walk(literal, segments, index + 1, ids)
+        if found is not None:
+            return found
+    if node.any is not None:
+        return _walk(node.any, segments, index + 1, (*ids, word))
+    return None
+
+
+def unauthorized(call: Call) -> Reply:
+    """401 as the token filter in front of most services says it."""
+    return Reply(
+        401,
+        {
+            "error": {
+                "code": 401,
+                "title": "Unauthorized",
+                "message": "The request you have made requires authentication.",
+            }
+        },
+        {"WWW-Authenticate": f'Keystone uri="{call.base}/identity/v3"'},
+    )
+
+
+@dataclass(frozen=True)
+class Service:
+    """One service: its routes, its shape of refusal, and what it adds to each call and reply."""
+
+    name: str
+    router: Router
+    refusal: Callable[[Call, Refusal], Reply]
+    open: Callable[[Call], bool]
+    prepare: Callable[[Call], None] | None = None
+    finish: Callable[[Call, Reply], None] | None = None
+    unauthorized: Callable[[Call], Reply] | None = None
+    unknown_type: str = ""
+    wrong_method_type: str = ""

@@ -1,0 +1,50 @@
+"""Identity: who exists, who may do what, where the services are."""
+
+from __future__ import annotations
+
+from hearth.devcloud.http import Call, Refusal, Reply, Router, Service
+from hearth.devcloud.keystone import (
+    assignments,
+    auth,
+    catalogue,
+    credentials,
+    ec2,
+    groups,
+    people,
+    trusts,
+)
+from hearth.devcloud.keystone.rest import refusal
+
+_OPEN = {("POST", "tokens"), ("POST", "ec2tokens"), ("POST", "s3tokens")}
+
+
+def _is_open(call: Call) -> bool:
+    segments = call.segments
+    return len(segments) < 2 or (call.method, segments[-1]) in _OPEN
+
+
+def _finish(call: Call, reply: Reply) -> None:
+    reply.headers["Vary"] = "X-Auth-Token"
+
+
+def _unauthorized(call: Call) -> Reply:
+    return refusal(call, Refusal(401, message="The request requires authentication."))
+
+
+SERVICE = Service(
+    name="identity",
+    router=Router(
+        auth.ROUTES,
+        people.ROUTES,
+        groups.ROUTES,
+        assignments.ROUTES,
+        trusts.ROUTES,
+        credentials.ROUTES,
+        ec2.ROUTES,
+        catalogue.ROUTES,
+    ),
+    refusal=refusal,
+    open=_is_open,
+    finish=_finish,
+    unauthorized=_unauthorized,
+)

@@ -1,0 +1,98 @@
+"""Regions, services and endpoints."""
+
+from __future__ import annotations
+
+from hearth.devcloud.collection import Collection, Field, boolean, one_of, text
+from hearth.devcloud.http import Body, Call, Refusal, Route
+from hearth.devcloud.keystone.people import drop
+from hearth.devcloud.keystone.rest import Rest, bad
+from hearth.devcloud.store import Thing
+
+REGIONS = Collection(
+    "identity",
+    "regions",
+    "region",
+    {
+        "id": Field(text(), update=False),
+        "description": Field(text(10000, null=True), default=""),
+        "parent_region_id": Field(text(null=True)),
+    },
+    extra=True,
+)
+SERVICES = Collection(
+    "identity",
+    "services",
+    "service",
+    {
+        "type": Field(text(), required=True),
+        "name": Field(text(null=True)),
+        "enabled": Field(boolean, default=True),
+    },
+    extra=True,
+)
+ENDPOINTS = Collection(
+    "identity",
+    "endpoints",
+    "endpoint",
+    {
+        "interface": Field(one_of("public", "internal", "admin"), required=True),
+        "region_id": Field(text(null=True)),
+        "service_id": Field(text(), required=True),
+        "url": Field(text(10000), required=True),
+        "enabled": Field(boolean, default=True),
+        "region": Field(text(null=True)),
+    },
+    extra=True,
+)
+
+
+class _Regions(Rest):
+    def may_list(self, call: Call) -> bool:
+        return True
+
+    def may_read(self, call: Call, thing: Thing) -> bool:
+        return True
+
+    def new_id(self, call: Call, values: Body) -> str:
+        wanted = values.pop("id", None) or call.cloud.store.new_hex()
+        if call.cloud.store.get(REGIONS.table, wanted) is not None:
+            raise Refusal(409, message="A region of this id exists already.")
+        return str(wanted)
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        drop(call.cloud.store, "endpoints", region_id=thing.id)
+
+
+class _Services(Rest):
+    def gone(self, call: Call, thing: Thing) -> None:
+        drop(call.cloud.store, "endpoints", service_id=thing.id)
+
+
+class _Endpoints(Rest):
+    def complete(self, call: Call, values: Body, hidden: Body) -> None:
+        self._check(call, values)
+        values["region_id"] = values["region_id"] or values["region"]
+        values["region"] = values["region_id"]
+        region = values["region_id"]
+        store = call.cloud.store
+        if region and store.get(REGIONS.table, region) is None:
+            body = {"id": region, "description": "", "parent_region_id": None}
+            store.insert(Thing(region, REGIONS.table, None, body), implicit=True)
+
+    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+        self._check(call, changes)
+        if "region_id" in changes:
+            changes["region"] = changes["region_id"]
+
+    @staticmethod
+    def _check(call: Call, values: Body) -> None:
+        service_id = values.get("service_id")
+        if service_id and call.cloud.store.get(SERVICES.table, service_id) is None:
+            raise bad(f"Unknown service {service_id}")
+
+
+ROUTES: list[Route] = [
+    *_Regions(REGIONS).routes,
+    *_Services(SERVICES).routes,
+    *_Endpoints(ENDPOINTS).routes,
+]

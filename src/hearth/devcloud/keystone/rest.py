@@ -1,0 +1,189 @@
+"""The five operations on a collection of Keystone, and its shape of errors and links."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from hearth.devcloud.collection import Collection, Invalid
+from hearth.devcloud.http import Body, Call, Handler, Refusal, Reply, Route
+from hearth.devcloud.listing import filtered
+from hearth.devcloud.store import Thing
+
+_NOT_FILTERS = frozenset(
+    {"limit", "marker", "sort", "include_names", "effective", "include_subtree", "fields"}
+)
+
+
+def refusal(call: Call, fault: Refusal) -> Reply:
+    """An error as Keystone words it."""
+    title = HTTPStatus(fault.status).phrase
+    reply = Reply(
+        fault.status,
+        {"error": {"code": fault.status, "message": fault.message or title, "title": title}},
+        dict(fault.headers),
+    )
+    if fault.status == 401:
+        reply.headers["WWW-Authenticate"] = f'Keystone uri="{call.base}/identity/v3"'
+    return reply
+
+
+def bad(message: str) -> Refusal:
+    """400."""
+    return Refusal(400, message=message)
+
+
+def missing(kind: str, name: str) -> Refusal:
+    """404."""
+    return Refusal(404, message=f"Could not find {kind}: {name}.")
+
+
+def forbidden() -> Refusal:
+    """403."""
+    return Refusal(403, message="You are not authorized to perform the requested action.")
+
+
+def admin_only(call: Call) -> None:
+    """Raises a 403 unless the caller has the role admin."""
+    if not call.caller.is_admin:
+        raise forbidden()
+
+
+def self_or_admin(call: Call, user_id: str) -> None:
+    """Raises a 403 unless the caller is that user or an admin."""
+    if call.caller.user_id != user_id:
+        admin_only(call)
+
+
+def find(call: Call, table: str, thing_id: str) -> Thing:
+    """The thing of an identity table; raises a 404."""
+    thing = call.cloud.store.get(f"identity.{table}", thing_id)
+    if thing is None:
+        raise missing(table.rstrip("s"), thing_id)
+    return thing
+
+
+def link(call: Call, path: str) -> str:
+    """The address of a path below v3."""
+    return f"{call.base}/identity/v3/{path}"
+
+
+def listed(call: Call, key: str, items: list[Body]) -> Reply:
+    """A list with its links."""
+    query = f"?{call.raw_query}" if call.raw_query else ""
+    return Reply(
+        200,
+        {
+            key: items,
+            "links": {
+                "next": None,
+                "self": f"{call.base}/identity{call.path}{query}",
+                "previous": None,
+            },
+        },
+    )
+
+
+class Rest:
+    """One collection. What is particular is a method to override."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+
+    @property
+    def routes(self) -> list[Route]:
+        """Its five routes."""
+        path = f"/v3/{self.collection.plural}"
+        handlers: list[tuple[str, str, Handler]] = [
+            ("POST", path, self.create),
+            ("GET", path, self.index),
+            ("GET", path + "/{}", self.show),
+            ("PATCH", path + "/{}", self.update),
+            ("DELETE", path + "/{}", self.delete),
+        ]
+        return handlers
+
+    def may_read(self, call: Call, thing: Thing) -> bool:
+        """Whether a caller who is no admin may see it."""
+        return False
+
+    def may_list(self, call: Call) -> bool:
+        """Whether a caller who is no admin may list them."""
+        return False
+
+    def new_id(self, call: Call, values: Body) -> str:
+        """The id of a new one."""
+        return call.cloud.store.new_hex()
+
+    def complete(self, call: Call, values: Body, hidden: Body) -> None:
+        """Fill in and check what the declaration cannot say."""
+
+    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+        """Look at changes before they are made."""
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        """Refuse a deletion, or take along what hangs on the thing."""
+
+    def view(self, call: Call, thing: Thing) -> Body:
+        """What is shown."""
+        body = dict(thing.body)
+        body["links"] = {"self": link(call, f"{self.collection.plural}/{thing.id}")}
+        return body
+
+    def create(self, call: Call) -> Reply:
+        """POST: 201."""
+        admin_only(call)
+        given = call.object(self.collection.singular)
+        try:
+            values = self.collection.for_create(given)
+        except Invalid as error:
+            raise bad(error.message) from None
+        hidden: Body = {}
+        self.complete(call, values, hidden)
+        thing_id = self.new_id(call, values)
+        body = {"id": thing_id, **values}
+        thing = Thing(thing_id, self.collection.table, None, body, hidden)
+        call.cloud.store.insert(thing)
+        return Reply(201, {self.collection.singular: self.view(call, thing)})
+
+    def index(self, call: Call) -> Reply:
+        """GET of the collection, filtered by any field."""
+        if not self.may_list(call):
+            admin_only(call)
+        things = filtered(call.cloud.store.all(self.collection.table), call.query, _NOT_FILTERS)
+        return listed(call, self.collection.plural, [self.view(call, thing) for thing in things])
+
+    def show(self, call: Call) -> Reply:
+        """GET of one."""
+        thing = self._find(call)
+        if not self.may_read(call, thing):
+            admin_only(call)
+        return Reply(200, {self.collection.singular: self.view(call, thing)})
+
+    def update(self, call: Call) -> Reply:
+        """PATCH."""
+        thing = self._find(call)
+        admin_only(call)
+        try:
+            changes = self.collection.for_update(call.object(self.collection.singular))
+        except Invalid as error:
+            raise bad(error.message) from None
+        self.changed(call, thing, changes)
+        thing.body.update(changes)
+        return Reply(200, {self.collection.singular: self.view(call, thing)})
+
+    def delete(self, call: Call) -> Reply:
+        """DELETE: 204."""
+        thing = self._find(call)
+        admin_only(call)
+        self.gone(call, thing)
+        call.cloud.store.remove(thing)
+        return Reply(204)
+
+    def unique(self, call: Call, thing: Thing | None, **fields: object) -> None:
+        """Raises a 409 when another one has these values."""
+        for other in call.cloud.store.where(self.collection.table, **fields):
+            if other is not thing:
+                raise Refusal(409, message=f"Conflict: {self.collection.singular} exists already.")
+
+    def _find(self, call: Call) -> Thing:
+        return find(call, self.collection.plural, call.ids[0])

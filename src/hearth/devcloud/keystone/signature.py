@@ -1,0 +1,113 @@
+"""Signatures of AWS requests, versions 2 and 4, and of S3: what the right one would be."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+
+def _hmac(key: bytes, text: str | bytes, digest: str = "sha256") -> bytes:
+    data = text.encode() if isinstance(text, str) else text
+    return hmac.new(key, data, digest).digest()
+
+
+def version_2(secret: str, verb: str, host: str, path: str, params: Mapping[str, str]) -> str:
+    """Base64 of the HMAC over verb, host, path and the sorted parameters but `Signature`."""
+    pairs = sorted((key, value) for key, value in params.items() if key != "Signature")
+    query = "&".join(f"{quote(k, safe='')}={quote(str(v), safe='-_~')}" for k, v in pairs)
+    text = f"{verb}\n{host}\n{path}\n{query}"
+    digest = "sha1" if params.get("SignatureMethod") == "HmacSHA1" else "sha256"
+    return base64.b64encode(_hmac(secret.encode(), text, digest)).decode()
+
+
+def version_4_key(secret: str, scope: str) -> bytes:
+    """The key for a scope `date/region/service/aws4_request`."""
+    key = ("AWS4" + secret).encode()
+    for part in scope.split("/"):
+        key = _hmac(key, part)
+    return key
+
+
+def version_4(
+    secret: str,
+    *,
+    verb: str,
+    path: str,
+    params: Mapping[str, str],
+    headers: Mapping[str, str],
+    signed_headers: str,
+    scope: str,
+    date: str,
+    body_hash: str,
+) -> str:
+    """Hex of the HMAC over the canonical request."""
+    lower = {key.lower(): value for key, value in headers.items()}
+    query = ""
+    if verb.upper() != "POST":
+        pairs = sorted((k, v) for k, v in params.items() if k != "X-Amz-Signature")
+        query = "&".join(f"{quote(k, safe='~')}={quote(str(v), safe='~')}" for k, v in pairs)
+    lines = [f"{name}:{lower.get(name, '').strip()}\n" for name in signed_headers.split(";")]
+    request = "\n".join([verb.upper(), path, query, "".join(lines), signed_headers, body_hash])
+    digest = hashlib.sha256(request.encode()).hexdigest()
+    text = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n{digest}"
+    return _hmac(version_4_key(secret, scope), text).hex()
+
+
+def s3(secret: str, token: str) -> str:
+    """What signs a string-to-sign, given in URL-safe base64, by the version it names itself."""
+    text = base64.urlsafe_b64decode(token)
+    if text.startswith(b"AWS4-HMAC-SHA256"):
+        scope = text.split(b"\n")[2].decode()
+        return _hmac(version_4_key(secret, scope), text).hex()
+    return base64.b64encode(_hmac(secret.encode(), text, "sha1")).decode()
+
+
+_AUTHORIZATION = re.compile(
+    r"Credential=(?P<access>[^/,\s]+)/(?P<scope>[^,\s]+),\s*"
+    r"SignedHeaders=(?P<signed>[^,\s]+),\s*Signature=(?P<signature>[0-9a-f]+)"
+)
+
+
+def verifies(secret: str, given: Mapping[str, Any]) -> bool:
+    """Whether the parts of a request, as `ec2tokens` takes them, are signed with this secret."""
+    params = given.get("params") or {}
+    headers = {key.lower(): value for key, value in (given.get("headers") or {}).items()}
+    verb, path = str(given.get("verb", "")), str(given.get("path", ""))
+    found = _AUTHORIZATION.search(headers.get("authorization", ""))
+    if found is None and "X-Amz-Algorithm" not in params:
+        return _verifies_2(secret, given, verb, path, params)
+    if found is not None:
+        scope, signed = found["scope"], found["signed"]
+        signature, date = found["signature"], headers.get("x-amz-date") or headers.get("date", "")
+    else:
+        scope = str(params.get("X-Amz-Credential", "")).partition("/")[2]
+        signed = str(params.get("X-Amz-SignedHeaders", ""))
+        signature, date = str(given.get("signature")), str(params.get("X-Amz-Date", ""))
+    expected = version_4(
+        secret,
+        verb=verb,
+        path=path,
+        params=params,
+        headers=headers,
+        signed_headers=signed,
+        scope=scope,
+        date=date,
+        body_hash=str(given.get("body_hash") or headers.get("x-amz-content-sha256", "")),
+    )
+    return hmac.compare_digest(expected, signature)
+
+
+def _verifies_2(
+    secret: str, given: Mapping[str, Any], verb: str, path: str, params: Mapping[str, str]
+) -> bool:
+    host, signature = str(given.get("host", "")), str(given.get("signature", ""))
+    hosts = [host, host.partition(":")[0]]
+    return any(
+        hmac.compare_digest(version_2(secret, verb, name, path, params), signature)
+        for name in hosts
+    )

@@ -1,0 +1,155 @@
+"""`OS-TRUST`: one user lets another act for it in a project."""
+
+from __future__ import annotations
+
+from hearth.devcloud.collection import (
+    Collection,
+    Field,
+    Invalid,
+    boolean,
+    integer,
+    list_of,
+    mapping,
+    nullable,
+    text,
+)
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.keystone import people, tokens
+from hearth.devcloud.keystone.assignments import expanded, roles_on
+from hearth.devcloud.keystone.rest import bad, find, forbidden, link, listed, missing
+from hearth.devcloud.store import Thing
+
+TRUSTS = Collection(
+    "identity",
+    "trusts",
+    "trust",
+    {
+        "trustor_user_id": Field(text(), required=True),
+        "trustee_user_id": Field(text(), required=True),
+        "impersonation": Field(boolean, required=True),
+        "project_id": Field(text(null=True)),
+        "expires_at": Field(nullable(text())),
+        "remaining_uses": Field(integer(1, null=True)),
+        "roles": Field(list_of(mapping), default=list),
+        "allow_redelegation": Field(boolean),
+        "redelegation_count": Field(integer(0, null=True), default=0),
+        "redelegated_trust_id": Field(text(null=True)),
+        "deleted_at": Field(create=False),
+    },
+)
+
+
+def _view(call: Call, thing: Thing, *, detail: bool) -> Body:
+    body = dict(thing.body)
+    if detail:
+        shown = []
+        for role_id in thing.hidden["roles"]:
+            role = call.cloud.store.get("identity.roles", role_id)
+            if role is not None:
+                shown.append(people.roles.view(call, role))
+        body["roles"] = shown
+        body["roles_links"] = {
+            "self": link(call, f"{thing.id}/roles"),
+            "next": None,
+            "previous": None,
+        }
+    body["links"] = {"self": link(call, f"OS-TRUST/trusts/{thing.id}")}
+    return body
+
+
+def create(call: Call) -> Reply:
+    """POST: 201. Only the trustor may, and only with roles of its own."""
+    try:
+        values = TRUSTS.for_create(call.object("trust"))
+    except Invalid as error:
+        raise bad(error.message) from None
+    caller, store = call.caller, call.cloud.store
+    if values["trustor_user_id"] != caller.user_id:
+        raise forbidden()
+    if caller.trust_id or caller.application_credential_id:
+        raise forbidden()
+    find(call, "users", values["trustee_user_id"])
+    project_id = values["project_id"]
+    wanted: list[str] = []
+    if project_id is not None:
+        find(call, "projects", project_id)
+        if not values["roles"]:
+            raise bad("At least one role should be specified")
+        has = {r.id: r for r in expanded(store, roles_on(store, caller.user_id, project_id))}
+        by_name = {role.body["name"]: role_id for role_id, role in has.items()}
+        for role in values["roles"]:
+            role_id = role.get("id") or by_name.get(role.get("name", ""))
+            if role_id not in has:
+                raise missing("role", str(role.get("name") or role_id))
+            wanted.append(role_id)
+    values.pop("roles")
+    values.pop("allow_redelegation")
+    if values["expires_at"]:
+        try:
+            expires = tokens.parse_time(values["expires_at"])
+        except ValueError:
+            raise bad("expires_at is not a time") from None
+        if expires <= store.time:
+            raise bad("expires_at is in the past")
+    thing_id = store.new_hex()
+    hidden: Body = {"roles": [role.id for role in expanded(store, wanted)]}
+    thing = Thing(thing_id, TRUSTS.table, project_id, {"id": thing_id, **values}, hidden)
+    store.insert(thing)
+    return Reply(201, {"trust": _view(call, thing, detail=True)})
+
+
+def trusts(call: Call) -> Reply:
+    """GET: those of one trustor or trustee; all for an admin."""
+    found = []
+    keys = ("trustor_user_id", "trustee_user_id")
+    wanted = {key: value for key in keys if (value := call.argument(key))}
+    if not call.caller.is_admin and call.caller.user_id not in wanted.values():
+        raise forbidden()
+    found = call.cloud.store.where(TRUSTS.table, **wanted)
+    return listed(call, "trusts", [_view(call, thing, detail=False) for thing in found])
+
+
+def _own(call: Call) -> Thing:
+    thing = find(call, "trusts", call.ids[0])
+    parties = (thing.body["trustor_user_id"], thing.body["trustee_user_id"])
+    if call.caller.user_id not in parties and not call.caller.is_admin:
+        raise forbidden()
+    return thing
+
+
+def show(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, {"trust": _view(call, _own(call), detail=True)})
+
+
+def delete(call: Call) -> Reply:
+    """DELETE: 204, by the trustor or an admin; tokens of the trust are void."""
+    thing = _own(call)
+    if thing.body["trustor_user_id"] != call.caller.user_id and not call.caller.is_admin:
+        raise forbidden()
+    call.cloud.store.remove(thing)
+    people.drop(call.cloud.store, "tokens", trust_id=thing.id)
+    return Reply(204)
+
+
+def roles(call: Call) -> Reply:
+    """GET of the roles of one."""
+    return listed(call, "roles", _view(call, _own(call), detail=True)["roles"])
+
+
+def role(call: Call) -> Reply:
+    """GET of one role of one."""
+    for found in _view(call, _own(call), detail=True)["roles"]:
+        if found["id"] == call.ids[1]:
+            return Reply(200, {"role": found})
+    raise Refusal(404, message="The trust has no such role")
+
+
+ROUTES: list[Route] = [
+    ("POST", "/v3/OS-TRUST/trusts", create),
+    ("GET", "/v3/OS-TRUST/trusts", trusts),
+    ("GET", "/v3/OS-TRUST/trusts/{}", show),
+    ("DELETE", "/v3/OS-TRUST/trusts/{}", delete),
+    ("GET", "/v3/OS-TRUST/trusts/{}/roles", roles),
+    ("GET", "/v3/OS-TRUST/trusts/{}/roles/{}", role),
+]

@@ -1,0 +1,187 @@
+"""Faults and delays on request: rules that pick calls, and what befalls those."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.devcloud.http import Effects
+
+_MATCH = {"service", "method", "path_regex", "nth", "times", "name"}
+_EFFECT = {
+    "latency_s",
+    "status",
+    "body",
+    "retry_after",
+    "headers",
+    "withhold",
+    "drop",
+    "hold",
+    "invisible_s",
+    "slow_s",
+    "error",
+}
+
+
+class BadRule(ValueError):
+    """A rule that cannot be read."""
+
+
+@dataclass(slots=True)
+class Rule:
+    """One rule; `nth` counts matching calls from 1, `times` bounds how often it strikes."""
+
+    service: str | None = None
+    method: str | None = None
+    path: re.Pattern[str] | None = None
+    name: str | None = None
+    nth: int | None = None
+    times: int | None = None
+    effect: Mapping[str, Any] = field(default_factory=dict)
+    seen: int = 0
+    struck: int = 0
+
+    def strikes(self, service: str, method: str, path: str, names: frozenset[str]) -> bool:
+        """Whether it befalls this call; counts."""
+        if self.service is not None and self.service != service:
+            return False
+        if self.method is not None and self.method != method:
+            return False
+        if self.path is not None and self.path.search(path) is None:
+            return False
+        if self.name is not None and self.name not in names:
+            return False
+        self.seen += 1
+        if self.nth is not None and self.seen != self.nth:
+            return False
+        if self.times is not None and self.struck >= self.times:
+            return False
+        self.struck += 1
+        return True
+
+    def view(self) -> dict[str, Any]:
+        """The rule as JSON, with how often it matched and struck."""
+        return {
+            "match": {
+                "service": self.service,
+                "method": self.method,
+                "path_regex": self.path.pattern if self.path else None,
+                "name": self.name,
+                "nth": self.nth,
+                "times": self.times,
+            },
+            "effect": dict(self.effect),
+            "seen": self.seen,
+            "struck": self.struck,
+        }
+
+
+@dataclass(slots=True)
+class Fate:
+    """What all rules together do to one call. `withhold_s` is infinite for "until released"."""
+
+    latency_s: float = 0.0
+    status: int | None = None
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    withhold_s: float | None = None
+    drop: bool = False
+    hold: bool = False
+    effects: Effects = field(default_factory=Effects)
+
+
+class Knobs:
+    """The rules, and the gate at which held calls wait."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+        self.waiting = 0
+        self._gate: asyncio.Event | None = None
+
+    def add(self, rules: list[Any]) -> None:
+        """More rules from JSON; raises `BadRule`."""
+        self.rules += [parse_rule(rule) for rule in rules]
+
+    def clear(self) -> None:
+        """No rules; whoever waits goes on."""
+        self.rules = []
+        self.release()
+
+    def release(self) -> int:
+        """Let all held and withheld calls go on; gives how many there were."""
+        count = self.waiting
+        if self._gate is not None:
+            self._gate.set()
+            self._gate = None
+        return count
+
+    async def released(self, timeout_s: float | None = None) -> bool:
+        """Wait for the next release; False when the time was over first."""
+        if self._gate is None:
+            self._gate = asyncio.Event()
+        self.waiting += 1
+        try:
+            await asyncio.wait_for(self._gate.wait(), timeout_s)
+        except TimeoutError:
+            return False
+        finally:
+            self.waiting -= 1
+        return True
+
+    def fate(self, service: str, method: str, path: str, names: frozenset[str]) -> Fate | None:
+        """What befalls this call; None when nothing does."""
+        fate: Fate | None = None
+        for rule in self.rules:
+            if rule.strikes(service, method, path, names):
+                fate = fate or Fate()
+                _apply(fate, rule.effect)
+        return fate
+
+
+def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
+    fate.latency_s += float(effect.get("latency_s", 0))
+    if effect.get("status") is not None:
+        fate.status = int(effect["status"])
+        fate.body = effect.get("body")
+        fate.headers.update(effect.get("headers") or {})
+        if effect.get("retry_after") is not None:
+            fate.headers["Retry-After"] = str(effect["retry_after"])
+    withhold = effect.get("withhold")
+    if withhold is not None and withhold is not False:
+        fate.withhold_s = float("inf") if withhold is True else float(withhold)
+    fate.drop = fate.drop or bool(effect.get("drop"))
+    fate.hold = fate.hold or bool(effect.get("hold"))
+    old = fate.effects
+    slow = effect.get("slow_s", old.slow_s)
+    fate.effects = Effects(
+        slow_s=None if slow is None else float(slow),
+        invisible_s=max(old.invisible_s, float(effect.get("invisible_s", 0))),
+        error=old.error or bool(effect.get("error")),
+    )
+
+
+def parse_rule(rule: Any) -> Rule:
+    """A rule from `{"match": {...}, "effect": {...}}`; raises `BadRule`."""
+    if not isinstance(rule, dict) or not isinstance(rule.get("effect"), dict):
+        raise BadRule("a rule is an object with 'match' and 'effect'")
+    match, effect = rule.get("match") or {}, rule["effect"]
+    unknown = (set(match) - _MATCH) | (set(effect) - _EFFECT)
+    if unknown:
+        raise BadRule(f"unknown: {', '.join(sorted(unknown))}")
+    try:
+        pattern = re.compile(match["path_regex"]) if match.get("path_regex") else None
+    except re.error as error:
+        raise BadRule(f"path_regex: {error}") from None
+    method = match.get("method")
+    return Rule(
+        service=match.get("service"),
+        method=method.upper() if method else None,
+        path=pattern,
+        name=match.get("name"),
+        nth=match.get("nth"),
+        times=match.get("times"),
+        effect=effect,
+    )

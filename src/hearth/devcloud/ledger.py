@@ -1,0 +1,104 @@
+"""The account of every call and every object, for tests to compare against."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+CALLS_MAX = 1_000_000
+
+
+@dataclass(slots=True)
+class Entry:
+    """One object that was ever made; `created` and `deleted` are numbers of calls."""
+
+    service: str
+    collection: str
+    id: str
+    name: str | None
+    project_id: str | None
+    created: int
+    created_at: float
+    deleted: int | None = None
+    deleted_at: float | None = None
+    implicit: bool = False
+
+
+@dataclass(slots=True)
+class CallEntry:
+    """One call; the status is 0 for one that was dropped or never answered."""
+
+    seq: int
+    method: str
+    path: str
+    status: int
+    at: float
+    ms: float
+
+
+class Ledger:
+    """Entries since the last mark, and the calls."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.calls: list[CallEntry] = []
+        self.seq = 0
+        self.first = 0
+        self.calls_from = 0
+
+    def next_call(self) -> int:
+        """The number of a new call."""
+        self.seq += 1
+        return self.seq
+
+    def created(
+        self,
+        *,
+        service: str,
+        collection: str,
+        id_: str,
+        name: str | None,
+        project_id: str | None,
+        at: float,
+        implicit: bool,
+    ) -> int:
+        """Enter an object; gives the index for `deleted`."""
+        self.entries.append(
+            Entry(service, collection, id_, name, project_id, self.seq, at, implicit=implicit)
+        )
+        return len(self.entries) - 1
+
+    def deleted(self, index: int, *, at: float) -> None:
+        """The object of this index is gone."""
+        entry = self.entries[index]
+        entry.deleted, entry.deleted_at = self.seq, at
+
+    def called(self, call: CallEntry) -> None:
+        """Enter a call that has ended."""
+        if len(self.calls) < CALLS_MAX:
+            self.calls.append(call)
+
+    def mark(self) -> None:
+        """Start a fresh account; objects alive now are not in it."""
+        self.first = len(self.entries)
+        self.calls_from = len(self.calls)
+
+    def view(self, *, calls: bool) -> dict[str, Any]:
+        """The account as JSON."""
+        entries = self.entries[self.first :]
+        totals: dict[str, dict[str, int]] = {}
+        for entry in entries:
+            key = f"{entry.service}.{entry.collection}"
+            total = totals.setdefault(key, {"created": 0, "deleted": 0, "implicit": 0})
+            total["created"] += 1
+            total["deleted"] += entry.deleted is not None
+            total["implicit"] += entry.implicit
+        view: dict[str, Any] = {
+            "objects": [asdict(entry) for entry in entries],
+            "totals": totals,
+            "seq": self.seq,
+            "calls_total": len(self.calls) - self.calls_from,
+        }
+        if calls:
+            view["calls"] = [asdict(call) for call in self.calls[self.calls_from :]]
+        return view

@@ -1,0 +1,108 @@
+"""Filtering, sorting and paging of a list of bodies, as the services have it in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from hearth.devcloud.http import Call, Refusal
+from hearth.devcloud.store import Thing
+
+CONTROLS = frozenset(
+    {
+        "limit",
+        "marker",
+        "fields",
+        "sort_key",
+        "sort_dir",
+        "sort",
+        "page_reverse",
+        "all_tenants",
+        "all_projects",
+        "with_count",
+        "offset",
+    }
+)
+TAG_FILTERS = frozenset({"tags", "tags-any", "not-tags", "not-tags-any"})
+
+
+def same(wanted: str, value: Any) -> bool:
+    """Whether a value is what a query argument says."""
+    if isinstance(value, bool):
+        return wanted.lower() in (("true", "1") if value else ("false", "0"))
+    if value is None:
+        return wanted in ("", "None", "null")
+    if isinstance(value, list):
+        return wanted in value
+    return wanted == str(value)
+
+
+def filtered(
+    things: Iterable[Thing], query: Mapping[str, list[str]], ignore: frozenset[str] = CONTROLS
+) -> list[Thing]:
+    """Those whose fields have one of the wanted values each, and the wanted tags."""
+    wanted = {k: v for k, v in query.items() if k not in ignore and k not in TAG_FILTERS}
+    tags = {k: set(",".join(v).split(",")) for k, v in query.items() if k in TAG_FILTERS}
+    found = []
+    for thing in things:
+        body = thing.body
+        if all(
+            any(same(w, body.get(key)) for w in values) for key, values in wanted.items()
+        ) and all(tagged(kind, names, body.get("tags") or []) for kind, names in tags.items()):
+            found.append(thing)
+    return found
+
+
+def tagged(kind: str, names: set[str], tags: list[str]) -> bool:
+    """Whether tags satisfy one of the four tag filters."""
+    match kind:
+        case "tags":
+            return names <= set(tags)
+        case "tags-any":
+            return not names.isdisjoint(tags)
+        case "not-tags":
+            return not names <= set(tags)
+        case _:
+            return names.isdisjoint(tags)
+
+
+def ordered(things: list[Thing], call: Call) -> list[Thing]:
+    """Sorted by `sort_key`/`sort_dir` or `sort=key:dir`."""
+    keys = list(call.query.get("sort_key", []))
+    directions = list(call.query.get("sort_dir", []))
+    for item in ",".join(call.query.get("sort", [])).split(","):
+        key, _, direction = item.partition(":")
+        if key:
+            keys.append(key)
+            directions.append(direction or "desc")
+    for index, key in reversed(list(enumerate(keys))):
+        descending = index < len(directions) and directions[index] == "desc"
+        things = sorted(things, key=_sort_value(key), reverse=descending)
+    return things
+
+
+def _sort_value(key: str) -> Callable[[Thing], tuple[bool, str]]:
+    def value(thing: Thing) -> tuple[bool, str]:
+        found = thing.body.get(key)
+        return (found is None, str(found))
+
+    return value
+
+
+def page(
+    things: list[Thing], call: Call, *, marker_status: int = 400, max_limit: int = 1000
+) -> tuple[list[Thing], bool]:
+    """The page that `limit` and `marker` ask for, and whether there is more after it."""
+    marker = call.argument("marker")
+    if marker:
+        index = next((i for i, thing in enumerate(things) if thing.id == marker), None)
+        if index is None:
+            raise Refusal(marker_status, "BadRequest", f"Marker {marker} could not be found")
+        things = things[index + 1 :]
+    limit_text = call.argument("limit")
+    if limit_text is None:
+        return things, False
+    if not limit_text.isdigit():
+        raise Refusal(400, "BadRequest", f"limit must be a whole number, not {limit_text!r}")
+    limit = int(limit_text) or max_limit
+    return things[:limit], len(things) > limit

@@ -1,0 +1,54 @@
+"""Networks: who is connected to what, under which address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hearth.devcloud.http import Call, Router, Service, unauthorized
+from hearth.devcloud.neutron import (
+    floating,
+    misc,
+    networks,
+    pools,
+    ports,
+    qos,
+    quotas,
+    routers,
+    security,
+    subnets,
+    trunks,
+)
+from hearth.devcloud.neutron.rest import refusal
+from hearth.devcloud.store import Thing
+
+
+def _is_open(call: Call) -> bool:
+    return not call.segments
+
+
+SERVICE = Service(
+    name="network",
+    router=Router(
+        networks.ROUTES,
+        subnets.ROUTES,
+        ports.ROUTES,
+        routers.ROUTES,
+        floating.ROUTES,
+        security.ROUTES,
+        trunks.ROUTES,
+        qos.ROUTES,
+        pools.ROUTES,
+        quotas.ROUTES,
+        misc.ROUTES,
+    ),
+    refusal=refusal,
+    open=_is_open,
+    unauthorized=unauthorized,
+    unknown_type="HTTPNotFound",
+    wrong_method_type="HTTPMethodNotAllowed",
+)
+TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+    "network.floating_ip": floating.follow_port,
+    "network.trunk": trunks.settle_trunk,
+}

@@ -1,0 +1,127 @@
+"""Addresses: pools, what is taken, MAC and what follows from it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Any
+
+from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.store import Store, Thing
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def is_slaac(subnet: Thing) -> bool:
+    """Whether hosts of the subnet make their own addresses."""
+    return subnet.body["ipv6_address_mode"] in ("slaac", "dhcpv6-stateless")
+
+
+def pools_without(net: Network, gateway: str | None) -> list[Body]:
+    """The default pools: every host address but the gateway."""
+    first, last = int(net.network_address), int(net.broadcast_address)
+    if net.version == 4 and net.prefixlen < 31:
+        first, last = first + 1, last - 1
+    elif net.version == 6 and net.prefixlen < 127:
+        first += 1
+    spans = [(first, last)]
+    if gateway is not None:
+        out = int(ipaddress.ip_address(gateway))
+        if first <= out <= last:
+            spans = [(first, out - 1), (out + 1, last)]
+    kind = ipaddress.IPv4Address if net.version == 4 else ipaddress.IPv6Address
+    return [{"start": str(kind(low)), "end": str(kind(high))} for low, high in spans if low <= high]
+
+
+def overlaps(net: Network, others: Iterable[str]) -> bool:
+    """Whether a network has addresses in common with one of the others."""
+    for text in others:
+        other = ipaddress.ip_network(text)
+        if other.version == net.version and net.overlaps(other):
+            return True
+    return False
+
+
+def take(subnet: Thing, port_id: str, wanted: str | None = None) -> str:
+    """An address of the subnet for a port, the wanted one or the next free of the pools.
+
+    Raises a 409 when it is taken or none is left.
+    """
+    used: dict[str, str] = subnet.hidden.setdefault("used", {})
+    if wanted is not None:
+        address = str(ipaddress.ip_address(wanted))
+        if address in used:
+            text = f"IP address {address} already allocated in subnet {subnet.id}"
+            raise Refusal(409, "IpAddressAlreadyAllocated", text)
+    else:
+        found = _next(subnet, used)
+        if found is None:
+            text = f"No more IP addresses available on network {subnet.body['network_id']}."
+            raise Refusal(409, "IpAddressGenerationFailure", text)
+        address = subnet.hidden["last"] = found
+    used[address] = port_id
+    return address
+
+
+def _next(subnet: Thing, used: dict[str, str]) -> str | None:
+    after = subnet.hidden.get("last")
+    spans = [
+        (ipaddress.ip_address(pool["start"]), ipaddress.ip_address(pool["end"]))
+        for pool in subnet.body["allocation_pools"]
+    ]
+    start = int(ipaddress.ip_address(after)) + 1 if after else 0
+    for begin in (start, 0):
+        for low, high in spans:
+            number = max(int(low), begin)
+            while number <= int(high):
+                text = str(type(low)(number))
+                if text not in used:
+                    return text
+                number += 1
+        if begin == 0:
+            break
+    return None
+
+
+def free(store: Store, fixed_ips: Iterable[Body]) -> None:
+    """Give addresses back."""
+    for item in fixed_ips:
+        subnet = store.table("network.subnets").get(item["subnet_id"])
+        if subnet is not None:
+            subnet.hidden.get("used", {}).pop(item["ip_address"], None)
+
+
+def has_free(subnet: Thing) -> bool:
+    """Whether the pools have an address left."""
+    return _next(subnet, subnet.hidden.get("used", {})) is not None
+
+
+def eui64(cidr: str, mac: str) -> str:
+    """The address that a host with this MAC makes for itself in a /64."""
+    octets = [int(part, 16) for part in mac.split(":")]
+    octets[0] ^= 2
+    suffix = int.from_bytes(bytes([*octets[:3], 0xFF, 0xFE, *octets[3:]]), "big")
+    return str(ipaddress.IPv6Address(int(ipaddress.ip_network(cidr).network_address) | suffix))
+
+
+def contains(subnet: Thing, address: str) -> bool:
+    """Whether an address lies in the subnet."""
+    return ipaddress.ip_address(address) in ipaddress.ip_network(subnet.body["cidr"])
+
+
+def new_mac(store: Store) -> str:
+    """A MAC address that nobody has."""
+    text = store.new_hex()
+    return f"fa:16:3e:{text[0:2]}:{text[2:4]}:{text[4:6]}"
+
+
+def assignment(port: Body, domain: str = "cloud.test.") -> list[Any]:
+    """`dns_assignment` of a port."""
+    found = []
+    for item in port["fixed_ips"]:
+        address = item["ip_address"]
+        name = port["dns_name"] or "host-" + address.replace(".", "-").replace("::", "--").replace(
+            ":", "-"
+        )
+        found.append({"ip_address": address, "hostname": name, "fqdn": f"{name}.{domain}"})
+    return found

@@ -1,0 +1,157 @@
+"""What Neutron tells about itself: versions, extensions, zones, agents, segments."""
+
+from __future__ import annotations
+
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+
+_ALIASES = [
+    "address-group",
+    "address-scope",
+    "agent",
+    "allowed-address-pairs",
+    "auto-allocated-topology",
+    "availability_zone",
+    "binding",
+    "binding-extended",
+    "default-subnetpools",
+    "dns-integration",
+    "dns-domain-ports",
+    "ext-gw-mode",
+    "external-net",
+    "extra_dhcp_opt",
+    "extraroute",
+    "extraroute-atomic",
+    "filter-validation",
+    "fip-port-details",
+    "flavors",
+    "floating-ip-port-forwarding",
+    "floating-ip-port-forwarding-detail",
+    "ip-substring-filtering",
+    "l3_agent_scheduler",
+    "multi-provider",
+    "net-mtu",
+    "net-mtu-writable",
+    "network-ip-availability",
+    "network_availability_zone",
+    "pagination",
+    "port-resource-request",
+    "port-security",
+    "port-security-groups-filtering",
+    "project-id",
+    "provider",
+    "qos",
+    "qos-bw-limit-direction",
+    "qos-default",
+    "qos-fip",
+    "quota_details",
+    "quotas",
+    "rbac-policies",
+    "revision-if-match",
+    "router",
+    "router_availability_zone",
+    "security-group",
+    "security-groups-shared-filtering",
+    "segment",
+    "service-type",
+    "sorting",
+    "standard-attr-description",
+    "standard-attr-revisions",
+    "standard-attr-segment",
+    "standard-attr-tag",
+    "standard-attr-timestamp",
+    "stateful-security-group",
+    "subnet-service-types",
+    "subnet_allocation",
+    "tag-ports-during-bulk-creation",
+    "trunk",
+    "trunk-details",
+]
+
+
+def _extension(alias: str) -> Body:
+    return {
+        "name": alias.replace("-", " ").replace("_", " ").capitalize(),
+        "alias": alias,
+        "description": f"The extension {alias}.",
+        "updated": "2024-01-01T10:00:00-00:00",
+        "links": [],
+    }
+
+
+def _link(call: Call) -> list[Body]:
+    return [{"rel": "self", "href": f"{call.base}/network/v2.0/"}]
+
+
+def versions(call: Call) -> Reply:
+    """GET /: the one version."""
+    return Reply(200, {"versions": [{"id": "v2.0", "status": "CURRENT", "links": _link(call)}]})
+
+
+def resources(call: Call) -> Reply:
+    """GET /v2.0: the collections."""
+    names = ("networks", "subnets", "ports", "routers", "floatingips", "security-groups")
+    found = [
+        {
+            "name": name,
+            "collection": name,
+            "links": [{"rel": "self", "href": f"{call.base}/network/v2.0/{name}"}],
+        }
+        for name in names
+    ]
+    return Reply(200, {"resources": found})
+
+
+def extensions(call: Call) -> Reply:
+    """GET /v2.0/extensions."""
+    return Reply(200, {"extensions": [_extension(alias) for alias in _ALIASES]})
+
+
+def extension(call: Call) -> Reply:
+    """GET of one extension."""
+    if call.ids[0] not in _ALIASES:
+        text = f"Extension with alias {call.ids[0]} does not exist"
+        raise Refusal(404, "HTTPNotFound", text)
+    return Reply(200, {"extension": _extension(call.ids[0])})
+
+
+def agents(call: Call) -> Reply:
+    """GET /v2.0/agents: there are none."""
+    return Reply(200, {"agents": []})
+
+
+def zones(call: Call) -> Reply:
+    """GET /v2.0/availability_zones: there are none."""
+    return Reply(200, {"availability_zones": []})
+
+
+def segments(call: Call) -> Reply:
+    """GET /v2.0/segments: one for each network."""
+    wanted = call.argument("network_id")
+    found = [
+        {
+            "id": thing.id,
+            "network_id": thing.id,
+            "name": None,
+            "description": None,
+            "physical_network": thing.body["provider:physical_network"],
+            "network_type": thing.body["provider:network_type"],
+            "segmentation_id": thing.body["provider:segmentation_id"],
+            "created_at": thing.body["created_at"],
+            "updated_at": thing.body["created_at"],
+            "revision_number": 0,
+        }
+        for thing in call.cloud.store.all("network.networks")
+        if wanted is None or thing.id == wanted
+    ]
+    return Reply(200, {"segments": found})
+
+
+ROUTES: list[Route] = [
+    ("GET", "/", versions),
+    ("GET", "/v2.0", resources),
+    ("GET", "/v2.0/extensions", extensions),
+    ("GET", "/v2.0/extensions/{}", extension),
+    ("GET", "/v2.0/agents", agents),
+    ("GET", "/v2.0/availability_zones", zones),
+    ("GET", "/v2.0/segments", segments),
+]

@@ -1,0 +1,129 @@
+"""Subnet pools, address scopes, address groups and who shares what (RBAC)."""
+
+from __future__ import annotations
+
+from hearth.devcloud.collection import Collection, Field, boolean, integer, list_of, nullable, text
+from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.neutron.rest import Rest
+from hearth.devcloud.store import Thing
+
+SUBNET_POOLS = Collection(
+    "network",
+    "subnetpools",
+    "subnetpool",
+    {
+        "name": Field(text(), required=True),
+        "prefixes": Field(list_of(), required=True),
+        "default_prefixlen": Field(integer(0, 128, null=True)),
+        "min_prefixlen": Field(integer(0, 128, null=True)),
+        "max_prefixlen": Field(integer(0, 128, null=True)),
+        "default_quota": Field(integer(0, null=True)),
+        "address_scope_id": Field(nullable(text(36))),
+        "description": Field(text(), default=""),
+        "is_default": Field(boolean, default=False, admin=True),
+        "shared": Field(boolean, default=False, admin=True, update=False),
+    },
+    type_name="SubnetPool",
+    path="/v2.0/subnetpools",
+    quota="subnetpool",
+)
+ADDRESS_SCOPES = Collection(
+    "network",
+    "address_scopes",
+    "address_scope",
+    {
+        "name": Field(text(), required=True),
+        "ip_version": Field(integer(4, 6), required=True, update=False),
+        "shared": Field(boolean, default=False, admin=True),
+    },
+    type_name="AddressScope",
+    path="/v2.0/address-scopes",
+)
+ADDRESS_GROUPS = Collection(
+    "network",
+    "address_groups",
+    "address_group",
+    {
+        "name": Field(text(), default=""),
+        "description": Field(text(), default=""),
+        "addresses": Field(list_of(), default=list, update=False),
+    },
+    type_name="AddressGroup",
+    path="/v2.0/address-groups",
+)
+RBAC_POLICIES = Collection(
+    "network",
+    "rbac_policies",
+    "rbac_policy",
+    {
+        "object_type": Field(text(), required=True, update=False),
+        "object_id": Field(text(36), required=True, update=False),
+        "action": Field(text(), required=True, update=False),
+        "target_tenant": Field(text(), required=True),
+    },
+    type_name="RbacPolicy",
+    path="/v2.0/rbac-policies",
+    quota="rbac_policy",
+)
+_TABLES = {
+    "network": "networks",
+    "qos_policy": "policies",
+    "security_group": "security_groups",
+    "address_scope": "address_scopes",
+    "subnetpool": "subnetpools",
+    "address_group": "address_groups",
+}
+
+
+class _SubnetPools(Rest):
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        version = 6 if any(":" in prefix for prefix in values["prefixes"]) else 4
+        low, high = ("8", "32") if version == 4 else ("64", "128")
+        for key, usual in (("min_prefixlen", low), ("max_prefixlen", high)):
+            values[key] = usual if values[key] is None else str(values[key])
+        default = values["default_prefixlen"]
+        values["default_prefixlen"] = values["min_prefixlen"] if default is None else str(default)
+        return super().make(call, project_id, {**values, "ip_version": version})
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        for key in ("default_prefixlen", "min_prefixlen", "max_prefixlen"):
+            if changes.get(key) is not None:
+                changes[key] = str(changes[key])
+        super().change(call, thing, changes)
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        if call.cloud.store.where("network.subnets", subnetpool_id=thing.id):
+            text_ = "Unable to delete subnet pool: Subnet pool has existing allocations."
+            raise Refusal(400, "SubnetPoolDeleteError", text_)
+
+
+class _AddressScopes(Rest):
+    standard = False
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        if call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=thing.id):
+            text_ = f"Unable to complete operation on address scope {thing.id}: it is in use"
+            raise Refusal(409, "AddressScopeInUse", text_)
+
+
+class _RbacPolicies(Rest):
+    standard = False
+
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        table = _TABLES.get(values["object_type"])
+        if table is None:
+            text_ = f"'{values['object_type']}' is not a valid object type"
+            raise Refusal(400, "HTTPBadRequest", text_)
+        target = call.cloud.store.get(f"network.{table}", values["object_id"])
+        if target is None or not (call.caller.is_admin or target.project_id == project_id):
+            text_ = f"RBAC policy for {values['object_id']} could not be made"
+            raise Refusal(404, "RbacPolicyNotFound", text_)
+        return super().make(call, project_id, values)
+
+
+ROUTES = [
+    *_SubnetPools(SUBNET_POOLS).routes,
+    *_AddressScopes(ADDRESS_SCOPES).routes,
+    *Rest(ADDRESS_GROUPS).routes,
+    *_RbacPolicies(RBAC_POLICIES).routes,
+]

@@ -1,0 +1,375 @@
+"""Ports."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING, Any
+
+from hearth.devcloud.collection import (
+    READ_ONLY,
+    Collection,
+    Field,
+    boolean,
+    list_of,
+    mapping,
+    one_of,
+    text,
+)
+from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.listing import CONTROLS, filtered
+from hearth.devcloud.neutron import addresses, security
+from hearth.devcloud.neutron.networks import networks
+from hearth.devcloud.neutron.rest import Rest, not_authorized, owned, stamped
+from hearth.devcloud.store import Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+_TABLE = "network.ports"
+_MAC = re.compile(r"^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$", re.IGNORECASE)
+
+
+def _mac(value: Any) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not _MAC.match(value):
+        raise ValueError(f"'{value}' is not a valid MAC address")
+    return value.lower()
+
+
+PORTS = Collection(
+    "network",
+    "ports",
+    "port",
+    {
+        "network_id": Field(text(36), required=True, update=False),
+        "name": Field(text(), default=""),
+        "description": Field(text(), default=""),
+        "admin_state_up": Field(boolean, default=True),
+        "mac_address": Field(_mac),
+        "fixed_ips": Field(list_of(mapping, null=True), default=None),
+        "security_groups": Field(list_of(null=True), default=None),
+        "port_security_enabled": Field(boolean, default=None),
+        "allowed_address_pairs": Field(list_of(mapping, null=True), default=list),
+        "extra_dhcp_opts": Field(list_of(mapping, null=True), default=list),
+        "device_id": Field(text(), default=""),
+        "device_owner": Field(text(), default=""),
+        "binding:vnic_type": Field(
+            one_of(
+                "normal", "direct", "macvtap", "baremetal", "direct-physical", "virtio-forwarder"
+            ),
+            default="normal",
+        ),
+        "binding:profile": Field(mapping, default=dict, admin=True),
+        "binding:host_id": Field(text(null=True), default="", admin=True),
+        "qos_policy_id": Field(text(36, null=True)),
+        "dns_name": Field(text(), default=""),
+        "dns_domain": Field(text(), default=""),
+        "numa_affinity_policy": Field(text(null=True), admin=True),
+        "propagate_uplink_status": Field(boolean),
+        "value_specs": READ_ONLY,
+        "status": READ_ONLY,
+    },
+    type_name="Port",
+    path="/v2.0/ports",
+    quota="port",
+)
+_UNBOUND: Body = {"binding:vif_type": "unbound", "binding:vif_details": {}}
+_BOUND: Body = {
+    "binding:vif_type": "ovs",
+    "binding:vif_details": {
+        "port_filter": True,
+        "ovs_hybrid_plug": False,
+        "connectivity": "l2",
+        "bound_drivers": {"0": "devcloud"},
+    },
+}
+
+
+def new_port(
+    cloud: DevCloud, network: Thing, project_id: str, given: Body, *, implicit: bool = False
+) -> Thing:
+    """A port with its addresses; raises what the network does not allow."""
+    store = cloud.store
+    values = {**PORTS.for_create({"network_id": network.id}), **given}
+    secure = values["port_security_enabled"]
+    if secure is None:
+        secure = bool(network.body["port_security_enabled"])
+    groups = values["security_groups"]
+    if groups is None:
+        groups = [security.default_group(cloud, project_id).id] if secure and project_id else []
+    elif groups and not secure:
+        text_ = "Port security must be enabled in order to have security groups."
+        raise Refusal(400, "PortSecurityAndIPRequiredForSecurityGroups", text_)
+    mac = values["mac_address"] or addresses.new_mac(store)
+    if values["mac_address"] and store.where(_TABLE, network_id=network.id, mac_address=mac):
+        text_ = f"Unable to complete operation for network {network.id}. MAC {mac} is in use."
+        raise Refusal(409, "MacAddressInUse", text_)
+    port_id = store.new_id()
+    fixed = _addresses(cloud, network, port_id, mac, values["fixed_ips"], values["device_owner"])
+    body = {
+        "id": port_id,
+        "name": values["name"],
+        "network_id": network.id,
+        **owned(project_id),
+        "mac_address": mac,
+        "admin_state_up": values["admin_state_up"],
+        "status": "DOWN",
+        "device_id": values["device_id"],
+        "device_owner": values["device_owner"],
+        "fixed_ips": fixed,
+        "allowed_address_pairs": _pairs(values["allowed_address_pairs"], mac),
+        "extra_dhcp_opts": values["extra_dhcp_opts"],
+        "security_groups": groups,
+        "description": values["description"],
+        "binding:vnic_type": values["binding:vnic_type"],
+        "binding:profile": values["binding:profile"],
+        "binding:host_id": values["binding:host_id"],
+        **_UNBOUND,
+        "port_security_enabled": secure,
+        "qos_policy_id": values["qos_policy_id"],
+        "qos_network_policy_id": network.body["qos_policy_id"],
+        "dns_name": values["dns_name"],
+        "dns_domain": values["dns_domain"],
+        "resource_request": None,
+        "ip_allocation": "immediate" if fixed else "none",
+        **stamped(cloud, 1),
+    }
+    thing = Thing(port_id, _TABLE, project_id, body)
+    bind(thing)
+    return store.insert(thing, implicit=implicit)
+
+
+def bind(port: Thing) -> None:
+    """Status and binding follow from host, device and owner."""
+    body = port.body
+    owner = body["device_owner"]
+    bound = bool(body["binding:host_id"]) or owner == "network:router_interface"
+    body |= _BOUND if body["binding:host_id"] else _UNBOUND
+    body["status"] = "ACTIVE" if bound else "DOWN"
+
+
+def _pairs(pairs: list[Body], mac: str) -> list[Body]:
+    return [
+        {"mac_address": pair.get("mac_address", mac), "ip_address": pair.get("ip_address")}
+        for pair in pairs
+    ]
+
+
+def _addresses(
+    cloud: DevCloud,
+    network: Thing,
+    port_id: str,
+    mac: str,
+    wanted: list[Body] | None,
+    owner: str,
+) -> list[Body]:
+    """Take addresses; gives all back when one cannot be had."""
+    subnets = cloud.store.where("network.subnets", network_id=network.id)
+    taken: list[Body] = []
+    try:
+        if wanted is None:
+            _default_addresses(network, subnets, port_id, taken)
+        else:
+            for item in wanted:
+                taken.append(_wanted_address(cloud, network, subnets, port_id, mac, item))  # noqa: PERF401
+        if wanted != [] and not owner.startswith("network:router"):
+            has = {item["subnet_id"] for item in taken}
+            for subnet in subnets:
+                if addresses.is_slaac(subnet) and subnet.id not in has:
+                    ip = addresses.eui64(subnet.body["cidr"], mac)
+                    ip = addresses.take(subnet, port_id, ip)
+                    taken.append({"subnet_id": subnet.id, "ip_address": ip})
+    except Refusal:
+        addresses.free(cloud.store, taken)
+        raise
+    return taken
+
+
+def _default_addresses(
+    network: Thing, subnets: list[Thing], port_id: str, taken: list[Body]
+) -> None:
+    """One address of each IP version, from the first subnet that has one left."""
+    for version in (4, 6):
+        choices = [
+            s for s in subnets if s.body["ip_version"] == version and not addresses.is_slaac(s)
+        ]
+        failure: Refusal | None = None
+        for subnet in choices:
+            try:
+                ip = addresses.take(subnet, port_id)
+            except Refusal as refused:
+                failure = refused
+                continue
+            taken.append({"subnet_id": subnet.id, "ip_address": ip})
+            failure = None
+            break
+        if failure is not None:
+            raise failure
+
+
+def _wanted_address(
+    cloud: DevCloud, network: Thing, subnets: list[Thing], port_id: str, mac: str, item: Body
+) -> Body:
+    subnet_id, ip = item.get("subnet_id"), item.get("ip_address")
+    if ip is not None:
+        try:
+            ipaddress.ip_address(ip)
+        except ValueError:
+            text_ = f"Invalid input for fixed_ips. Reason: '{ip}' is not a valid IP address."
+            raise Refusal(400, "HTTPBadRequest", text_) from None
+    if subnet_id is not None:
+        subnet = next((s for s in subnets if s.id == subnet_id), None)
+        if subnet is None:
+            if cloud.store.get("network.subnets", subnet_id) is None:
+                text_ = f"Subnet {subnet_id} could not be found."
+                raise Refusal(404, "SubnetNotFound", text_)
+            text_ = "Failed to create port: the subnet is not on the network of the port."
+            raise Refusal(400, "InvalidInput", text_)
+        if ip is not None and not addresses.contains(subnet, ip):
+            text_ = f"IP address {ip} is not a valid IP for the specified subnet."
+            raise Refusal(400, "InvalidIpForSubnet", text_)
+    else:
+        subnet = next((s for s in subnets if ip and addresses.contains(s, ip)), None)
+        if subnet is None:
+            text_ = f"IP address {ip} is not a valid IP for any of the subnets on {network.id}."
+            raise Refusal(400, "InvalidIpForNetwork", text_)
+    if ip is None and addresses.is_slaac(subnet):
+        ip = addresses.eui64(subnet.body["cidr"], mac)
+    return {"subnet_id": subnet.id, "ip_address": addresses.take(subnet, port_id, ip)}
+
+
+def remove_port(cloud: DevCloud, port: Thing) -> None:
+    """Delete a port: its addresses are free, its floating IPs without a port."""
+    store = cloud.store
+    addresses.free(store, port.body["fixed_ips"])
+    for floating in store.where("network.floatingips", port_id=port.id):
+        floating.body.update(
+            port_id=None, fixed_ip_address=None, router_id=None, status="DOWN", port_details=None
+        )
+    store.remove(port)
+
+
+class _Ports(Rest):
+    admin_fields = frozenset(
+        {
+            "binding:profile",
+            "binding:host_id",
+            "binding:vif_type",
+            "binding:vif_details",
+            "resource_request",
+        }
+    )
+
+    def ready(self, call: Call) -> None:
+        if call.caller.project_id:
+            security.default_group(call.cloud, call.caller.project_id)
+
+    def visible(self, call: Call, thing: Thing) -> bool:
+        network = call.cloud.store.get("network.networks", thing.body["network_id"])
+        return network is not None and network.project_id == call.caller.project_id
+
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        network = networks.find(call, values["network_id"])
+        self._allowed(call, network, values)
+        for group_id in values["security_groups"] or []:
+            security.groups.find(call, group_id)
+        return new_port(call.cloud, network, project_id, values)
+
+    @staticmethod
+    def _allowed(call: Call, network: Thing, values: Body) -> None:
+        caller = call.caller
+        if caller.is_admin or network.project_id == caller.project_id:
+            return
+        if values.get("mac_address"):
+            raise not_authorized("create_port:mac_address")
+        if any("ip_address" in item for item in values.get("fixed_ips") or []):
+            raise not_authorized("create_port:fixed_ips:ip_address")
+        if values.get("port_security_enabled") is not None:
+            raise not_authorized("create_port:port_security_enabled")
+        if network.body["router:external"] and not network.body["shared"]:
+            raise not_authorized("create_port")
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        cloud, body = call.cloud, thing.body
+        for group_id in changes.get("security_groups") or []:
+            security.groups.find(call, group_id)
+        secure = changes.get("port_security_enabled", body["port_security_enabled"])
+        groups = changes.get("security_groups", body["security_groups"])
+        if groups and not secure:
+            text_ = "Port security must be enabled in order to have security groups."
+            raise Refusal(400, "PortSecurityAndIPRequiredForSecurityGroups", text_)
+        if "fixed_ips" in changes:
+            self._move(cloud, thing, changes)
+        if "allowed_address_pairs" in changes:
+            pairs = _pairs(changes["allowed_address_pairs"], body["mac_address"])
+            changes["allowed_address_pairs"] = pairs
+        if "binding:host_id" in changes:
+            changes["binding:host_id"] = changes["binding:host_id"] or ""
+        body.update({key: value for key, value in changes.items() if key in body})
+        bind(thing)
+
+    @staticmethod
+    def _move(cloud: DevCloud, thing: Thing, changes: Body) -> None:
+        body = thing.body
+        network = cloud.store.table("network.networks")[body["network_id"]]
+        before = body["fixed_ips"]
+        addresses.free(cloud.store, before)
+        kept: list[Body] = []
+        for item in changes["fixed_ips"]:
+            same = [
+                old
+                for old in before
+                if "ip_address" not in item and old["subnet_id"] == item.get("subnet_id")
+            ]
+            kept.append(same[0] if same else item)
+        try:
+            changes["fixed_ips"] = _addresses(
+                cloud, network, thing.id, body["mac_address"], kept, body["device_owner"]
+            )
+        except Refusal:
+            for item in before:
+                subnet = cloud.store.table("network.subnets")[item["subnet_id"]]
+                addresses.take(subnet, thing.id, item["ip_address"])
+            raise
+
+    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
+        view = super().view(call, thing, created=created)
+        view["dns_assignment"] = addresses.assignment(thing.body)
+        return view
+
+    def matching(self, call: Call, things: list[Thing]) -> list[Thing]:
+        for condition in call.query.get("fixed_ips", []):
+            key, _, value = condition.partition("=")
+            things = [
+                t
+                for t in things
+                if any(
+                    value in item["ip_address"]
+                    if key == "ip_address_substr"
+                    else item.get(key) == value
+                    for item in t.body["fixed_ips"]
+                )
+            ]
+        return filtered(things, call.query, CONTROLS | {"fixed_ips"})
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        owner = thing.body["device_owner"]
+        if owner.startswith("compute:") and not call.caller.is_admin:
+            raise not_authorized("delete_port")
+        if owner.startswith("network:") and owner != "network:dhcp":
+            text_ = f"Port {thing.id} cannot be deleted directly via the port API: {owner}."
+            raise Refusal(409, "ServicePortInUse", text_)
+        for trunk in call.cloud.store.all("network.trunks"):
+            if trunk.body["port_id"] == thing.id:
+                text_ = f"Port {thing.id} is currently a parent port for trunk {trunk.id}."
+                raise Refusal(409, "PortInUseAsTrunkParent", text_)
+            if any(sub["port_id"] == thing.id for sub in trunk.body["sub_ports"]):
+                text_ = f"Port {thing.id} is currently a subport for trunk {trunk.id}."
+                raise Refusal(409, "PortInUseAsSubPort", text_)
+        remove_port(call.cloud, thing)
+
+
+ports = _Ports(PORTS)
+ROUTES = ports.routes

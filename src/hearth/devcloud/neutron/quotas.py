@@ -1,0 +1,134 @@
+"""How much a project may have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.store import Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+DEFAULTS = {
+    "network": 100,
+    "subnet": 100,
+    "subnetpool": -1,
+    "port": 500,
+    "router_route": 30,
+    "router": 10,
+    "floatingip": 50,
+    "rbac_policy": 10,
+    "security_group": 10,
+    "security_group_rule": 100,
+    "trunk": -1,
+}
+_TABLES = {
+    "network": "networks",
+    "subnet": "subnets",
+    "subnetpool": "subnetpools",
+    "port": "ports",
+    "router": "routers",
+    "floatingip": "floatingips",
+    "rbac_policy": "rbac_policies",
+    "security_group": "security_groups",
+    "security_group_rule": "security_group_rules",
+    "trunk": "trunks",
+}
+_QUOTAS = "network.quotas"
+
+
+def limits(cloud: DevCloud, project_id: str) -> dict[str, int]:
+    """The limits of a project; -1 is none."""
+    defaults = DEFAULTS if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
+    own = cloud.store.get(_QUOTAS, project_id)
+    return {**defaults, **(own.body if own is not None else {})}
+
+
+def used(cloud: DevCloud, project_id: str, name: str) -> int:
+    """How many a project has."""
+    table = _TABLES.get(name)
+    if table is None:
+        return 0
+    things = cloud.store.table(f"network.{table}").values()
+    return sum(thing.project_id == project_id for thing in things)
+
+
+def check(cloud: DevCloud, project_id: str, name: str, table: str, count: int = 1) -> None:
+    """Raises a 409 when `count` more would be too many."""
+    limit = limits(cloud, project_id)[name]
+    if limit >= 0 and used(cloud, project_id, name) + count > limit:
+        raise Refusal(409, "OverQuota", f"Quota exceeded for resources: ['{name}'].")
+
+
+def _may_see(call: Call) -> None:
+    if not call.caller.is_admin and call.caller.project_id != call.ids[0]:
+        raise Refusal(403, "PolicyNotAuthorized", "rule:get_quota is disallowed by policy")
+
+
+def _may_set(call: Call) -> None:
+    if not call.caller.is_admin:
+        raise Refusal(403, "PolicyNotAuthorized", "rule:update_quota is disallowed by policy")
+
+
+def show(call: Call) -> Reply:
+    """GET /v2.0/quotas/{project}."""
+    _may_see(call)
+    return Reply(200, {"quota": limits(call.cloud, call.ids[0])})
+
+
+def default(call: Call) -> Reply:
+    """GET /v2.0/quotas/{project}/default."""
+    return Reply(200, {"quota": dict(DEFAULTS)})
+
+
+def details(call: Call) -> Reply:
+    """GET /v2.0/quotas/{project}/details.json."""
+    _may_see(call)
+    shown: Body = {
+        name: {"limit": limit, "used": used(call.cloud, call.ids[0], name), "reserved": 0}
+        for name, limit in limits(call.cloud, call.ids[0]).items()
+    }
+    return Reply(200, {"quota": shown})
+
+
+def update(call: Call) -> Reply:
+    """PUT: not below what is used, unless forced."""
+    _may_set(call)
+    project_id = call.ids[0]
+    given = dict(call.object("quota"))
+    force = bool(given.pop("force", False))
+    given.pop("check_limit", None)
+    for name in ("tenant_id", "project_id"):
+        given.pop(name, None)
+    for name, value in given.items():
+        if name not in DEFAULTS:
+            raise Refusal(400, "HTTPBadRequest", f"Unrecognized attribute(s) '{name}'")
+        if not force and 0 <= value < used(call.cloud, project_id, name):
+            raise Refusal(400, "HTTPBadRequest", f"Quota limit of {name} is below its usage")
+    store = call.cloud.store
+    own = store.get(_QUOTAS, project_id)
+    if own is None:
+        own = store.insert(Thing(project_id, _QUOTAS, project_id, {}, seed=True))
+    own.body.update(given)
+    return Reply(200, {"quota": limits(call.cloud, project_id)})
+
+
+def reset(call: Call) -> Reply:
+    """DELETE: back to the defaults."""
+    _may_set(call)
+    own = call.cloud.store.get(_QUOTAS, call.ids[0])
+    if own is None:
+        raise Refusal(404, "TenantQuotaNotFound", f"Quota for {call.ids[0]} could not be found.")
+    call.cloud.store.remove(own)
+    return Reply(204)
+
+
+ROUTES: list[Route] = [
+    ("GET", "/v2.0/quotas/{}", show),
+    ("GET", "/v2.0/quotas/{}/default", default),
+    ("GET", "/v2.0/quotas/{}/details.json", details),
+    ("GET", "/v2.0/quotas/{}/details", details),
+    ("PUT", "/v2.0/quotas/{}", update),
+    ("DELETE", "/v2.0/quotas/{}", reset),
+]

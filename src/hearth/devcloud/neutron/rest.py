@@ -1,0 +1,318 @@
+"""The five operations on a collection of Neutron: bulk, fields, tags, revisions, quotas, policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hearth.devcloud.collection import Collection, Fault, Invalid
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.listing import CONTROLS, filtered, ordered, page
+from hearth.devcloud.neutron import quotas
+from hearth.devcloud.store import Thing, stamp_z
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+_OWNER = ("project_id", "tenant_id")
+
+
+def refusal(call: Call, fault: Refusal) -> Reply:
+    """An error as Neutron words it."""
+    type_ = "HTTPBadRequest" if fault.type == "NotJSON" else fault.type or "HTTPBadRequest"
+    error = {"type": type_, "message": fault.message, "detail": ""}
+    return Reply(fault.status, {"NeutronError": error}, dict(fault.headers))
+
+
+def bad_request(message: str) -> Refusal:
+    """400 as the services behind the API give it."""
+    return Refusal(400, "BadRequest", message)
+
+
+def bad_input(message: str) -> Refusal:
+    """400 for a value that cannot be."""
+    return Refusal(400, "InvalidInput", f"Invalid input for operation: {message}")
+
+
+def not_authorized(what: str) -> Refusal:
+    """403."""
+    return Refusal(403, "PolicyNotAuthorized", f"rule:{what} is disallowed by policy")
+
+
+def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusal:
+    """What the declaration refused, in Neutron's words."""
+    names = ", ".join(error.names)
+    match error.fault:
+        case Fault.UNKNOWN:
+            return Refusal(400, "HTTPBadRequest", f"Unrecognized attribute(s) '{names}'")
+        case Fault.READ_ONLY if creating:
+            return Refusal(400, "HTTPBadRequest", f"Attribute '{names}' not allowed in POST")
+        case Fault.READ_ONLY:
+            return Refusal(400, "HTTPBadRequest", f"Cannot update read-only attribute {names}")
+        case Fault.MISSING:
+            text = f"Failed to parse request. Required attribute '{names}' not specified"
+            return Refusal(400, "HTTPBadRequest", text)
+        case Fault.FORBIDDEN:
+            verb = "create" if creating else "update"
+            return not_authorized(f"{verb}_{collection.singular}:{names}")
+        case Fault.CONVERSION:
+            return bad_input(error.message)
+        case _:
+            name, _, reason = error.message.partition(": ")
+            text = f"Invalid input for {name}. Reason: {reason}."
+            return Refusal(400, "HTTPBadRequest", text)
+
+
+def touch(cloud: DevCloud, thing: Thing) -> None:
+    """The thing has changed: new revision, new time."""
+    thing.body["updated_at"] = stamp_z(cloud.store.time)
+    thing.body["revision_number"] = thing.body.get("revision_number", 0) + 1
+    cloud.store.changed = True
+
+
+def stamped(cloud: DevCloud, revision: int) -> Body:
+    """The fields that every new object has."""
+    now = stamp_z(cloud.store.time)
+    return {"tags": [], "created_at": now, "updated_at": now, "revision_number": revision}
+
+
+def owned(project_id: str | None) -> Body:
+    """The owner under both of its names."""
+    return {"project_id": project_id or "", "tenant_id": project_id or ""}
+
+
+class Rest:
+    """One collection. What is particular is a method to override."""
+
+    admin_fields: frozenset[str] = frozenset()
+    revision = 0
+    standard = True
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+
+    @property
+    def routes(self) -> list[Route]:
+        """Its five routes and those of tags."""
+        path = self.collection.path
+        return [
+            ("POST", path, self.create),
+            ("GET", path, self.index),
+            ("GET", path + "/{}", self.show),
+            ("PUT", path + "/{}", self.update),
+            ("DELETE", path + "/{}", self.delete),
+            ("GET", path + "/{}/tags", self.tags),
+            ("PUT", path + "/{}/tags", self.set_tags),
+            ("DELETE", path + "/{}/tags", self.clear_tags),
+            ("GET", path + "/{}/tags/{}", self.tag),
+            ("PUT", path + "/{}/tags/{}", self.add_tag),
+            ("DELETE", path + "/{}/tags/{}", self.remove_tag),
+        ]
+
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        """A new thing from checked values."""
+        body = {"id": call.cloud.store.new_id(), **values, **owned(project_id)}
+        if self.standard:
+            body |= stamped(call.cloud, self.revision)
+        return call.cloud.store.insert(Thing(body["id"], self.collection.table, project_id, body))
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        """Apply checked changes."""
+        thing.body.update(changes)
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        """Refuse a deletion, or take along what hangs on the thing."""
+
+    def visible(self, call: Call, thing: Thing) -> bool:
+        """Whether a caller who is neither admin nor owner may see it."""
+        return bool(thing.body.get("shared"))
+
+    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
+        """What is shown to this caller."""
+        if call.caller.is_admin or not self.admin_fields:
+            return dict(thing.body)
+        return {k: v for k, v in thing.body.items() if k not in self.admin_fields}
+
+    def ready(self, call: Call) -> None:
+        """What must be there before the collection is used."""
+
+    def find(self, call: Call, thing_id: str) -> Thing:
+        """The thing, if the caller may see it; raises a 404."""
+        thing = call.cloud.store.get(self.collection.table, thing_id)
+        if thing is None or not self._sees(call, thing):
+            kind = self.collection.type_name
+            text = f"{kind} {thing_id} could not be found."
+            raise Refusal(404, f"{kind}NotFound", text)
+        return thing
+
+    def _sees(self, call: Call, thing: Thing) -> bool:
+        caller = call.caller
+        return caller.is_admin or thing.project_id == caller.project_id or self.visible(call, thing)
+
+    def owned_by_caller(self, call: Call, thing: Thing, verb: str) -> None:
+        """Raises a 403 unless the caller may change the thing."""
+        if not call.caller.is_admin and thing.project_id != call.caller.project_id:
+            raise not_authorized(f"{verb}_{self.collection.singular}")
+
+    def create(self, call: Call) -> Reply:
+        """POST of one, or of many under the plural key: 201."""
+        self.ready(call)
+        body = call.json()
+        kind = self.collection
+        if isinstance(body, dict) and isinstance(body.get(kind.plural_key), list):
+            return self._create_many(call, body[kind.plural_key])
+        if not isinstance(body, dict) or not isinstance(body.get(kind.singular), dict):
+            raise Refusal(400, "HTTPBadRequest", f"Unable to find '{kind.singular}' in body")
+        thing = self.create_one(call, body[kind.singular])
+        return Reply(201, {kind.singular: self.view(call, thing, created=True)})
+
+    def _create_many(self, call: Call, items: list[Any]) -> Reply:
+        made: list[Thing] = []
+        try:
+            for item in items:
+                made.append(self.create_one(call, item))  # noqa: PERF401
+        except Refusal:
+            for thing in made:
+                call.cloud.store.remove(thing)
+            raise
+        views = [self.view(call, thing, created=True) for thing in made]
+        return Reply(201, {self.collection.plural_key: views})
+
+    def create_one(self, call: Call, given: Body) -> Thing:
+        """Check one body and make the thing."""
+        caller = call.caller
+        given = dict(given)
+        project_id = caller.project_id or ""
+        for key in _OWNER:
+            wanted = given.pop(key, None)
+            if wanted is not None and wanted != project_id:
+                if not caller.is_admin:
+                    raise not_authorized(f"create_{self.collection.singular}:{key}")
+                project_id = wanted
+        tags = given.pop("tags", None) if self.standard else None
+        try:
+            values = self.collection.for_create(given, admin=caller.is_admin)
+        except Invalid as error:
+            raise explain(error, self.collection, creating=True) from None
+        if self.collection.quota:
+            quotas.check(call.cloud, project_id, self.collection.quota, self.collection.table)
+        thing = self.make(call, project_id, values)
+        if tags:
+            thing.body["tags"] = list(tags)
+        return thing
+
+    def index(self, call: Call) -> Reply:
+        """GET of the collection with filters, order, page and chosen fields."""
+        self.ready(call)
+        store = call.cloud.store
+        things = [t for t in store.all(self.collection.table) if self._sees(call, t)]
+        things = self.matching(call, things)
+        found, more = page(ordered(things, call), call)
+        views = [self.view(call, thing) for thing in found]
+        if fields := call.query.get("fields"):
+            views = [{k: v for k, v in view.items() if k in fields} for view in views]
+        key = self.collection.plural_key
+        body: Body = {key: views}
+        if more:
+            limit, last = call.argument("limit"), found[-1].id
+            query = f"limit={limit}&marker={last}"
+            href = f"{call.base}/network{call.path}?{query}"
+            body[f"{key}_links"] = [{"rel": "next", "href": href}]
+        return Reply(200, body)
+
+    def matching(self, call: Call, things: list[Thing]) -> list[Thing]:
+        """Those that the query's filters let through."""
+        return filtered(things, call.query, CONTROLS)
+
+    def show(self, call: Call) -> Reply:
+        """GET of one."""
+        self.ready(call)
+        view = self.view(call, self.find(call, call.ids[0]))
+        if fields := call.query.get("fields"):
+            view = {k: v for k, v in view.items() if k in fields}
+        return Reply(200, {self.collection.singular: view})
+
+    def update(self, call: Call) -> Reply:
+        """PUT."""
+        kind = self.collection
+        thing = self.find(call, call.ids[0])
+        self.owned_by_caller(call, thing, "update")
+        body = call.json()
+        if not isinstance(body, dict) or not isinstance(body.get(kind.singular), dict):
+            raise Refusal(400, "HTTPBadRequest", f"Unable to find '{kind.singular}' in body")
+        given = dict(body[kind.singular])
+        tags = given.pop("tags", None) if self.standard else None
+        try:
+            changes = kind.for_update(given, admin=call.caller.is_admin)
+        except Invalid as error:
+            raise explain(error, kind, creating=False) from None
+        self._check_revision(call, thing)
+        self.change(call, thing, changes)
+        if tags is not None:
+            thing.body["tags"] = list(tags)
+        touch(call.cloud, thing)
+        return Reply(200, {kind.singular: self.view(call, thing)})
+
+    def _check_revision(self, call: Call, thing: Thing) -> None:
+        wanted = call.headers.get("If-Match")
+        if not wanted:
+            return
+        if wanted.rpartition("=")[2] != str(thing.body.get("revision_number")):
+            text = "Constrained to another revision than the present one"
+            raise Refusal(412, "RevisionNumberConstraintFailed", text)
+
+    def delete(self, call: Call) -> Reply:
+        """DELETE: 204."""
+        thing = self.find(call, call.ids[0])
+        self.owned_by_caller(call, thing, "delete")
+        self._check_revision(call, thing)
+        self.gone(call, thing)
+        call.cloud.store.remove(thing)
+        return Reply(204)
+
+    def tags(self, call: Call) -> Reply:
+        """GET of the tags."""
+        return Reply(200, {"tags": self.find(call, call.ids[0]).body.get("tags", [])})
+
+    def set_tags(self, call: Call) -> Reply:
+        """PUT of all tags at once."""
+        thing = self._to_tag(call)
+        body = call.json()
+        tags = body.get("tags") if isinstance(body, dict) else None
+        if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+            raise Refusal(400, "HTTPBadRequest", "Invalid tags body")
+        return self._tagged(call, thing, list(dict.fromkeys(tags)))
+
+    def clear_tags(self, call: Call) -> Reply:
+        """DELETE of all tags."""
+        self._tagged(call, self._to_tag(call), [])
+        return Reply(204)
+
+    def tag(self, call: Call) -> Reply:
+        """GET of one tag: 204 or 404."""
+        if call.ids[1] not in self.find(call, call.ids[0]).body.get("tags", []):
+            raise Refusal(404, "TagNotFound", f"Tag {call.ids[1]} could not be found.")
+        return Reply(204)
+
+    def add_tag(self, call: Call) -> Reply:
+        """PUT of one tag: 201."""
+        thing = self._to_tag(call)
+        self._tagged(call, thing, list(dict.fromkeys([*thing.body["tags"], call.ids[1]])))
+        return Reply(201)
+
+    def remove_tag(self, call: Call) -> Reply:
+        """DELETE of one tag: 204."""
+        thing = self._to_tag(call)
+        if call.ids[1] not in thing.body["tags"]:
+            raise Refusal(404, "TagNotFound", f"Tag {call.ids[1]} could not be found.")
+        self._tagged(call, thing, [tag for tag in thing.body["tags"] if tag != call.ids[1]])
+        return Reply(204)
+
+    def _to_tag(self, call: Call) -> Thing:
+        thing = self.find(call, call.ids[0])
+        self.owned_by_caller(call, thing, "update")
+        return thing
+
+    def _tagged(self, call: Call, thing: Thing, tags: Any) -> Reply:
+        thing.body["tags"] = tags
+        touch(call.cloud, thing)
+        return Reply(200, {"tags": tags})

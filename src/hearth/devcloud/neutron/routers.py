@@ -1,0 +1,272 @@
+"""Routers, their gateways and interfaces."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from hearth.devcloud.collection import (
+    READ_ONLY,
+    Collection,
+    Field,
+    boolean,
+    list_of,
+    mapping,
+    nullable,
+    text,
+)
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.neutron.networks import networks
+from hearth.devcloud.neutron.ports import new_port, ports, remove_port
+from hearth.devcloud.neutron.rest import Rest, bad_request, not_authorized, owned, stamped, touch
+from hearth.devcloud.neutron.subnets import subnets
+from hearth.devcloud.store import Store, Thing
+
+if TYPE_CHECKING:
+    pass
+
+_GATEWAY = "network:router_gateway"
+_INTERFACE = "network:router_interface"
+
+ROUTERS = Collection(
+    "network",
+    "routers",
+    "router",
+    {
+        "name": Field(text(), default=""),
+        "description": Field(text(), default=""),
+        "admin_state_up": Field(boolean, default=True),
+        "external_gateway_info": Field(nullable(mapping)),
+        "routes": Field(list_of(mapping, null=True), default=list, create=False),
+        "availability_zone_hints": Field(list_of(), default=list, update=False),
+        "flavor_id": Field(text(36, null=True), update=False),
+        "enable_ndp_proxy": Field(boolean, default=False),
+        "distributed": Field(boolean, default=None, admin=True),
+        "ha": Field(boolean, default=None, admin=True),
+        "status": READ_ONLY,
+    },
+    type_name="Router",
+    path="/v2.0/routers",
+    quota="router",
+)
+
+
+def interfaces(store: Store, router_id: str) -> list[Thing]:
+    """The ports by which a router is in subnets."""
+    return store.where("network.ports", device_id=router_id, device_owner=_INTERFACE)
+
+
+def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | None:
+    """The router of a subnet that has its gateway on an external network."""
+    for port in store.where("network.ports", device_owner=_INTERFACE):
+        if any(item["subnet_id"] == subnet_id for item in port.body["fixed_ips"]):
+            router = store.get("network.routers", port.body["device_id"])
+            info = router.body["external_gateway_info"] if router else None
+            if info and info["network_id"] == external_id:
+                return router
+    return None
+
+
+class _Routers(Rest):
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        body = {
+            "id": call.cloud.store.new_id(),
+            "name": values["name"],
+            **owned(project_id),
+            "admin_state_up": values["admin_state_up"],
+            "status": "ACTIVE",
+            "external_gateway_info": None,
+            "description": values["description"],
+            "availability_zones": [],
+            "availability_zone_hints": values["availability_zone_hints"],
+            "routes": [],
+            "flavor_id": values["flavor_id"],
+            "conntrack_helpers": [],
+            "enable_ndp_proxy": values["enable_ndp_proxy"],
+            "distributed": bool(values["distributed"]),
+            "ha": bool(values["ha"]),
+            **stamped(call.cloud, 1),
+        }
+        thing = Thing(body["id"], ROUTERS.table, project_id, body)
+        if values["external_gateway_info"]:
+            self._set_gateway(call, thing, values["external_gateway_info"])
+        return call.cloud.store.insert(thing)
+
+    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
+        view = dict(thing.body)
+        if not call.caller.is_admin:
+            view.pop("distributed")
+            view.pop("ha")
+        return view
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        if "routes" in changes:
+            self._check_routes(call, thing, changes["routes"])
+        if "external_gateway_info" in changes:
+            info = changes.pop("external_gateway_info")
+            if info and info.get("network_id"):
+                self._set_gateway(call, thing, info)
+            else:
+                self._clear_gateway(call, thing)
+        thing.body.update(changes)
+
+    def _set_gateway(self, call: Call, router: Thing, info: Body) -> None:
+        if "enable_snat" in info and not call.caller.is_admin:
+            raise not_authorized("update_router:external_gateway_info:enable_snat")
+        network = networks.find(call, info["network_id"])
+        if not network.body["router:external"]:
+            raise bad_request(f"Network {network.id} is not an external network")
+        present = router.body["external_gateway_info"]
+        wanted = info.get("external_fixed_ips")
+        if present and present["network_id"] == network.id and not wanted:
+            present["enable_snat"] = info.get("enable_snat", present["enable_snat"])
+            return
+        if present:
+            self._clear_gateway(call, router)
+        given: Body = {"device_id": router.id, "device_owner": _GATEWAY}
+        given |= {"fixed_ips": wanted or None, "port_security_enabled": False}
+        port = new_port(call.cloud, network, "", given, implicit=True)
+        router.body["external_gateway_info"] = {
+            "network_id": network.id,
+            "external_fixed_ips": port.body["fixed_ips"],
+            "enable_snat": info.get("enable_snat", True),
+        }
+        touch(call.cloud, router)
+
+    def _clear_gateway(self, call: Call, router: Thing) -> None:
+        store = call.cloud.store
+        if store.where("network.floatingips", router_id=router.id):
+            text_ = f"Gateway cannot be updated for router {router.id}, floating IPs need it."
+            raise Refusal(409, "RouterExternalGatewayInUseByFloatingIp", text_)
+        for port in store.where("network.ports", device_id=router.id, device_owner=_GATEWAY):
+            remove_port(call.cloud, port)
+        router.body["external_gateway_info"] = None
+
+    def _check_routes(self, call: Call, router: Thing, routes: list[Body]) -> None:
+        store = call.cloud.store
+        nets = []
+        for port in store.where("network.ports", device_id=router.id):
+            for item in port.body["fixed_ips"]:
+                subnet = store.table("network.subnets")[item["subnet_id"]]
+                nets.append(ipaddress.ip_network(subnet.body["cidr"]))
+        for route in routes:
+            try:
+                ipaddress.ip_network(route["destination"])
+                hop = ipaddress.ip_address(route["nexthop"])
+            except (KeyError, ValueError):
+                raise Refusal(400, "HTTPBadRequest", "Invalid input for routes.") from None
+            if not any(hop in net for net in nets):
+                text_ = f"Invalid format for routes: the nexthop {hop} is not connected"
+                raise Refusal(400, "InvalidRoutes", text_)
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        if interfaces(call.cloud.store, thing.id):
+            raise Refusal(409, "RouterInUse", f"Router {thing.id} still has ports")
+        self._clear_gateway(call, thing)
+
+    def add_interface(self, call: Call) -> Reply:
+        """PUT add_router_interface: by subnet or by port."""
+        router = self.find(call, call.ids[0])
+        self.owned_by_caller(call, router, "add_router_interface to")
+        given = call.json()
+        store = call.cloud.store
+        if not isinstance(given, dict) or ("subnet_id" in given) == ("port_id" in given):
+            raise bad_request("Either subnet_id or port_id must be specified")
+        taken = {
+            item["subnet_id"]
+            for port in interfaces(store, router.id)
+            for item in port.body["fixed_ips"]
+        }
+        if "port_id" in given:
+            port = ports.find(call, given["port_id"])
+            if port.body["device_id"]:
+                text_ = f"Unable to complete operation on port {port.id}: it is in use"
+                raise Refusal(409, "PortInUse", text_)
+            if not port.body["fixed_ips"]:
+                raise bad_request("Router port must have at least one fixed IP")
+            if any(item["subnet_id"] in taken for item in port.body["fixed_ips"]):
+                raise bad_request("Router already has a port on the subnet")
+            port.body.update(device_id=router.id, device_owner=_INTERFACE, status="ACTIVE")
+            touch(call.cloud, port)
+        else:
+            subnet = subnets.find(call, given["subnet_id"])
+            if subnet.id in taken:
+                raise bad_request(f"Router already has a port on subnet {subnet.id}")
+            port = self._plug(call, router, subnet)
+        touch(call.cloud, router)
+        return self._interface(router, port, port.body["fixed_ips"][0]["subnet_id"])
+
+    @staticmethod
+    def _plug(call: Call, router: Thing, subnet: Thing) -> Thing:
+        if subnet.body["gateway_ip"] is None:
+            raise bad_request(f"Subnet {subnet.id} must have a gateway IP")
+        network = call.cloud.store.table("network.networks")[subnet.body["network_id"]]
+        given: Body = {
+            "device_id": router.id,
+            "device_owner": _INTERFACE,
+            "fixed_ips": [{"subnet_id": subnet.id, "ip_address": subnet.body["gateway_ip"]}],
+            "security_groups": [],
+            "port_security_enabled": False,
+        }
+        return new_port(call.cloud, network, router.project_id or "", given, implicit=True)
+
+    def remove_interface(self, call: Call) -> Reply:
+        """PUT remove_router_interface: by subnet, by port or by both."""
+        router = self.find(call, call.ids[0])
+        self.owned_by_caller(call, router, "remove_router_interface from")
+        given = call.json()
+        if not isinstance(given, dict) or not {"subnet_id", "port_id"} & set(given):
+            raise bad_request("Either subnet_id or port_id must be specified")
+        store = call.cloud.store
+        subnet_id, port_id = given.get("subnet_id"), given.get("port_id")
+        port = next(
+            (
+                p
+                for p in interfaces(store, router.id)
+                if (port_id is None or p.id == port_id)
+                and (
+                    subnet_id is None
+                    or any(item["subnet_id"] == subnet_id for item in p.body["fixed_ips"])
+                )
+            ),
+            None,
+        )
+        if port is None:
+            suffix = "ForSubnet" if port_id is None else ""
+            text_ = f"Router {router.id} has no interface on {subnet_id or port_id}"
+            raise Refusal(404, f"RouterInterfaceNotFound{suffix}", text_)
+        mine = {item["subnet_id"] for item in port.body["fixed_ips"]}
+        self._check_floating(store, router, mine)
+        remove_port(call.cloud, port)
+        touch(call.cloud, router)
+        return self._interface(router, port, subnet_id or port.body["fixed_ips"][0]["subnet_id"])
+
+    @staticmethod
+    def _check_floating(store: Store, router: Thing, subnet_ids: set[str]) -> None:
+        for floating in store.where("network.floatingips", router_id=router.id):
+            port = store.get("network.ports", floating.body["port_id"])
+            fixed = port.body["fixed_ips"] if port is not None else []
+            if any(item["subnet_id"] in subnet_ids for item in fixed):
+                text_ = f"Router interface on {router.id} is required by a floating IP."
+                raise Refusal(409, "RouterInterfaceInUseByFloatingIP", text_)
+
+    @staticmethod
+    def _interface(router: Thing, port: Thing, subnet_id: str) -> Reply:
+        body: Body = {
+            "id": router.id,
+            **owned(router.project_id),
+            "port_id": port.id,
+            "network_id": port.body["network_id"],
+            "subnet_id": subnet_id,
+            "subnet_ids": [item["subnet_id"] for item in port.body["fixed_ips"]],
+        }
+        body.pop("tenant_id")
+        return Reply(200, body)
+
+
+routers = _Routers(ROUTERS)
+ROUTES: list[Route] = [
+    *routers.routes,
+    ("PUT", "/v2.0/routers/{}/add_router_interface", routers.add_interface),
+    ("PUT", "/v2.0/routers/{}/remove_router_interface", routers.remove_interface),
+]

@@ -1,0 +1,56 @@
+"""Compute: servers and what they are made of."""
+
+from __future__ import annotations
+
+from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.nova import (
+    actions,
+    attach,
+    base,
+    flavors,
+    hosts,
+    keypairs,
+    life,
+    quotas,
+    servers,
+)
+
+
+def _is_open(call: Call) -> bool:
+    return len(call.segments) < 2
+
+
+def _extensions(call: Call) -> Reply:
+    return Reply(200, {"extensions": []})
+
+
+def _extension(call: Call) -> Reply:
+    raise Refusal(404, message="The extension could not be found.")
+
+
+_VERSIONS: list[Route] = [
+    ("GET", "/", base.versions),
+    ("GET", "/v2.1", base.version),
+    ("GET", "/v2.1/extensions", _extensions),
+    ("GET", "/v2.1/extensions/{}", _extension),
+]
+
+SERVICE = Service(
+    name="compute",
+    router=Router(
+        _VERSIONS,
+        servers.ROUTES,
+        actions.ROUTES,
+        attach.ROUTES,
+        flavors.ROUTES,
+        keypairs.ROUTES,
+        hosts.ROUTES,
+        quotas.ROUTES,
+    ),
+    refusal=base.refusal,
+    open=_is_open,
+    prepare=base.prepare,
+    finish=base.finish,
+    unauthorized=unauthorized,
+)
+TRANSITIONS = life.TRANSITIONS

@@ -1,0 +1,239 @@
+"""Flavors, their extra specs and who may use them."""
+
+from __future__ import annotations
+
+from hearth.devcloud.collection import Collection, Field, Invalid, boolean, integer, nullable, text
+from hearth.devcloud.http import Body, Call, Reply, Route
+from hearth.devcloud.listing import page
+from hearth.devcloud.nova.base import admin_only, bad, conflict, links, missing
+from hearth.devcloud.store import Thing
+
+_TABLE = "compute.flavors"
+
+FLAVORS = Collection(
+    "compute",
+    "flavors",
+    "flavor",
+    {
+        "name": Field(text(), required=True),
+        "ram": Field(integer(1), required=True),
+        "vcpus": Field(integer(1), required=True),
+        "disk": Field(integer(0), default=0),
+        "id": Field(nullable(text())),
+        "swap": Field(integer(0), default=0),
+        "OS-FLV-EXT-DATA:ephemeral": Field(integer(0), default=0),
+        "rxtx_factor": Field(default=1.0),
+        "os-flavor-access:is_public": Field(boolean, default=True),
+        "description": Field(nullable(text(65535))),
+    },
+)
+
+
+def flavor_body(**given: object) -> Body:
+    """All fields of a flavor."""
+    values = FLAVORS.for_create(given)
+    values.pop("id")
+    values["extra_specs"] = {}
+    values["access"] = []
+    return values
+
+
+def flavor_of(call: Call, flavor_id: str) -> Thing | None:
+    """The flavor, if the caller may use it."""
+    thing = call.cloud.store.get(_TABLE, flavor_id)
+    if thing is None or call.caller.is_admin or thing.body["os-flavor-access:is_public"]:
+        return thing
+    return thing if call.caller.project_id in thing.body["access"] else None
+
+
+def _find(call: Call) -> Thing:
+    thing = flavor_of(call, call.ids[0])
+    if thing is None:
+        raise missing("Flavor", call.ids[0])
+    return thing
+
+
+def _view(call: Call, thing: Thing) -> Body:
+    body = thing.body
+    view: Body = {"id": thing.id}
+    for key in ("name", "ram", "disk"):
+        view[key] = body[key]
+    view["swap"] = body["swap"] if body["swap"] or call.version >= (2, 75) else ""
+    view["OS-FLV-EXT-DATA:ephemeral"] = body["OS-FLV-EXT-DATA:ephemeral"]
+    view["OS-FLV-DISABLED:disabled"] = False
+    view["vcpus"] = body["vcpus"]
+    view["os-flavor-access:is_public"] = body["os-flavor-access:is_public"]
+    view["rxtx_factor"] = body["rxtx_factor"]
+    view["links"] = links(call, "flavors", thing.id)
+    if call.version >= (2, 55):
+        view["description"] = body["description"]
+    if call.version >= (2, 61):
+        view["extra_specs"] = body["extra_specs"]
+    return view
+
+
+def _page(call: Call, *, detail: bool) -> Reply:
+    store = call.cloud.store
+    things = [t for t in store.all(_TABLE) if flavor_of(call, t.id) is not None]
+    public = call.argument("is_public")
+    if public is not None and public.lower() != "none" and call.caller.is_admin:
+        wanted = public.lower() in ("true", "1", "t")
+        things = [t for t in things if t.body["os-flavor-access:is_public"] is wanted]
+    for argument, key in (("minRam", "ram"), ("minDisk", "disk")):
+        if (least := call.argument(argument)) and least.isdigit():
+            things = [t for t in things if t.body[key] >= int(least)]
+    found, more = page(things, call)
+    views = [
+        _view(call, t)
+        if detail
+        else {"id": t.id, "name": t.body["name"], "links": links(call, "flavors", t.id)}
+        for t in found
+    ]
+    body: Body = {"flavors": views}
+    if more:
+        query = f"limit={call.argument('limit')}&marker={found[-1].id}"
+        href = f"{call.base}/compute{call.path}?{query}"
+        body["flavors_links"] = [{"rel": "next", "href": href}]
+    return Reply(200, body)
+
+
+def brief(call: Call) -> Reply:
+    """GET /flavors."""
+    return _page(call, detail=False)
+
+
+def detail(call: Call) -> Reply:
+    """GET /flavors/detail."""
+    return _page(call, detail=True)
+
+
+def show(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, {"flavor": _view(call, _find(call))})
+
+
+def create(call: Call) -> Reply:
+    """POST, by an admin."""
+    admin_only(call)
+    given = call.object("flavor")
+    try:
+        values = FLAVORS.for_create(given)
+    except Invalid as error:
+        raise bad(error.message) from None
+    store = call.cloud.store
+    wanted = values.pop("id")
+    flavor_id = store.new_id() if wanted in (None, "auto") else str(wanted)
+    if store.get(_TABLE, flavor_id) is not None or store.where(_TABLE, name=values["name"]):
+        raise conflict(f"Flavor with name {values['name']} already exists.")
+    body = {"id": flavor_id, **values, "extra_specs": {}, "access": []}
+    thing = store.insert(Thing(flavor_id, _TABLE, None, body))
+    return Reply(200, {"flavor": _view(call, thing)})
+
+
+def update(call: Call) -> Reply:
+    """PUT of the description, by an admin."""
+    admin_only(call)
+    thing = _find(call)
+    thing.body["description"] = call.object("flavor").get("description")
+    return Reply(200, {"flavor": _view(call, thing)})
+
+
+def delete(call: Call) -> Reply:
+    """DELETE: 202."""
+    admin_only(call)
+    call.cloud.store.remove(_find(call))
+    return Reply(202)
+
+
+def specs(call: Call) -> Reply:
+    """GET of the extra specs."""
+    return Reply(200, {"extra_specs": _find(call).body["extra_specs"]})
+
+
+def set_specs(call: Call) -> Reply:
+    """POST of more extra specs."""
+    admin_only(call)
+    thing, given = _find(call), call.object("extra_specs")
+    thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
+    return Reply(200, {"extra_specs": given})
+
+
+def spec(call: Call) -> Reply:
+    """GET of one extra spec."""
+    found = _find(call).body["extra_specs"]
+    if call.ids[1] not in found:
+        raise missing("Extra spec", call.ids[1])
+    return Reply(200, {call.ids[1]: found[call.ids[1]]})
+
+
+def set_spec(call: Call) -> Reply:
+    """PUT of one extra spec."""
+    admin_only(call)
+    thing, given = _find(call), call.json()
+    if not isinstance(given, dict) or list(given) != [call.ids[1]]:
+        raise bad("The body must name the key of the path")
+    thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
+    return Reply(200, given)
+
+
+def unset_spec(call: Call) -> Reply:
+    """DELETE of one extra spec."""
+    admin_only(call)
+    thing = _find(call)
+    if call.ids[1] not in thing.body["extra_specs"]:
+        raise missing("Extra spec", call.ids[1])
+    kept = {k: v for k, v in thing.body["extra_specs"].items() if k != call.ids[1]}
+    thing.body["extra_specs"] = kept
+    return Reply(200)
+
+
+def _access(thing: Thing) -> Reply:
+    found = [{"flavor_id": thing.id, "tenant_id": project} for project in thing.body["access"]]
+    return Reply(200, {"flavor_access": found})
+
+
+def access(call: Call) -> Reply:
+    """GET of who may use a flavor that is not public."""
+    admin_only(call)
+    thing = _find(call)
+    if thing.body["os-flavor-access:is_public"]:
+        raise missing("Access list", thing.id)
+    return _access(thing)
+
+
+def act(call: Call) -> Reply:
+    """POST action: addTenantAccess, removeTenantAccess."""
+    admin_only(call)
+    thing, given = _find(call), call.json()
+    present = thing.body["access"]
+    match given:
+        case {"addTenantAccess": {"tenant": str(project)}}:
+            if project in present:
+                raise conflict("Flavor access already exists")
+            thing.body["access"] = [*present, project]
+        case {"removeTenantAccess": {"tenant": str(project)}}:
+            if project not in present:
+                raise missing("Flavor access", project)
+            thing.body["access"] = [other for other in present if other != project]
+        case _:
+            raise bad("There is no such action")
+    return _access(thing)
+
+
+_PATH = "/v2.1/flavors"
+_SPECS = _PATH + "/{}/os-extra_specs"
+ROUTES: list[Route] = [
+    ("GET", _PATH, brief),
+    ("GET", _PATH + "/detail", detail),
+    ("POST", _PATH, create),
+    ("GET", _PATH + "/{}", show),
+    ("PUT", _PATH + "/{}", update),
+    ("DELETE", _PATH + "/{}", delete),
+    ("GET", _SPECS, specs),
+    ("POST", _SPECS, set_specs),
+    ("GET", _SPECS + "/{}", spec),
+    ("PUT", _SPECS + "/{}", set_spec),
+    ("DELETE", _SPECS + "/{}", unset_spec),
+    ("GET", _PATH + "/{}/os-flavor-access", access),
+    ("POST", _PATH + "/{}/action", act),
+]

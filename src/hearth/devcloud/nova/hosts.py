@@ -1,0 +1,271 @@
+"""Zones, hosts, aggregates, services and server groups."""
+
+from __future__ import annotations
+
+from hearth.devcloud.http import Body, Call, Reply, Route
+from hearth.devcloud.nova import quotas
+from hearth.devcloud.nova.base import admin_only, bad, missing
+from hearth.devcloud.store import Thing, stamp_micro
+
+_AGGREGATES = "compute.aggregates"
+_GROUPS = "compute.server_groups"
+POLICIES = ("affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity")
+HOST = "devcloud"
+HOST_CPUS = 1000
+HOST_RAM_MB = 800_000
+
+
+def zone_names(call: Call) -> set[str]:
+    """`nova` and the zones of aggregates."""
+    aggregates = call.cloud.store.all(_AGGREGATES)
+    return {"nova"} | {a.body["availability_zone"] for a in aggregates if a.body["hosts"]}
+
+
+def zones(call: Call) -> Reply:
+    """GET os-availability-zone."""
+    found = [
+        {"zoneName": name, "zoneState": {"available": True}, "hosts": None}
+        for name in sorted(zone_names(call))
+    ]
+    return Reply(200, {"availabilityZoneInfo": found})
+
+
+def zones_detail(call: Call) -> Reply:
+    """GET os-availability-zone/detail."""
+    admin_only(call)
+    return zones(call)
+
+
+def services(call: Call) -> Reply:
+    """GET os-services."""
+    admin_only(call)
+    rows = (
+        ("nova-scheduler", "internal"),
+        ("nova-conductor", "internal"),
+        ("nova-compute", "nova"),
+    )
+    found = [
+        {
+            "binary": binary,
+            "host": HOST,
+            "id": number,
+            "zone": zone,
+            "status": "enabled",
+            "state": "up",
+            "updated_at": stamp_micro(call.cloud.store.time),
+            "disabled_reason": None,
+        }
+        for number, (binary, zone) in enumerate(rows, 2)
+    ]
+    return Reply(200, {"services": found})
+
+
+def hypervisors(call: Call) -> Reply:
+    """GET os-hypervisors."""
+    admin_only(call)
+    brief = {"id": 1, "hypervisor_hostname": HOST, "state": "up", "status": "enabled"}
+    return Reply(200, {"hypervisors": [brief]})
+
+
+def hypervisors_detail(call: Call) -> Reply:
+    """GET os-hypervisors/detail."""
+    admin_only(call)
+    servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
+    cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
+    disk = sum(f["disk"] for f in servers)
+    found: Body = {
+        "id": 1,
+        "hypervisor_hostname": HOST,
+        "state": "up",
+        "status": "enabled",
+        "hypervisor_type": "fake",
+        "hypervisor_version": 1000,
+        "host_ip": "127.0.0.1",
+        "service": {"id": 4, "host": HOST, "disabled_reason": None},
+        "vcpus": HOST_CPUS,
+        "memory_mb": HOST_RAM_MB,
+        "local_gb": 600_000,
+        "vcpus_used": cpus,
+        "memory_mb_used": 512 + ram,
+        "local_gb_used": disk,
+        "free_ram_mb": HOST_RAM_MB - 512 - ram,
+        "free_disk_gb": 600_000 - disk,
+        "current_workload": 0,
+        "running_vms": len(servers),
+        "disk_available_least": 0,
+        "cpu_info": '{"arch": "x86_64"}',
+    }
+    return Reply(200, {"hypervisors": [found]})
+
+
+def _aggregate(call: Call) -> Thing:
+    thing = call.cloud.store.get(_AGGREGATES, call.ids[0])
+    if thing is None:
+        raise missing("Aggregate", call.ids[0])
+    return thing
+
+
+def create_aggregate(call: Call) -> Reply:
+    """POST os-aggregates."""
+    admin_only(call)
+    given, store = call.object("aggregate"), call.cloud.store
+    if not isinstance(given.get("name"), str):
+        raise bad("'name' is a required property")
+    number = store.new_serial("aggregate")
+    body = {
+        "id": number,
+        "name": given["name"],
+        "created_at": stamp_micro(store.time),
+        "updated_at": None,
+        "deleted_at": None,
+        "deleted": False,
+        "availability_zone": given.get("availability_zone"),
+        "hosts": [],
+        "metadata": {},
+    }
+    store.insert(Thing(str(number), _AGGREGATES, None, body))
+    shown = {key: value for key, value in body.items() if key not in ("hosts", "metadata")}
+    return Reply(200, {"aggregate": shown})
+
+
+def aggregates(call: Call) -> Reply:
+    """GET os-aggregates."""
+    admin_only(call)
+    return Reply(200, {"aggregates": [t.body for t in call.cloud.store.all(_AGGREGATES)]})
+
+
+def show_aggregate(call: Call) -> Reply:
+    """GET of one."""
+    admin_only(call)
+    return Reply(200, {"aggregate": _aggregate(call).body})
+
+
+def update_aggregate(call: Call) -> Reply:
+    """PUT of name or zone."""
+    admin_only(call)
+    thing, given = _aggregate(call), call.object("aggregate")
+    thing.body.update({k: given[k] for k in ("name", "availability_zone") if k in given})
+    return Reply(200, {"aggregate": thing.body})
+
+
+def delete_aggregate(call: Call) -> Reply:
+    """DELETE of one."""
+    admin_only(call)
+    call.cloud.store.remove(_aggregate(call))
+    return Reply(200)
+
+
+def act_on_aggregate(call: Call) -> Reply:
+    """POST action: add_host, remove_host, set_metadata."""
+    admin_only(call)
+    thing, body = _aggregate(call), call.json()
+    hosts = thing.body["hosts"]
+    match body:
+        case {"add_host": {"host": str(host)}}:
+            if host != HOST:
+                raise missing("Compute host", host)
+            thing.body["hosts"] = list(dict.fromkeys([*hosts, host]))
+        case {"remove_host": {"host": str(host)}}:
+            if host not in hosts:
+                raise missing("Compute host", host)
+            thing.body["hosts"] = [other for other in hosts if other != host]
+        case {"set_metadata": {"metadata": dict(metadata)}}:
+            merged = {**thing.body["metadata"], **metadata}
+            thing.body["metadata"] = {k: v for k, v in merged.items() if v is not None}
+        case _:
+            raise bad("There is no such action")
+    return Reply(200, {"aggregate": thing.body})
+
+
+def _group_view(call: Call, thing: Thing) -> Body:
+    body = thing.body
+    view: Body = {"id": thing.id, "name": body["name"]}
+    if call.version >= (2, 64):
+        view |= {"policy": body["policy"], "rules": body["rules"]}
+    else:
+        view |= {"policies": [body["policy"]], "metadata": {}}
+    view["members"] = body["members"]
+    if call.version >= (2, 13):
+        view |= {"project_id": body["project_id"], "user_id": body["user_id"]}
+    return view
+
+
+def create_group(call: Call) -> Reply:
+    """POST os-server-groups; the form changed with 2.64."""
+    given, caller = call.object("server_group"), call.caller
+    known = {"name", "policy", "rules"} if call.version >= (2, 64) else {"name", "policies"}
+    if set(given) - known:
+        raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
+    policies = given.get("policies") or [given.get("policy")]
+    if not isinstance(given.get("name"), str) or len(policies) != 1 or policies[0] not in POLICIES:
+        raise bad("Invalid input for field/attribute policy or name")
+    project_id, store = caller.project_id or "", call.cloud.store
+    quotas.check(call.cloud, project_id, {"server_groups": 1})
+    group_id = store.new_id()
+    body: Body = {
+        "id": group_id,
+        "name": given["name"],
+        "policy": policies[0],
+        "rules": given.get("rules") or {},
+        "members": [],
+        "project_id": project_id,
+        "user_id": caller.user_id,
+    }
+    thing = store.insert(Thing(group_id, _GROUPS, project_id, body))
+    return Reply(200, {"server_group": _group_view(call, thing)})
+
+
+def _group(call: Call) -> Thing:
+    thing = group_of(call, call.ids[0])
+    if thing is None:
+        raise missing("Instance group", call.ids[0])
+    return thing
+
+
+def group_of(call: Call, group_id: str) -> Thing | None:
+    """The server group, if it is the caller's."""
+    thing = call.cloud.store.get(_GROUPS, group_id)
+    if thing is None or call.caller.is_admin or thing.project_id == call.caller.project_id:
+        return thing
+    return None
+
+
+def groups(call: Call) -> Reply:
+    """GET os-server-groups."""
+    everywhere = call.caller.is_admin and "all_projects" in call.query
+    found = [
+        _group_view(call, t)
+        for t in call.cloud.store.all(_GROUPS)
+        if everywhere or t.project_id == call.caller.project_id
+    ]
+    return Reply(200, {"server_groups": found})
+
+
+def show_group(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, {"server_group": _group_view(call, _group(call))})
+
+
+def delete_group(call: Call) -> Reply:
+    """DELETE of one."""
+    call.cloud.store.remove(_group(call))
+    return Reply(204)
+
+
+ROUTES: list[Route] = [
+    ("GET", "/v2.1/os-availability-zone", zones),
+    ("GET", "/v2.1/os-availability-zone/detail", zones_detail),
+    ("GET", "/v2.1/os-services", services),
+    ("GET", "/v2.1/os-hypervisors", hypervisors),
+    ("GET", "/v2.1/os-hypervisors/detail", hypervisors_detail),
+    ("POST", "/v2.1/os-aggregates", create_aggregate),
+    ("GET", "/v2.1/os-aggregates", aggregates),
+    ("GET", "/v2.1/os-aggregates/{}", show_aggregate),
+    ("PUT", "/v2.1/os-aggregates/{}", update_aggregate),
+    ("DELETE", "/v2.1/os-aggregates/{}", delete_aggregate),
+    ("POST", "/v2.1/os-aggregates/{}/action", act_on_aggregate),
+    ("POST", "/v2.1/os-server-groups", create_group),
+    ("GET", "/v2.1/os-server-groups", groups),
+    ("GET", "/v2.1/os-server-groups/{}", show_group),
+    ("DELETE", "/v2.1/os-server-groups/{}", delete_group),
+]

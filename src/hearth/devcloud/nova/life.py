@@ -1,0 +1,211 @@
+"""What happens to a server by itself: it is wired up, built, changes state, is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hearth.devcloud.cinder import attachments
+from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.neutron.ports import bind, new_port, remove_port
+from hearth.devcloud.neutron.rest import touch
+from hearth.devcloud.nova.hosts import HOST, HOST_CPUS, HOST_RAM_MB
+from hearth.devcloud.store import Thing, stamp_micro, stamp_z
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+STATES = {
+    "active": "ACTIVE",
+    "stopped": "SHUTOFF",
+    "paused": "PAUSED",
+    "suspended": "SUSPENDED",
+    "rescued": "RESCUE",
+    "resized": "VERIFY_RESIZE",
+    "shelved": "SHELVED",
+    "shelved_offloaded": "SHELVED_OFFLOADED",
+    "error": "ERROR",
+    "building": "BUILD",
+}
+
+
+def set_state(cloud: DevCloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
+    """The server is in a state; the status follows."""
+    status = STATES[vm_state]
+    match task_state:
+        case "rebooting":
+            status = "REBOOT"
+        case "rebooting_hard":
+            status = "HARD_REBOOT"
+        case "rebuilding":
+            status = "REBUILD"
+        case "resize_prep":
+            status = "RESIZE"
+        case "resize_reverting":
+            status = "REVERT_RESIZE"
+    server.body.update(vm_state=vm_state, task_state=task_state, status=status)
+    server.body["updated"] = stamp_z(cloud.store.time)
+    cloud.store.changed = True
+
+
+def fail(cloud: DevCloud, server: Thing, message: str) -> None:
+    """The server is in error, and says why."""
+    now = stamp_z(cloud.store.time)
+    server.hidden["fault"] = {"code": 500, "created": now, "message": message}
+    set_state(cloud, server, "error")
+
+
+def wire(cloud: DevCloud, server: Thing) -> None:
+    """Find a host, plug the ports, attach the volumes; the build goes on or fails."""
+    hidden = server.hidden
+    flavor = hidden["flavor"]
+    if server.body["task_state"] == "deleting":
+        return
+    if flavor["vcpus"] > HOST_CPUS or flavor["ram"] > HOST_RAM_MB:
+        fail(cloud, server, "No valid host was found. There are not enough hosts available.")
+        return
+    try:
+        for item in hidden["wanted_networks"]:
+            hidden["ports"].append(plug(cloud, server, item).id)
+        for device in hidden["wanted_devices"]:
+            _attach(cloud, server, device)
+    except Refusal as refused:
+        unplug_all(cloud, server)
+        _let_go(cloud, server)
+        fail(cloud, server, f"Build of instance {server.id} aborted: {refused.message}")
+        return
+    set_state(cloud, server, "building", "spawning")
+    cloud.store.later(hidden["build_s"] / 2, server, "compute.built")
+
+
+def _attach(cloud: DevCloud, server: Thing, device: Body) -> None:
+    volume = None
+    if device["source"] == "volume":
+        volume = cloud.store.get("volume.volumes", device["id"])
+        if volume is None:
+            raise Refusal(404, message=f"volume {device['id']} is gone")
+    else:
+        volume = attachments.volume_for_server(cloud, server, device)
+    attach_volume(cloud, server, volume, device)
+
+
+def attach_volume(cloud: DevCloud, server: Thing, volume: Thing, device: Body) -> Body:
+    """Attach a volume; gives what the server keeps of it."""
+    taken = {item["device"] for item in server.hidden["volumes"]}
+    name = device.get("device")
+    if not name or name in taken:
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        first = 0 if device.get("boot") else 1
+        name = next(f"/dev/vd{c}" for c in letters[first:] if f"/dev/vd{c}" not in taken)
+    attachment = attachments.attach(cloud, volume, server.id, name)
+    item = {
+        "volume_id": volume.id,
+        "device": name,
+        "attachment_id": attachment["attachment_id"],
+        "delete_on_termination": bool(device.get("delete_on_termination")),
+        "tag": device.get("tag"),
+        "bdm_uuid": cloud.store.new_id(),
+        "boot": bool(device.get("boot")),
+    }
+    server.hidden["volumes"].append(item)
+    return item
+
+
+def plug(cloud: DevCloud, server: Thing, item: Body) -> Thing:
+    """Bind the given port, or make one on the given network."""
+    store = cloud.store
+    binding: Body = {
+        "device_id": server.id,
+        "device_owner": f"compute:{server.hidden['zone']}",
+        "binding:host_id": HOST,
+    }
+    if item.get("port"):
+        port = store.get("network.ports", item["port"])
+        if port is None or (port.body["device_id"] and port.body["device_id"] != server.id):
+            raise Refusal(409, message=f"Port {item['port']} is not usable.")
+        port.body.update(binding, dns_name=port.body["dns_name"] or server.hidden["hostname"])
+        bind(port)
+        touch(cloud, port)
+        return port
+    network = store.get("network.networks", item["uuid"])
+    if network is None:
+        raise Refusal(404, message=f"Network {item['uuid']} is gone.")
+    given: Body = {**binding, "dns_name": server.hidden["hostname"]}
+    if item.get("fixed_ip"):
+        given["fixed_ips"] = [{"ip_address": item["fixed_ip"]}]
+    if server.hidden["security_group_ids"] and network.body["port_security_enabled"]:
+        given["security_groups"] = server.hidden["security_group_ids"]
+    port = new_port(cloud, network, server.project_id or "", given, implicit=True)
+    server.hidden["own_ports"].append(port.id)
+    return port
+
+
+def unplug(cloud: DevCloud, server: Thing, port_id: str) -> None:
+    """Delete a port that was made for the server; let go of one that was given."""
+    port = cloud.store.table("network.ports").get(port_id)
+    server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]
+    if port is None:
+        return
+    if port_id in server.hidden["own_ports"]:
+        remove_port(cloud, port)
+        return
+    port.body.update({"device_id": "", "device_owner": "", "binding:host_id": ""})
+    bind(port)
+    touch(cloud, port)
+
+
+def unplug_all(cloud: DevCloud, server: Thing) -> None:
+    """No port is left."""
+    for port_id in list(server.hidden["ports"]):
+        unplug(cloud, server, port_id)
+
+
+def _let_go(cloud: DevCloud, server: Thing) -> None:
+    for item in server.hidden["volumes"]:
+        volume = cloud.store.table("volume.volumes").get(item["volume_id"])
+        if volume is not None:
+            attachments.detach(cloud, volume, item["attachment_id"], at_once=True)
+            if item["delete_on_termination"]:
+                cloud.store.remove(volume)
+    server.hidden["volumes"] = []
+
+
+def built(cloud: DevCloud, server: Thing) -> None:
+    """The build is over."""
+    if server.body["task_state"] == "deleting":
+        return
+    if server.hidden["fails"]:
+        unplug_all(cloud, server)
+        fail(cloud, server, "The hypervisor could not start the instance.")
+        return
+    server.hidden["host"] = HOST
+    server.hidden["launched_at"] = stamp_micro(cloud.store.time)
+    set_state(cloud, server, "active")
+
+
+def changed(cloud: DevCloud, server: Thing) -> None:
+    """A task is over: the state it leads to is there."""
+    target = server.hidden.pop("target", None)
+    if target is None or server.body["task_state"] == "deleting":
+        return
+    if server.hidden.pop("task_fails", False):
+        fail(cloud, server, "The task failed.")
+        return
+    set_state(cloud, server, target)
+
+
+def deleted(cloud: DevCloud, server: Thing) -> None:
+    """The server is gone, with all that was made for it."""
+    unplug_all(cloud, server)
+    _let_go(cloud, server)
+    for group in cloud.store.all("compute.server_groups"):
+        if server.id in group.body["members"]:
+            group.body["members"] = [m for m in group.body["members"] if m != server.id]
+    cloud.store.remove(server)
+
+
+TRANSITIONS: dict[str, Any] = {
+    "compute.wire": wire,
+    "compute.built": built,
+    "compute.changed": changed,
+    "compute.deleted": deleted,
+}

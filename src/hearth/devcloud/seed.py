@@ -1,0 +1,231 @@
+"""What is there from the start. Ids are fixed, so a restart changes nothing for a client."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from hearth.devcloud.keystone.assignments import assign
+from hearth.devcloud.store import Thing, stamp_micro, stamp_z
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+Body = dict[str, Any]
+
+_SPACE = uuid.UUID("6b1d4ac0-4f0e-5d5c-9a57-0c3f2f7f3f10")
+
+DEFAULT_TYPE = "lvmdriver-1"
+
+_USERS: tuple[tuple[str, str, str | None], ...] = (
+    ("admin", "default", "admin"),
+    ("demo", "default", "demo"),
+    ("hearth", "default", "service"),
+    ("heat_domain_admin", "heat", None),
+)
+_GRANTS = (
+    ("projects", "admin", "admin", "admin"),
+    ("projects", "demo", "demo", "member"),
+    ("projects", "demo", "admin", "admin"),
+    ("projects", "service", "hearth", "admin"),
+    ("projects", "service", "hearth", "service"),
+    ("domains", "default", "admin", "admin"),
+    ("domains", "heat", "heat_domain_admin", "admin"),
+)
+_ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
+_SERVICES = (
+    ("identity", "keystone", "/identity"),
+    ("compute", "nova", "/compute/v2.1"),
+    ("network", "neutron", "/network"),
+    ("image", "glance", "/image"),
+    ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
+    ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
+)
+_FLAVORS = (
+    ("42", "m1.nano", 192, 1, 1),
+    ("1", "m1.tiny", 512, 1, 1),
+    ("2", "m1.small", 2048, 20, 1),
+    ("3", "m1.medium", 4096, 40, 2),
+    ("4", "m1.large", 8192, 80, 4),
+    ("5", "m1.xlarge", 16384, 160, 8),
+)
+_IMAGES = (
+    ("cirros", "qcow2", 4096),
+    ("cirros-0.3.2-x86_64-disk", "qcow2", 4096),
+    ("fedora-20.x86_64", "qcow2", 8192),
+)
+_KEYPAIRS = ("stack_key", "test_key", "default")
+
+
+def fixed(*words: str) -> str:
+    """The id of something by what it is called."""
+    return str(uuid.uuid5(_SPACE, "/".join(words)))
+
+
+def fixed_hex(*words: str) -> str:
+    """The same without dashes, as Keystone has it."""
+    return uuid.uuid5(_SPACE, "/".join(words)).hex
+
+
+def sow(cloud: DevCloud) -> None:
+    """Put everything in place in an empty cloud."""
+    _identity(cloud)
+    plant_catalogue(cloud)
+    _networks(cloud)
+    _compute(cloud)
+    _images(cloud)
+    _volumes(cloud)
+    cloud.store.changed = False
+
+
+def _put(cloud: DevCloud, table: str, thing_id: str, body: Body, **more: Any) -> Thing:
+    project = more.pop("project_id", None)
+    thing = Thing(thing_id, table, project, {"id": thing_id, **body}, more, seed=True)
+    return cloud.store.insert(thing)
+
+
+def _identity(cloud: DevCloud) -> None:
+    store = cloud.store
+    for domain_id, name in (("default", "Default"), (fixed_hex("domain", "heat"), "heat")):
+        body: Body = {"name": name, "description": "", "enabled": True, "tags": [], "options": {}}
+        _put(cloud, "identity.domains", domain_id, body)
+    for name in ("admin", "demo", "service"):
+        body = {
+            "name": name,
+            "domain_id": "default",
+            "description": "",
+            "enabled": True,
+            "parent_id": "default",
+            "is_domain": False,
+            "tags": [],
+            "options": {},
+        }
+        _put(cloud, "identity.projects", fixed_hex("project", name), body)
+    for name, domain, project in _USERS:
+        body = {
+            "name": name,
+            "domain_id": _domain(domain),
+            "enabled": True,
+            "default_project_id": fixed_hex("project", project) if project else None,
+            "password_expires_at": None,
+            "options": {},
+        }
+        user_id = fixed_hex("user", name)
+        _put(cloud, "identity.users", user_id, body, password=cloud.settings.password)
+    for name in _ROLES:
+        body = {"name": name, "domain_id": None, "description": None}
+        body["options"] = {"immutable": True} if name in ("admin", "member", "reader") else {}
+        _put(cloud, "identity.roles", fixed_hex("role", name), body)
+    for kind, target, user, role in _GRANTS:
+        target_id = _domain(target) if kind == "domains" else fixed_hex("project", target)
+        assign(store, kind, target_id, fixed_hex("user", user), fixed_hex("role", role))
+
+
+def _domain(name: str) -> str:
+    return name if name == "default" else fixed_hex("domain", name)
+
+
+def plant_catalogue(cloud: DevCloud) -> None:
+    """Region, services and endpoints at the address the cloud has now."""
+    region: Body = {"description": "", "parent_region_id": None}
+    if cloud.store.get("identity.regions", "RegionOne") is None:
+        _put(cloud, "identity.regions", "RegionOne", region)
+    services = [(type_, name, cloud.url + path) for type_, name, path in _SERVICES]
+    if cloud.settings.orchestration_url:
+        services.append(("orchestration", "heat", cloud.settings.orchestration_url))
+    if cloud.settings.cloudformation_url:
+        services.append(("cloudformation", "heat-cfn", cloud.settings.cloudformation_url))
+    for type_, name, url in services:
+        service_id = fixed_hex("service", type_)
+        body: Body = {"type": type_, "name": name, "enabled": True}
+        _put(cloud, "identity.services", service_id, body)
+        for interface in ("public", "internal", "admin"):
+            endpoint: Body = {
+                "interface": interface,
+                "region_id": "RegionOne",
+                "region": "RegionOne",
+                "service_id": service_id,
+                "url": url,
+                "enabled": True,
+            }
+            _put(cloud, "identity.endpoints", fixed_hex("endpoint", type_, interface), endpoint)
+
+
+def _networks(cloud: DevCloud) -> None:
+    from hearth.devcloud.neutron.networks import new_network
+    from hearth.devcloud.neutron.subnets import new_subnet
+
+    for name, project, cidr, external in (
+        ("public", "admin", "172.24.4.0/22", True),
+        ("private", "demo", "10.0.0.0/24", False),
+    ):
+        given: Body = {"name": name, "router:external": external, "shared": not external}
+        owner = fixed_hex("project", project)
+        network = new_network(cloud, fixed("network", name), owner, given, seed=True)
+        given = {"name": f"{name}-subnet", "cidr": cidr, "enable_dhcp": not external}
+        new_subnet(cloud, fixed("subnet", name), network, given, seed=True)
+
+
+def _compute(cloud: DevCloud) -> None:
+    from hearth.devcloud.nova.flavors import flavor_body
+
+    for flavor_id, name, ram, disk, cpus in _FLAVORS:
+        body = flavor_body(name=name, ram=ram, disk=disk, vcpus=cpus)
+        _put(cloud, "compute.flavors", flavor_id, body)
+    user = fixed_hex("user", "demo")
+    for name in _KEYPAIRS:
+        key = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+        body = {
+            "name": name,
+            "public_key": f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{key}{key[:11]} {name}",
+            "fingerprint": ":".join(key[i : i + 2] for i in range(0, 32, 2)),
+            "user_id": user,
+            "type": "ssh",
+            "created_at": stamp_micro(cloud.store.time),
+            "serial": cloud.store.new_serial(),
+        }
+        _put(cloud, "compute.keypairs", f"{user}/{name}", body)
+
+
+def _images(cloud: DevCloud) -> None:
+    admin = fixed_hex("project", "admin")
+    now = stamp_z(cloud.store.time)
+    for name, disk_format, size in _IMAGES:
+        data = b"\0" * size
+        body: Body = {
+            "name": name,
+            "disk_format": disk_format,
+            "container_format": "bare",
+            "visibility": "public",
+            "size": size,
+            "virtual_size": size,
+            "status": "active",
+            "checksum": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+            "protected": False,
+            "min_ram": 0,
+            "min_disk": 0,
+            "owner": admin,
+            "os_hidden": False,
+            "os_hash_algo": "sha512",
+            "os_hash_value": hashlib.sha512(data).hexdigest(),
+            "created_at": now,
+            "updated_at": now,
+            "tags": [],
+        }
+        image = _put(cloud, "image.images", fixed("image", name), body, project_id=admin, data=data)
+        image.hidden["extra"] = {
+            "owner_specified.openstack.md5": "",
+            "owner_specified.openstack.sha256": "",
+            "owner_specified.openstack.object": f"images/{name}",
+        }
+
+
+def _volumes(cloud: DevCloud) -> None:
+    body: Body = {
+        "name": DEFAULT_TYPE,
+        "is_public": True,
+        "description": None,
+        "extra_specs": {"volume_backend_name": DEFAULT_TYPE},
+    }
+    _put(cloud, "volume.types", fixed("type", DEFAULT_TYPE), body)

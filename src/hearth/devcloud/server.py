@@ -1,0 +1,192 @@
+"""The socket: HTTP in and out, waiting and faults; all else is `DevCloud.handle`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from hearth.devcloud import admin, snapshot
+from hearth.devcloud.cloud import DevCloud, Settings
+from hearth.devcloud.http import Call, Reply
+from hearth.devcloud.knobs import Fate
+from hearth.devcloud.ledger import CallEntry
+
+BODY_MAX = 2**31
+SAVE_AFTER_S = 0.2
+
+_encode = msgspec.json.encode
+
+
+class Running:
+    """A cloud that answers on a port; `await close()` ends it."""
+
+    def __init__(self, cloud: DevCloud, runner: web.ServerRunner, data: Path | None) -> None:
+        self.cloud = cloud
+        self._runner = runner
+        self._data = data
+        self._saver = asyncio.create_task(self._save_forever()) if data else None
+
+    @property
+    def url(self) -> str:
+        """Where it listens: `http://127.0.0.1:port`."""
+        return self.cloud.url
+
+    @property
+    def auth_url(self) -> str:
+        """What a client is configured with."""
+        return f"{self.cloud.url}/identity/v3"
+
+    async def close(self) -> None:
+        """Stop listening, let nobody wait, save."""
+        self.cloud.knobs.clear()
+        if self._saver is not None:
+            self._saver.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._saver
+        await self._runner.cleanup()
+        if self._data is not None:
+            snapshot.save(self.cloud, self._data)
+
+    async def _save_forever(self) -> None:
+        assert self._data is not None
+        store = self.cloud.store
+        pause_s = SAVE_AFTER_S
+        while True:
+            await asyncio.sleep(pause_s)
+            if store.changed:
+                began = time.monotonic()
+                snapshot.save(self.cloud, self._data)
+                pause_s = max(SAVE_AFTER_S, 20 * (time.monotonic() - began))
+
+
+async def serve(
+    cloud: DevCloud | None = None,
+    *,
+    port: int = 0,
+    data: Path | None = None,
+    settings: Settings | None = None,
+) -> Running:
+    """Start a cloud on 127.0.0.1; port 0 takes a free one. Its state is kept in the file `data`."""
+    cloud = cloud or DevCloud(settings)
+    if data is not None and await asyncio.to_thread(data.exists):
+        snapshot.load(cloud, data)
+    server = web.Server(_Front(cloud).answer, access_log=None, request_factory=_request)
+    runner = web.ServerRunner(server, shutdown_timeout=0.2)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
+    await site.start()
+    host, bound = runner.addresses[0][:2]
+    cloud.move_to(f"http://{host}:{bound}")
+    return Running(cloud, runner, data)
+
+
+def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_MAX)
+
+
+class _Front:
+    """One cloud's door."""
+
+    def __init__(self, cloud: DevCloud) -> None:
+        self.cloud = cloud
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        cloud = self.cloud
+        target = request.raw_path if hasattr(request, "raw_path") else request.path_qs
+        raw = await request.content.read() if request.body_exists else b""
+        if target.startswith("/devcloud"):
+            return _response(admin.handle(cloud, request.method, target, raw), request.method)
+        call = cloud.call(request.method, target, request.headers, raw)
+        if call is None:
+            return _response(_elsewhere(cloud, target), request.method)
+        ledger = cloud.store.ledger
+        seq, at, began = ledger.next_call(), time.time(), time.perf_counter()
+        status = 0
+        try:
+            fate = cloud.knobs.fate(call.service, call.method, target, self._names(call))
+            if fate is None:
+                reply: Reply | None = cloud.handle(call)
+            else:
+                reply = await self._befall(call, fate)
+            if reply is None:
+                if request.transport is not None:
+                    request.transport.abort()
+                return web.Response(status=500)
+            status = reply.status
+            return _response(reply, call.method)
+        finally:
+            ms = (time.perf_counter() - began) * 1000
+            ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3)))
+
+    async def _befall(self, call: Call, fate: Fate) -> Reply | None:
+        """The reply under faults; None when the connection is to be cut."""
+        if fate.drop:
+            return None
+        if fate.hold:
+            await self.cloud.knobs.released()
+        if fate.latency_s:
+            await asyncio.sleep(fate.latency_s)
+        if fate.status is not None:
+            return Reply(fate.status, fate.body, dict(fate.headers))
+        call.effects = replace(fate.effects)
+        reply = self.cloud.handle(call)
+        if fate.withhold_s is not None:
+            limit = None if fate.withhold_s == float("inf") else fate.withhold_s
+            await self.cloud.knobs.released(limit)
+            return None
+        return reply
+
+    def _names(self, call: Call) -> frozenset[str]:
+        """The names a call speaks of; looked for only when a rule asks for a name."""
+        if not any(rule.name is not None for rule in self.cloud.knobs.rules):
+            return frozenset()
+        names = set(call.query.get("name", []))
+        with contextlib.suppress(Exception):
+            body = call.json()
+            for part in (body, *body.values()):
+                if isinstance(part, dict) and isinstance(part.get("name"), str):
+                    names.add(part["name"])
+        names.update(call.segments)
+        for table in self.cloud.store.tables.values():
+            for segment in call.segments:
+                if segment in table:
+                    names.add(str(table[segment].body.get("name")))
+        return frozenset(names)
+
+
+def _elsewhere(cloud: DevCloud, target: str) -> Reply:
+    if target.partition("?")[0] in ("", "/"):
+        return Reply(200, {"identity": f"{cloud.url}/identity/v3"})
+    return Reply(404, {"error": {"code": 404, "title": "Not Found", "message": "No such service"}})
+
+
+def _response(reply: Reply, method: str) -> web.Response:
+    body, headers = reply.body, reply.headers
+    kind = headers.pop("Content-Type", None)
+    match body:
+        case None:
+            data = b""
+        case bytes():
+            data = body
+            kind = kind or "application/octet-stream"
+        case str():
+            data = body.encode()
+            kind = kind or "text/plain; charset=UTF-8"
+        case _:
+            data = _encode(body)
+            kind = kind or "application/json"
+    if kind is not None:
+        headers["Content-Type"] = kind
+    if method == "HEAD" and "Content-Length" not in headers:
+        headers["Content-Length"] = str(len(data))
+    if method == "HEAD" or reply.status in (204, 304):
+        data = b""
+    return web.Response(status=reply.status, body=data, headers=headers)

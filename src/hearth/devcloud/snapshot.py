@@ -1,0 +1,65 @@
+"""The whole state in a file, written beside it and moved into place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hearth.devcloud.ledger import CallEntry, Entry
+from hearth.devcloud.store import Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+FORMAT = 1
+
+
+class _State(msgspec.Struct):
+    format: int
+    things: list[Thing]
+    agenda: list[tuple[float, int, str, str, str]]
+    entries: list[Entry]
+    calls: list[CallEntry]
+    marks: dict[str, int]
+    serials: dict[str, int]
+
+
+def save(cloud: DevCloud, path: Path) -> None:
+    """Write the state; a reader sees the old one or the new one."""
+    store, ledger = cloud.store, cloud.store.ledger
+    state = _State(
+        format=FORMAT,
+        things=[thing for table in store.tables.values() for thing in table.values()],
+        agenda=store.agenda,
+        entries=ledger.entries,
+        calls=ledger.calls,
+        marks={
+            "seq": ledger.seq,
+            "first": ledger.first,
+            "calls_from": ledger.calls_from,
+        },
+        serials=store.serials,
+    )
+    beside = path.with_name(path.name + ".new")
+    beside.write_bytes(msgspec.msgpack.encode(state))
+    os.replace(beside, path)
+    store.changed = False
+
+
+def load(cloud: DevCloud, path: Path) -> None:
+    """Take over a state that was saved; raises `ValueError` for one of another format."""
+    state = msgspec.msgpack.decode(path.read_bytes(), type=_State)
+    if state.format != FORMAT:
+        raise ValueError(f"{path}: state of format {state.format}, not {FORMAT}")
+    store, ledger = cloud.store, cloud.store.ledger
+    store.tables = {}
+    for thing in state.things:
+        store.table(thing.table)[thing.id] = thing
+    store.restore_agenda(state.agenda)
+    ledger.entries, ledger.calls = state.entries, state.calls
+    ledger.seq, ledger.first = state.marks["seq"], state.marks["first"]
+    ledger.calls_from, store.serials = state.marks["calls_from"], state.serials
+    cloud.callers.clear()

@@ -1,0 +1,169 @@
+"""What exists: objects in tables, what will happen to them, ids and time.
+
+Nothing here runs by itself: `settle` carries out what has become due, before each call.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from hearth.devcloud.ledger import Ledger
+
+Body = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Thing:
+    """One object: `body` is what its service shows, `hidden` what only we know."""
+
+    id: str
+    table: str
+    project_id: str | None
+    body: Body
+    hidden: Body = field(default_factory=dict)
+    entry: int | None = None
+    visible_from: float = 0.0
+    seed: bool = False
+
+
+Transition = Callable[[Any, Thing], None]
+
+
+class Store:
+    """Tables of things, an agenda of transitions, and the ledger of both."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.tables: dict[str, dict[str, Thing]] = {}
+        self.ledger = Ledger()
+        self.made: list[Thing] = []
+        self.changed = False
+        self.time: float = time.time()
+        self.serials: dict[str, int] = {}
+        self._agenda: list[tuple[float, int, str, str, str]] = []
+        self._order = itertools.count()
+        self._luck = random.Random(seed)  # noqa: S311
+
+    def new_id(self) -> str:
+        """A fresh UUID with dashes."""
+        text = self.new_hex()
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+    def new_hex(self) -> str:
+        """A fresh UUID as 32 hex digits."""
+        number = self._luck.getrandbits(128)
+        number = number & ~(0xF << 76) | (4 << 76)
+        return f"{number & ~(3 << 62) | (2 << 62):032x}"
+
+    def new_secret(self, length: int = 32) -> str:
+        """Letters and digits that nobody can guess as long as no seed is set."""
+        return "".join(self._luck.choices("abcdefghijkmnpqrstuvwxyz23456789", k=length))
+
+    def new_serial(self, kind: str = "") -> int:
+        """A number that is used once for a kind, from 1."""
+        number = self.serials[kind] = self.serials.get(kind, 0) + 1
+        return number
+
+    def table(self, name: str) -> dict[str, Thing]:
+        """The things of a table by id, in the order in which they were made."""
+        found = self.tables.get(name)
+        if found is None:
+            found = self.tables[name] = {}
+        return found
+
+    def get(self, table: str, thing_id: str | None) -> Thing | None:
+        """The thing, unless it is gone or not to be seen yet."""
+        thing = self.table(table).get(thing_id or "")
+        if thing is None or thing.visible_from > self.time:
+            return None
+        return thing
+
+    def all(self, table: str) -> Iterator[Thing]:
+        """What can be seen of a table."""
+        now = self.time
+        return (thing for thing in self.table(table).values() if thing.visible_from <= now)
+
+    def where(self, table: str, **wanted: Any) -> list[Thing]:
+        """Those whose body has all the given values."""
+        items = wanted.items()
+        return [
+            thing
+            for thing in self.table(table).values()
+            if all(thing.body.get(key) == value for key, value in items)
+        ]
+
+    def insert(self, thing: Thing, *, implicit: bool = False) -> Thing:
+        """Keep a new thing and enter it in the ledger."""
+        self.table(thing.table)[thing.id] = thing
+        self.changed = True
+        if not thing.seed:
+            service, _, plural = thing.table.partition(".")
+            name = thing.body.get("name")
+            thing.entry = self.ledger.created(
+                service=service,
+                collection=plural,
+                id_=thing.id,
+                name=name if isinstance(name, str) else None,
+                project_id=thing.project_id,
+                at=self.time,
+                implicit=implicit,
+            )
+            self.made.append(thing)
+        return thing
+
+    def remove(self, thing: Thing) -> None:
+        """Forget a thing; the ledger keeps when."""
+        if self.table(thing.table).pop(thing.id, None) is None:
+            return
+        self.changed = True
+        if thing.entry is not None:
+            self.ledger.deleted(thing.entry, at=self.time)
+
+    def later(self, after_s: float, thing: Thing, transition: str) -> None:
+        """Let a named transition happen to a thing; 0 is right after the present call."""
+        due = self.time + max(0.0, after_s)
+        heapq.heappush(self._agenda, (due, next(self._order), thing.table, thing.id, transition))
+        self.changed = True
+
+    def settle(self, now: float, run: Callable[[str, Thing], None]) -> None:
+        """Carry out what is due, each at its own time."""
+        agenda = self._agenda
+        while agenda and agenda[0][0] <= now:
+            due, _, table, thing_id, transition = heapq.heappop(agenda)
+            self.time = max(self.time, due)
+            thing = self.table(table).get(thing_id)
+            if thing is not None:
+                self.changed = True
+                run(transition, thing)
+        self.time = max(self.time, now)
+
+    @property
+    def agenda(self) -> list[tuple[float, int, str, str, str]]:
+        """What is to happen: (time, order, table, id, transition)."""
+        return self._agenda
+
+    def restore_agenda(self, rows: list[tuple[float, int, str, str, str]]) -> None:
+        """Take over an agenda that was saved."""
+        self._agenda = sorted((due, n, t, i, name) for due, n, t, i, name in rows)
+        self._order = itertools.count(max((row[1] for row in rows), default=0) + 1)
+
+
+def stamp_z(at: float) -> str:
+    """`2026-01-01T00:00:00Z`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def stamp_micro(at: float) -> str:
+    """`2026-01-01T00:00:00.000000`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
+
+
+def stamp_micro_z(at: float) -> str:
+    """`2026-01-01T00:00:00.000000Z`."""
+    return stamp_micro(at) + "Z"
