@@ -99,6 +99,23 @@ def test_a_port_of_its_own_is_made_for_a_subnet_and_removed_with_the_server():
     assert left == {}
 
 
+def test_security_groups_are_those_of_the_ports():
+    async def story(driver):
+        await ground(driver)
+        await driver.create("OS::Neutron::SecurityGroup", {"name": "web"}, "group")
+        for networks in ([{"subnet": "low"}], [{"network": "inner"}]):
+            given = {**PLAIN, "networks": networks, "security_groups": ["web"]}
+            await driver.create(SERVER, given, "server")
+        ports = await driver.cloud.listing("network", "/v2.0/ports")
+        owned = [p for p in ports if p["device_owner"].startswith("compute:")]
+        await driver.delete_all()
+        return {tuple(port["security_groups"]) for port in owned}, len(owned), driver.left()
+
+    groups, ports, left = drive(story)
+    assert (len(groups), ports) == (1, 2)
+    assert left == {}
+
+
 def test_a_server_changes_in_place():
     async def story(driver):
         await ground(driver)

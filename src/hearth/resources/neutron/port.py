@@ -295,6 +295,7 @@ class Port(NeutronResource):
             ),
             "neutron.subnet",
         ),
+        Resolve(("security_groups",), "neutron.security_group"),
     )
     collection = Collection("network", "/v2.0/ports", body="port")
     not_sent = frozenset({"tags", "network_id", "no_fixed_ips", "replacement_policy"})

@@ -105,6 +105,7 @@ class SecurityGroup(NeutronResource):
             since="27.0.0",
         ),
     }
+    translation = (Resolve(("rules", "remote_group_id"), "neutron.security_group"),)
     collection = Collection("network", "/v2.0/security-groups", body="security_group")
     not_sent = frozenset({"rules"})
 

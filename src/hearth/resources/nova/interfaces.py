@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Later, Live, Made, Progress, Ready
 from hearth.resources.collection import forgiving, mark
+from hearth.resources.lookup import Names
 from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"
@@ -118,10 +120,23 @@ async def make_port(live: Live, one: Mapping[str, Any], number: int, text: str) 
     if address:
         fields["fixed_ips"] = [address]
     if live.given("security_groups"):
-        fields["security_groups"] = list(live.properties["security_groups"])
+        fields["security_groups"] = await group_ids(live)
     fields |= dict(extra.get("value_specs") or {})
     answer = await live.cloud.request("network", "POST", PORTS, json={"port": fields})
     return str(answer.part("port")["id"])
+
+
+async def group_ids(live: Live) -> list[str]:
+    """The security groups by id. Raises Rejected for one that is not there."""
+    names = Names(live.cloud)
+    found = [
+        await names.id_of("neutron.security_group", name)
+        for name in live.properties["security_groups"]
+    ]
+    problems = [one for one in found if isinstance(one, Problem)]
+    if problems:
+        raise Rejected(problems)
+    return [str(one) for one in found]
 
 
 async def network_of(live: Live, subnet: str) -> str:
