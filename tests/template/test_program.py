@@ -293,3 +293,39 @@ def test_a_thousand_resources_compile_and_evaluate_within_their_budgets():
     for definition in module.specialise({}, stack_name="s").resources.values():
         definition.evaluate(NOWHERE)
     assert time.perf_counter() - began < 0.1  # some 10 ms on an idle machine
+
+
+def test_a_world_can_say_that_an_attribute_is_secret():
+    class Discreet(World):
+        def secret(self, name, attribute):
+            return (name, attribute) == ("a", "value")
+
+    definition = program_of(TWO).resources["b"]
+    assert definition.evaluate(Discreet({("a", "value"): 1})).secret == {"value"}
+    assert definition.evaluate(World({("a", "value"): 1})).secret == frozenset()
+
+
+def test_conditions_that_refer_to_each_other_without_end_are_refused():
+    rows = "".join(f"  c{n}: {{not: c{n + 1}}}\n" for n in range(2000))
+    with pytest.raises(Rejected) as caught:
+        program_of(HOT + "conditions:\n" + rows + "  c2000: true\n")
+    assert "too deep" in str(caught.value)
+
+
+def test_an_update_policy_is_checked_against_that_of_the_type():
+    text = HOT + (
+        "resources:\n  g:\n    type: OS::Heat::ResourceGroup\n"
+        "    update_policy: {batch_create: {max_batch_size: 0}}\n"
+        "    properties: {count: 0, resource_def: {type: 'OS::Heat::None'}}\n"
+    )
+    program = program_of(text)
+    (problem,) = program.check_values(NOWHERE).problems
+    assert problem.at.path == "resources.g.update_policy.batch_create.max_batch_size"
+    assert problem.at.line == 5
+    policy = program_of(text.replace("size: 0", "size: 2")).resources["g"].policy(NOWHERE)
+    assert policy["batch_create"]["max_batch_size"] == 2
+
+
+def test_only_resources_that_are_switched_on_count_against_the_limit():
+    rows = "".join(f"  r{n}: {{type: OS::Heat::None, condition: false}}\n" for n in range(5))
+    assert not program_of(HOT + "resources:\n" + rows, resources_max=2).resources

@@ -12,7 +12,6 @@ from hearth.model.problem import (
     InvalidTemplateReference,
     Problem,
     Rejected,
-    RequestLimitExceeded,
     StackValidationFailed,
     hint,
     nearest,
@@ -31,6 +30,10 @@ from hearth.template.types import TypeCatalog, TypeInfo
 
 COMPILER_VERSION = 1
 """Part of every module's key; raise it when modules of old texts come out different."""
+
+
+NESTED_MAX = 64
+"""How many templates of groups a module remembers."""
 
 
 def compile_template(
@@ -58,6 +61,8 @@ def compile_nested(
         compiler = _Compiler(parent.files, parent.catalog, parent.limits)
         environment = parent.environment.for_child(resource, None)
         known = compiler.compile(definition, environment, template_name, depth=parent.depth + 1)
+        if len(parent.nested) >= NESTED_MAX:
+            parent.nested.clear()
         parent.nested[key] = known
     return known
 
@@ -96,7 +101,7 @@ class _Compiler:
         root = load(template, file, self.limits)
         syntax = parse(root, file, child=depth > 0)
         bindings = self.bindings(syntax, environment, depth)
-        problems = [*syntax.problems, *_check(syntax, bindings, self.limits)]
+        problems = [*syntax.problems, *_check(syntax, bindings)]
         if problems:
             raise Rejected(problems)
         return Module(syntax, self.files, environment, self.catalog, self.limits, bindings, depth)
@@ -195,12 +200,7 @@ def _wrapped(problem: Problem, path: str) -> Problem:
 # -- check --------------------------------------------------------------------------------------
 
 
-def _check(syntax: Syntax, bindings: Mapping[str, Binding], limits: Limits) -> Iterator[Problem]:
-    if -1 < limits.resources_max < len(syntax.resources):
-        words = (
-            f"{len(syntax.resources)} resources are more than the {limits.resources_max} allowed"
-        )
-        yield RequestLimitExceeded(Span(syntax.file), words)
+def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]:
     for name, source in syntax.resources.items():
         if source.condition is not None:
             continue

@@ -16,8 +16,6 @@ from hearth.model.unknown import Unknown, unknown_in
 from hearth.template.functions.entry import EvaluationError, Function, Reads
 from hearth.template.scope import Scope
 
-TEXT_MAX = 8 * 1024 * 1024  # characters that one function may produce
-
 
 class _Omit:
     """What an `if` without else leaves behind: the enclosing entry or item is not there."""
@@ -147,14 +145,11 @@ class Call(Expr):
             if unknown is not None:
                 return unknown
         try:
-            value = function.apply(args, scope)
+            return function.apply(args, scope)
         except EvaluationError as error:
             if error.at is None:
                 error.told_by(function.name, self.at)
             raise
-        if isinstance(value, str) and len(value) > TEXT_MAX:
-            raise EvaluationError(f"{function.name} makes a text that is too long", self.at)
-        return value
 
     def parts(self) -> Iterator[Expr]:
         yield self.args

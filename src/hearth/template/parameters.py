@@ -16,6 +16,7 @@ from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
 from hearth.schema.prop import UNSET, Kind, Prop
+from hearth.template.walk import too_deep
 
 MASK = "******"
 
@@ -121,7 +122,12 @@ def parse_value(kind: ParameterType, value: Any) -> Any:
     """The value as the type; raises ValueError with what is wrong."""
     if isinstance(value, Unknown):
         return value
-    return PARSE[kind](value)
+    if isinstance(value, Mapping | list) and too_deep(value):
+        raise ValueError("the value is nested too deep")
+    parsed = PARSE[kind](value)
+    if kind is ParameterType.JSON and isinstance(value, str) and too_deep(parsed):
+        raise ValueError("the value is nested too deep")
+    return parsed
 
 
 def unquoted(schema: ParameterSchema, value: Any) -> str | None:

@@ -69,6 +69,10 @@ class NullWorld:
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
         return nulled(self.world.attribute(name, attribute, path))
 
+    def availability_zones(self) -> Any:
+        zones = getattr(self.world, "availability_zones", None)
+        return nulled(zones()) if zones is not None else None
+
     def secret(self, name: str, attribute: str) -> bool:
         known = getattr(self.world, "secret", None)
         return bool(known is not None and known(name, attribute))
@@ -147,14 +151,29 @@ class ResourceDefinition:
     def check(self, world: World) -> Evaluated:
         """As `evaluate`, but with null for what is not known, whose constraints are skipped."""
         evaluated = self.evaluate(world)
-        if not evaluated.unknown or evaluated.problems:
+        if evaluated.unknown and not evaluated.problems:
+            evaluated = self._evaluate(world, nulls=True)
+        if not self.core.has_policy or self.child is not None:
             return evaluated
-        return self._evaluate(world, nulls=True)
+        findings = Findings(
+            [*evaluated.problems], [*evaluated.findings.lookups], locate=self._locate
+        )
+        self.policy(NullWorld(world), findings)
+        return replace(evaluated, findings=findings)
 
-    def policy(self, world: World) -> Mapping[str, Any]:
-        """The update policy with its defaults; raises EvaluationError."""
-        values = self.update_policy.evaluate(self.scope.in_world(world))
-        return coerce_all(self.type_info.update_policy, values, self.span, Findings())
+    def policy(self, world: World, findings: Findings | None = None) -> Mapping[str, Any]:
+        """The update policy with its defaults; what is wrong goes to the findings."""
+        findings = findings or Findings(locate=self._locate)
+        at = self._place("update_policy")
+        try:
+            values = self.update_policy.evaluate(self.scope.in_world(world))
+        except EvaluationError as error:
+            findings.problems.append(StackValidationFailed(error.at or at, str(error)))
+            return {}
+        if not isinstance(values, Mapping):
+            findings.problems.append(StackValidationFailed(at, "the update policy must be a map"))
+            return {}
+        return coerce_all(self.type_info.update_policy, values, at, findings)
 
     def _evaluate(self, world: World, *, nulls: bool) -> Evaluated:
         scope = self.scope.in_world(world)

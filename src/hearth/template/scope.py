@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from hearth.template.parameters import ParameterValue
 
 
+CONDITIONS_DEEP_MAX = 50
+"""How many conditions may be decided inside each other; what is decided once stays decided."""
+
+
 class Nowhere:
     """A world in which nothing exists yet."""
 
@@ -60,6 +64,8 @@ class Conditions:
             raise EvaluationError(f'the condition "{name}" depends on itself')
         self.deciding.add(name)
         try:
+            if len(self.deciding) > CONDITIONS_DEEP_MAX:
+                raise EvaluationError("conditions refer to each other too deep")
             value = self.definitions[name].evaluate(self.scope)
             if isinstance(value, Unknown):
                 value = False

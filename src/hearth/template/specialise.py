@@ -13,6 +13,7 @@ from hearth.model.problem import (
     InvalidTemplateReference,
     Problem,
     Rejected,
+    RequestLimitExceeded,
     StackValidationFailed,
     UnknownUserParameter,
     UserParameterMissing,
@@ -38,7 +39,7 @@ from hearth.template.parameters import (
     unquoted,
     wrong,
 )
-from hearth.template.parse import OutputSource, ResourceSource
+from hearth.template.parse import EMPTY, OutputSource, ResourceSource
 from hearth.template.program import (
     Evaluated,
     Output,
@@ -81,6 +82,7 @@ class Core:
         "deletion_policy",
         "dropped",
         "external_id",
+        "has_policy",
         "hot",
         "metadata",
         "properties",
@@ -100,6 +102,7 @@ class Core:
         self.dropped = _names(source.properties) - _names(self.properties)
         self.metadata = narrowed(source.metadata)
         self.update_policy = narrowed(source.update_policy)
+        self.has_policy = source.update_policy is not EMPTY
         self.deletion_policy = DeletionPolicy.DELETE.value
         self.external_id: str | None = None
         self.references = [
@@ -334,11 +337,16 @@ class Specialiser:
             return False
 
     def enabled(self, scope: Scope) -> dict[str, ResourceSource]:
-        return {
+        enabled = {
             name: source
             for name, source in self.syntax.resources.items()
             if self.holds(source.condition, scope, source.at)
         }
+        allowed = self.module.limits.resources_max
+        if -1 < allowed < len(enabled):
+            words = f"{len(enabled)} resources are more than the {allowed} allowed"
+            self.problems.append(RequestLimitExceeded(Span(self.syntax.file), words))
+        return enabled
 
     # -- resources --------------------------------------------------------------------------
 

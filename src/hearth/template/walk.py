@@ -7,6 +7,24 @@ from typing import Any
 
 from hearth.model.unknown import Unknown
 
+NESTING_MAX = 100
+"""How deep a value from outside a template may be: everything that walks it is recursive."""
+
+
+def too_deep(value: Any) -> bool:
+    """Whether lists and maps are nested deeper than allowed. Does not recurse."""
+    level = [value]
+    for _ in range(NESTING_MAX):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, Mapping | list | tuple)
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
 
 def walk(value: Any, path: Iterable[Any]) -> Any:
     """What stands at the path: maps by text, lists and texts by number; null where it leads

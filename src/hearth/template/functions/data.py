@@ -8,7 +8,8 @@ from itertools import product
 from typing import Any
 
 from hearth.model.unknown import Unknown
-from hearth.template.functions.entry import EvaluationError, Function, pure, register
+from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
+from hearth.template.walk import too_deep
 
 REPEAT_MAX = 100_000
 """How many items a `repeat` may make."""
@@ -145,8 +146,8 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
                 words = "without permutations the lists of for_each must be equally long"
                 raise EvaluationError(words)
             rows = zip(*lists, strict=True)
-        names = list(marks)
-        return [_marked(args["template"], names, row) for row in rows]
+        marker = _Marker(list(marks))
+        return [marker.marked(args["template"], row) for row in rows]
 
     return repeat
 
@@ -161,23 +162,37 @@ def _items(items: Any, maps: bool) -> list[Any]:
     raise EvaluationError(f"for_each needs lists to go over, not {items!r}")
 
 
-def _marked(template: Any, names: list[str], row: tuple[Any, ...]) -> Any:
-    match template:
-        case str():
-            for name, item in zip(names, row, strict=True):
-                if not isinstance(item, str):
-                    raise EvaluationError(f"only text can be put into text, not {item!r}")
-                template = template.replace(name, item)
-            return template
-        case dict():
-            return {
-                _marked(key, names, row): _marked(value, names, row)
-                for key, value in template.items()
-            }
-        case list():
-            return [_marked(item, names, row) for item in template]
-        case _:
-            return template
+class _Marker:
+    """Puts items in place of marks, and watches how long all texts together become."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.characters = 0
+
+    def marked(self, template: Any, row: tuple[Any, ...]) -> Any:
+        match template:
+            case str():
+                return self.text(template, row)
+            case dict():
+                return {
+                    self.text(key, row): self.marked(value, row) for key, value in template.items()
+                }
+            case list():
+                return [self.marked(item, row) for item in template]
+            case _:
+                return template
+
+    def text(self, text: str, row: tuple[Any, ...]) -> str:
+        for name, item in zip(self.names, row, strict=True):
+            if not isinstance(item, str):
+                raise EvaluationError(f"only text can be put into text, not {item!r}")
+            found = text.count(name)
+            if found:
+                bounded(self.characters + len(text) + found * len(item))
+                text = text.replace(name, item)
+        self.characters += len(text)
+        bounded(self.characters)
+        return text
 
 
 def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
@@ -205,8 +220,10 @@ def select(args: Any) -> Any:
             return ""
         try:
             items = json.loads(items)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise EvaluationError(f"{items!r} is not JSON") from None
+        if too_deep(items):
+            raise EvaluationError("the JSON is nested too deep")
     if items is None:
         return ""
     if isinstance(items, Mapping):

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from hearth.template.expr import Expr
     from hearth.template.scope import Scope
 
+TEXT_MAX = 8 * 1024 * 1024
+"""Characters that one function may produce."""
+
 Apply = Callable[[Any, "Scope"], Any]
 Check = Callable[[Any], str | None]
 
@@ -94,6 +97,13 @@ def register(function: Function) -> Function:
 def named(name: str) -> Function:
     """The registered function of this name."""
     return REGISTRY[name]
+
+
+def bounded(characters: int) -> None:
+    """Refuse a text before it is made, if it would be too long."""
+    if characters > TEXT_MAX:
+        words = f"a text of {characters} characters is longer than the {TEXT_MAX} allowed"
+        raise EvaluationError(words)
 
 
 def pure(function: Callable[[Any], Any]) -> Apply:

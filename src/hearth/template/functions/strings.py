@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from hearth.template.functions.entry import EvaluationError, Function, pure, register
+from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
 
 
 def as_json(value: Any) -> str:
@@ -30,6 +30,7 @@ def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
                 texts.append(as_json(item))
             case _:
                 raise EvaluationError(f"only text can be joined, not {item!r}")
+    bounded(sum(map(len, texts)) + len(delimiter) * len(texts))
     return delimiter.join(texts)
 
 
@@ -105,7 +106,9 @@ def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str
     parts: list[str | tuple[str]] = [template]
     for key in keys:
         parts = _split(parts, key, values[key], used)
-    return "".join(part if isinstance(part, str) else part[0] for part in parts), used
+    texts = [part if isinstance(part, str) else part[0] for part in parts]
+    bounded(sum(map(len, texts)))
+    return "".join(texts), used
 
 
 def _split(
