@@ -98,6 +98,8 @@ class Driver:
         live.physical_id = made.physical_id or live.physical_id
         data = {**live.data, **made.data}
         live.data = {name: value for name, value in data.items() if value is not None}
+        if made.metadata is not None:
+            live.metadata = made.metadata
         live.body = made.body if made.body is not None else live.body
 
     async def poll(self, step, live):

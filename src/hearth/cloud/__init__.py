@@ -5,6 +5,9 @@ in flight are bounded per project and per engine, and a write call whose outcome
 sent again from here. The package knows no resource type, no stack and no engine.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.credential import (
     AppCredential,
@@ -16,7 +19,9 @@ from hearth.cloud.credential import (
 )
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.listing import ListingCloud
-from hearth.cloud.pool import CloudConfig, CloudPool
+
+if TYPE_CHECKING:
+    from hearth.cloud.pool import CloudConfig, CloudPool
 
 __all__ = [
     "AppCredential",
@@ -34,3 +39,10 @@ __all__ = [
     "TokenCredential",
     "TrustCredential",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The pool brings an HTTP client and keystoneauth1: 0.3 s that checking a template spares."""
+    if name in {"CloudConfig", "CloudPool"}:
+        return getattr(import_module("hearth.cloud.pool"), name)
+    raise AttributeError(name)

@@ -61,10 +61,12 @@ def native_url(live: Live) -> str:
     return f"{base}/stacks/{quote(stack.name)}/{stack.id}/resources/{name}/signal"
 
 
-def temporary_url(account_url: str, key: str, container: str, name: str, *, ends: int) -> str:
-    """A URL that lets anybody PUT an object until `ends` (seconds since 1970)."""
+def temporary_url(
+    account_url: str, key: str, container: str, name: str, *, ends: int, verb: str = "PUT"
+) -> str:
+    """A URL that lets anybody PUT (or GET) an object until `ends` (seconds since 1970)."""
     parts = urlsplit(account_url)
     path = f"{parts.path}/{quote(container)}/{quote(name)}"
-    text = f"PUT\n{ends}\n{unquote(path)}"
+    text = f"{verb}\n{ends}\n{unquote(path)}"
     made = hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
     return f"{parts.scheme}://{parts.netloc}{path}?temp_url_sig={made}&temp_url_expires={ends}"

@@ -97,12 +97,7 @@ class WaitConditionHandle(StackUser):
     async def make_object(self, live: Live) -> Made:
         """Make the object that signals are put into, and the URL for that."""
         container, name = live.stack.id, live.physical_name
-        account = await live.cloud.request(OBJECTS, "HEAD", "")
-        key = account.headers.get("x-account-meta-temp-url-key")
-        if not key:
-            key = password_of(live)
-            headers = {"X-Account-Meta-Temp-URL-Key": key}
-            await live.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
+        key = await temporary_url_key(live)
         path = f"/{quote(container)}"
         await live.cloud.request(OBJECTS, "PUT", path, idempotent=True)
         await live.cloud.request(OBJECTS, "PUT", f"{path}/{quote(name)}", data=b"", idempotent=True)
@@ -187,6 +182,17 @@ class WaitConditionHandle(StackUser):
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         return ()
+
+
+async def temporary_url_key(live: Live) -> str:
+    """The key of the account's temporary URLs, set if there is none."""
+    account = await live.cloud.request(OBJECTS, "HEAD", "")
+    key = account.headers.get("x-account-meta-temp-url-key")
+    if not key:
+        key = password_of(live)
+        headers = {"X-Account-Meta-Temp-URL-Key": key}
+        await live.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
+    return key
 
 
 def signal_of(live: Live) -> dict[str, Any]:

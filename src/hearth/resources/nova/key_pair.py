@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
@@ -76,6 +73,9 @@ class KeyPair(ResourceType):
         """Make a pair; an earlier one of this record stays."""
         if "public_key" in live.data:
             return Made()
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         key = Ed25519PrivateKey.generate()
         public = key.public_key().public_bytes(
             serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH

@@ -18,7 +18,7 @@ from hearth.resources.base import (
 )
 from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
 from hearth.resources.neutron import order
-from hearth.resources.nova import interfaces, snapshots
+from hearth.resources.nova import collector, interfaces, snapshots
 from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
@@ -167,7 +167,7 @@ class Server(CollectionResource):
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         ports = (Step("ports", interfaces.make_ports),) if interfaces.own_ports(live) else ()
         create = Step("create", self.create, self.find, self.poll)
-        return (*ports, create, *self.after_create(live))
+        return (*ports, *collector.steps(live), create, *self.after_create(live))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         tags = (Step("tags", self.apply_tags),) if live.given("tags") else ()
@@ -275,7 +275,8 @@ class Server(CollectionResource):
 
     def update_steps(self, live: Live) -> tuple[Step, ...]:
         tags = (Step("tags", self.apply_tags),) if "tags" in live.changed else ()
-        return (*update_steps(self, live), *tags)
+        moved = bool(live.changed & {"software_config_transport", "deployment_swift_data"})
+        return (*update_steps(self, live), *tags, *(collector.steps(live) if moved else ()))
 
     def must_replace(self, change: Change) -> str | None:
         after, changed = change.after, change.changed
@@ -294,13 +295,14 @@ class Server(CollectionResource):
         steps = super().delete_steps(live)
         if interfaces.kept_ports(live):
             steps = (*steps, Step("drop-ports", interfaces.drop_ports))
-        return steps
+        return (*steps, *collector.drop_steps(live))
 
     def suspend_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("suspend", self.suspend, poll=self.suspended),)
+        suspend = Step("suspend", self.suspend, poll=self.suspended)
+        return (suspend, *collector.shut_out(live))
 
     def resume_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("resume", self.resume, poll=self.poll),)
+        return (*collector.let_in(live), Step("resume", self.resume, poll=self.poll))
 
     async def suspend(self, live: Live) -> Made | None:
         """Suspend, unless that was done already."""
@@ -355,6 +357,10 @@ class Server(CollectionResource):
             yield "neither image nor bootable volume is specified"
         if properties.get("block_device_mapping") and properties.get("block_device_mapping_v2"):
             yield "block_device_mapping and block_device_mapping_v2 exclude each other"
+        if properties.get("deployment_swift_data") and (
+            properties.get("software_config_transport") != "POLL_TEMP_URL"
+        ):
+            yield "deployment_swift_data needs the transport POLL_TEMP_URL"
         for one in properties.get("networks") or []:
             if one.get("fixed_ip") and one.get("port"):
                 yield "fixed_ip and port exclude each other"

@@ -1,0 +1,151 @@
+"""How the agent in a server gets its metadata: credentials and the section os-collect-config.
+
+Only servers with user data in the format SOFTWARE_CONFIG have it. Source: software-config.md, 8.
+"""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live, Made, Step
+from hearth.resources.collection import forgiving
+from hearth.resources.heat.signed_url import temporary_url
+from hearth.resources.heat.stack_user import StackUser
+from hearth.resources.heat.wait_condition_handle import NEVER, OBJECTS, temporary_url_key
+
+SECTION = "os-collect-config"
+DEFAULT_COLLECTORS = ("ec2",)
+COLLECTORS = {
+    "POLL_SERVER_CFN": "cfn",
+    "POLL_SERVER_HEAT": "heat",
+    "POLL_TEMP_URL": "request",
+    "ZAQAR_MESSAGE": "zaqar",
+}
+_user = StackUser()
+
+
+def wanted(live: Live) -> bool:
+    """Whether the server takes software deployments."""
+    return bool(live.given("user_data_format") == "SOFTWARE_CONFIG")
+
+
+def steps(live: Live) -> tuple[Step, ...]:
+    """Make what the transport needs, then the metadata."""
+    if not wanted(live):
+        return ()
+    before: tuple[Step, ...] = ()
+    match live.given("software_config_transport"):
+        case "POLL_SERVER_HEAT":
+            before = _user.user_steps(live)
+        case "POLL_TEMP_URL":
+            before = (Step("metadata-object", make_object),)
+        case "ZAQAR_MESSAGE":
+            before = (Step("metadata-queue", no_queue),)
+        case _:
+            before = _user.user_steps(live, keys=True)
+    return (*before, Step("collector", write))
+
+
+def drop_steps(live: Live) -> tuple[Step, ...]:
+    """Remove what the transport needed."""
+    objects = (Step("drop-object", drop_object),) if "metadata_object" in live.data else ()
+    return (*objects, *_user.drop_user_steps(live))
+
+
+def shut_out(live: Live) -> tuple[Step, ...]:
+    """Disable the server's user."""
+    return _user.suspend_steps(live) if live.data.get("user_id") else ()
+
+
+def let_in(live: Live) -> tuple[Step, ...]:
+    """Enable the server's user."""
+    return _user.resume_steps(live) if live.data.get("user_id") else ()
+
+
+async def write(live: Live) -> Made:
+    """The metadata document: that of the template, the section, and no deployment yet."""
+    text = document(live)
+    if "metadata_object" in live.data:
+        await put(live, live.data["metadata_container"], live.data["metadata_object"], text)
+    return Made(metadata=text)
+
+
+def document(live: Live) -> Body:
+    """What the guest reads; the keys of a former transport become null."""
+    given = dict(live.metadata.get(SECTION) or {})
+    kind = COLLECTORS[str(live.given("software_config_transport") or "POLL_SERVER_CFN")]
+    section: Body = {}
+    for name, value in given.items():
+        former = name in COLLECTORS.values() and name != kind and isinstance(value, dict)
+        section[name] = dict.fromkeys(value) if former else value
+    section["collectors"] = [*DEFAULT_COLLECTORS, kind, "local"]
+    section[kind] = access(live, kind)
+    return {**live.metadata, SECTION: section, "deployments": live.metadata.get("deployments", [])}
+
+
+def access(live: Live, kind: str) -> Body:
+    """What the agent needs for one way of getting the metadata."""
+    data, stack = live.data, live.stack
+    match kind:
+        case "cfn":
+            return {
+                "metadata_url": stack.metadata_url or stack.cfn_url,
+                "access_key_id": data.get("access_key"),
+                "secret_access_key": data.get("secret_key"),
+                "stack_name": stack.name,
+                "path": f"{live.name}.Metadata",
+            }
+        case "heat":
+            return {
+                "user_id": data.get("user_id"),
+                "password": data.get("password"),
+                "auth_url": stack.identity_url,
+                "project_id": stack.user_project_id or stack.project_id,
+                "stack_id": f"{stack.name}/{stack.id}",
+                "resource_name": live.name,
+                "region_name": stack.region,
+            }
+        case _:
+            return {"metadata_url": data.get("metadata_url")}
+
+
+async def make_object(live: Live) -> Made:
+    """Make the object that the guest polls, and the URL for that."""
+    given: dict[str, Any] = live.given("deployment_swift_data") or {}
+    container = given.get("container") or live.physical_name
+    name = given.get("object") or live.record_id
+    key = await temporary_url_key(live)
+    await live.cloud.request(OBJECTS, "PUT", f"/{quote(container)}", idempotent=True)
+    await put(live, container, name, {})
+    base = await live.cloud.endpoint(OBJECTS)
+    url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")
+    return Made(
+        data={"metadata_url": url, "metadata_container": container, "metadata_object": name}
+    )
+
+
+async def put(live: Live, container: str, name: str, text: Any) -> None:
+    """Write a document into an object."""
+    path = f"/{quote(container)}/{quote(name)}"
+    await live.cloud.request(OBJECTS, "PUT", path, data=json.dumps(text), idempotent=True)
+
+
+async def drop_object(live: Live) -> Made:
+    """Delete the object, and the container if that was the last one."""
+    container = f"/{quote(live.data['metadata_container'])}"
+    path = f"{container}/{quote(live.data['metadata_object'])}"
+    await forgiving(live.cloud.request(OBJECTS, "DELETE", path, idempotent=True))
+    try:
+        await live.cloud.request(OBJECTS, "DELETE", container, idempotent=True)
+    except CloudFault as fault:
+        if not (fault.not_found or fault.conflict):
+            raise
+    return Made(data={"metadata_object": None, "metadata_url": None, "metadata_container": None})
+
+
+async def no_queue(live: Live) -> Made:
+    """Queues are refused: no messaging service is spoken to yet."""
+    words = "ZAQAR_MESSAGE needs the messaging service, which is not available here."
+    raise CloudFault("messaging", 400, "ResourceTypeUnavailable", words)
