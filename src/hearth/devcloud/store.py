@@ -19,7 +19,7 @@ from hearth.devcloud.ledger import Ledger
 Body = dict[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Thing:
     """One object: `body` is what its service shows, `hidden` what only we know."""
 

@@ -183,11 +183,11 @@ def networks(call: Call, values: Body) -> list[Body]:
 
 
 def _mine(call: Call) -> list[Thing]:
-    return [
-        thing
-        for thing in call.cloud.store.all("network.networks")
-        if thing.project_id == call.caller.project_id or thing.body["shared"]
-    ]
+    return [thing for thing in call.cloud.store.all("network.networks") if _may_plug(call, thing)]
+
+
+def _may_plug(call: Call, network: Thing) -> bool:
+    return network.project_id == call.caller.project_id or bool(network.body["shared"])
 
 
 def _only_network(call: Call) -> list[Body]:
@@ -211,7 +211,7 @@ def _network(call: Call, item: Any) -> Body:
     if not item.get("uuid"):
         raise bad("Bad networks format: network uuid is not given")
     thing = store.get("network.networks", item["uuid"])
-    if thing is None or not (caller.is_admin or thing in _mine(call)):
+    if thing is None or not (caller.is_admin or _may_plug(call, thing)):
         raise bad(f"Network {item['uuid']} could not be found.")
     if not thing.body["subnets"]:
         raise bad(f"Network {thing.id} requires a subnet in order to boot instances on.")

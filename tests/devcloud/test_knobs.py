@@ -1,0 +1,152 @@
+"""Faults and delays on request, and the ledger that shows what came of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+import requests
+
+from hearth.devcloud.seed import fixed
+from tests.devcloud.running import Served
+
+NETWORKS = "/network/v2.0/networks"
+
+
+@pytest.fixture(autouse=True)
+def clean(served: Served) -> Any:
+    yield
+    served.call("DELETE", "/devcloud/knobs")
+
+
+def knob(served: Served, effect: dict[str, Any], **match: Any) -> None:
+    rule = {"match": match, "effect": effect}
+    assert served.call("POST", "/devcloud/knobs", {"rules": [rule]}).ok
+
+
+def make(served: Served, name: str, **more: Any) -> requests.Response:
+    return served.call("POST", NETWORKS, {"network": {"name": name}}, **more)
+
+
+def names(served: Served) -> set[str]:
+    return {n["name"] for n in served.call("GET", NETWORKS).json()["networks"]}
+
+
+def waiting(served: Served, count: int) -> None:
+    deadline = time.monotonic() + 5
+    while served.call("GET", "/devcloud/knobs").json()["waiting"] != count:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_status_is_given_so_many_times_and_nothing_is_done(served: Served) -> None:
+    effect = {"status": 503, "retry_after": 1, "body": {"busy": True}}
+    knob(served, effect, service="network", method="POST", times=2)
+    for _ in range(2):
+        reply = make(served, "refused")
+        assert (reply.status_code, reply.headers["Retry-After"]) == (503, "1")
+        assert reply.json() == {"busy": True}
+    assert "refused" not in names(served)
+    assert make(served, "accepted").status_code == 201
+
+
+def test_only_the_nth_matching_call_is_struck(served: Served) -> None:
+    knob(served, {"status": 500}, path_regex="/networks$", method="POST", nth=2)
+    assert [make(served, f"nth{i}").status_code for i in range(3)] == [201, 500, 201]
+
+
+def test_a_dropped_call_does_nothing(served: Served) -> None:
+    knob(served, {"drop": True}, name="dropped")
+    with pytest.raises(requests.ConnectionError):
+        make(served, "dropped")
+    served.call("DELETE", "/devcloud/knobs")
+    assert "dropped" not in names(served)
+
+
+def test_a_withheld_call_is_carried_out_but_never_answered(served: Served) -> None:
+    knob(served, {"withhold": 0.05}, name="withheld", method="POST")
+    with pytest.raises(requests.ConnectionError):
+        make(served, "withheld")
+    assert "withheld" in names(served)
+
+
+def test_a_held_call_waits_until_it_is_released(served: Served) -> None:
+    knob(served, {"hold": True}, name="held", method="POST")
+    replies: list[int] = []
+    with requests.Session() as session:
+        headers = {"X-Auth-Token": served.token()}
+        body = {"network": {"name": "held"}}
+
+        def send() -> None:
+            reply = session.post(served.url + NETWORKS, json=body, headers=headers, timeout=10)
+            replies.append(reply.status_code)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        waiting(served, 1)
+        assert "held" not in names(served)
+        assert served.call("POST", "/devcloud/knobs/release").json() == {"released": 1}
+        sender.join(5)
+    assert replies == [201]
+    assert "held" in names(served)
+
+
+def test_an_invisible_object_turns_up_later(served: Served) -> None:
+    knob(served, {"invisible_s": 0.2}, name="shy", method="POST")
+    shy = make(served, "shy").json()["network"]["id"]
+    assert served.call("GET", f"{NETWORKS}/{shy}").status_code == 404
+    assert "shy" not in names(served)
+    time.sleep(0.25)
+    assert "shy" in names(served)
+
+
+def test_a_server_is_slow_or_ends_in_error(served: Served) -> None:
+    server: dict[str, Any] = {"flavorRef": "1"}
+    server["networks"] = [{"uuid": fixed("network", "private")}]
+    images = served.call("GET", "/image/v2/images?name=cirros").json()["images"]
+    server["imageRef"] = images[0]["id"]
+    statuses = {}
+    knob(served, {"slow_s": 5}, name="slow", method="POST")
+    knob(served, {"error": True}, name="broken", method="POST")
+    for name in ("slow", "broken", "plain"):
+        body = {"server": {**server, "name": name}}
+        made = served.call("POST", "/compute/v2.1/servers", body).json()
+        path = f"/compute/v2.1/servers/{made['server']['id']}"
+        shown = served.call("GET", path).json()["server"]
+        statuses[name] = shown["status"]
+    assert statuses == {"slow": "BUILD", "broken": "ERROR", "plain": "ACTIVE"}
+
+
+def test_a_rule_with_an_unknown_word_is_refused(served: Served) -> None:
+    rules = {"rules": [{"match": {"colour": "red"}, "effect": {"drop": True}}]}
+    assert served.call("POST", "/devcloud/knobs", rules).status_code == 400
+
+
+def test_the_ledger_has_every_object_and_says_which_the_cloud_made(served: Served) -> None:
+    served.call("POST", "/devcloud/ledger/mark")
+    network = make(served, "counted").json()["network"]["id"]
+    served.call("DELETE", f"{NETWORKS}/{network}")
+    group = {"security_group": {"name": "counted"}}
+    served.call("POST", "/network/v2.0/security-groups", group)
+
+    account = served.call("GET", "/devcloud/ledger?calls=1").json()
+    entry = next(o for o in account["objects"] if o["id"] == network)
+    assert (entry["name"], entry["collection"], entry["implicit"]) == ("counted", "networks", False)
+    assert entry["deleted"] == entry["created"] + 1
+    assert account["totals"]["network.networks"] == {"created": 1, "deleted": 1, "implicit": 0}
+    rules = [o for o in account["objects"] if o["collection"] == "security_group_rules"]
+    assert rules
+    assert all(rule["implicit"] for rule in rules)
+    assert [(c["method"], c["status"]) for c in account["calls"]][:2] == [
+        ("POST", 201),
+        ("DELETE", 204),
+    ]
+
+
+def test_what_is_alive_does_not_count_what_was_there_from_the_start(served: Served) -> None:
+    network = make(served, "alive").json()["network"]["id"]
+    alive = served.call("GET", "/devcloud/objects").json()["objects"]
+    assert network in {o["id"] for o in alive}
+    assert not {o["name"] for o in alive} & {"public", "private", "cirros", "admin"}
