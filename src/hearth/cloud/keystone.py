@@ -5,6 +5,7 @@ it ends, and the URLs of the services. Whoever needs something missing waits for
 """
 
 import asyncio
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -131,7 +132,9 @@ class KeystoneSession:
         return session
 
     def _open_named(self, named: NamedCredential) -> Any:
-        from openstack.config import loader  # takes 0.2 s to import, and servers never need it
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it speaks of libraries that we do not use
+            from openstack.config import loader  # 0.2 s, and servers never need it
 
         files = list(named.files) or None
         region = loader.OpenStackConfig(config_files=files).get_one(

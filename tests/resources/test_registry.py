@@ -1,0 +1,56 @@
+"""The catalogue of types."""
+
+import asyncio
+
+from hearth.cloud import CloudFault
+from hearth.model.state import Action
+from hearth.resources.base import ResourceType
+from hearth.resources.known import KNOWN
+from hearth.resources.registry import Catalog, builtin_types, default_catalog
+from tests.resources.test_schema import FACTS
+
+
+def test_types_are_found_by_their_exact_name():
+    catalog = default_catalog()
+    assert catalog.find("OS::Neutron::Net") is builtin_types()["OS::Neutron::Net"]
+    assert catalog.find("OS::Neutron::net") is None
+    assert list(catalog.names()) == sorted(catalog.names())
+
+
+def test_types_of_heat_that_are_not_here_are_told_from_words_without_meaning():
+    catalog = default_catalog()
+    assert FACTS.keys() == KNOWN
+    assert "OS::Trove::Instance" in catalog.missing("OS::Trove::Instance").message
+    assert catalog.missing("OS::Trove::Instanz") is None
+    assert catalog.missing("OS::Neutron::Net") is None
+
+
+def test_a_type_of_one_s_own_joins_the_catalogue():
+    class Mine(ResourceType):
+        type_name = "My::Own"
+
+    catalog = default_catalog().with_type(Mine())
+    assert catalog.find("My::Own").name == "My::Own"
+    assert "show" in Mine.attributes
+
+
+def test_types_without_their_service_are_named():
+    class Bare:
+        async def endpoint(self, service):
+            if service == "object-store":
+                raise CloudFault(service, 404, "EndpointNotFound", "none")
+            return "http://there"
+
+    catalog = Catalog(builtin_types())
+    wanted = ["OS::Swift::Container", "OS::Nova::Server", "OS::Heat::Value"]
+    (problem,) = asyncio.run(catalog.unavailable(wanted, Bare()))
+    assert "OS::Swift::Container" in problem.message
+
+
+def test_what_a_type_does_is_known_without_asking_it_for_steps():
+    types = builtin_types()
+    assert types["OS::Nova::Server"].handles(Action.SUSPEND)
+    assert not types["OS::Neutron::Net"].handles(Action.SUSPEND)
+    assert types["OS::Neutron::Net"].handles(Action.CHECK)
+    assert types["OS::Heat::WaitConditionHandle"].takes_signals()
+    assert not types["OS::Nova::Server"].takes_signals()
