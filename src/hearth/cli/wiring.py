@@ -27,8 +27,8 @@ from hearth.engine.worker.clouds import StackClouds
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
+from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
-from hearth.resources.heat.template_resource import template_type
 from hearth.service.house import House
 from hearth.store import claim
 from hearth.store.database import Store
@@ -82,7 +82,7 @@ async def wired(settings: Settings) -> AsyncIterator[Running]:
     executor = ThreadPoolExecutor(1, "compile")
     clock = SystemClock()
     clouds = StackClouds(pool)
-    programs = Programs(default_catalog(), template_type=template_type, executor=executor)
+    programs = Programs(default_catalog(), template_type=TemplateResource, executor=executor)
     endpoints = Endpoints(
         heat=settings.heat_url,
         cfn=settings.cfn_url,

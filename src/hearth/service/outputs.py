@@ -59,18 +59,18 @@ async def _fresh(
     house: House, caller: Caller, row: StackRow, program: Program, records: Iterable[Record]
 ) -> dict[tuple[str, str], Any]:
     """Values of attributes that are never cached, as they are now."""
-    asked: list[tuple[Record, str]] = []
+    asked: dict[tuple[str, str], Record] = {}
     for record in records:
         kind = house.programs.type_of(record)
-        if kind is None or kind.nested or record.held.reference is None:
+        if kind is None or kind.nested or kind.pure or record.held.reference is None:
             continue
         for read in program.reads.get(record.name, ()):
             declared = kind.attributes.get(read[0])
             if declared is not None and not declared.cached:
-                asked.append((record, read[0]))
+                asked[record.name, read[0]] = record
     if not asked:
         return {}
-    calls = [_one(house, caller, row, record, name) for record, name in dict.fromkeys(asked)]
+    calls = [_one(house, caller, row, record, name) for (_, name), record in asked.items()]
     answers = await asyncio.gather(*calls)
     return {key: value for key, known, value in answers if known}
 

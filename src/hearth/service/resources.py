@@ -121,7 +121,7 @@ async def _live(
     house: House, caller: Caller, row: StackRow, record: Record, names: Sequence[str]
 ) -> dict[str, Any]:
     kind = house.programs.type_of(record)
-    if kind is None or kind.nested or record.held.reference is None:
+    if kind is None or kind.nested or kind.pure or record.held.reference is None:
         return {}
     wanted = [n for n, a in kind.attributes.items() if not a.cached and n != "show"]
     wanted += [n for n in names if n in kind.attributes]

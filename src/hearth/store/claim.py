@@ -220,3 +220,20 @@ def is_live(tx: Tx, stack_id: str) -> bool:
     """Whether the stack exists and is not deleted."""
     alive = sa.and_(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
     return tx.first(sa.select(stack.c.id).where(alive)) is not None
+
+
+def members(tx: Tx, stack_id: str) -> dict[str, Any]:
+    """The resources of a nested stack as its parent's type sees them, by name."""
+    rows = tx.rows(sa.select(resource).where(resource.c.stack_id == stack_id))
+    found = (record_of(tx, row) for row in rows)
+    return {record.name: member(record) for record in found if record.until is None}
+
+
+def member(record: Record) -> dict[str, Any]:
+    """A resource of a nested stack as its parent's type sees it."""
+    return {
+        "reference": record.held.reference,
+        "attributes": record.held.attributes,
+        "physical_id": record.physical_id,
+        "status": record.status.value,
+    }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
-from hearth.schema import Findings, coerce_all
+from hearth.schema import Findings, Prop, Replace, Rule, coerce_all
 from hearth.template.child import inside, parameters_of
 from hearth.template.expr import OMIT, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
@@ -201,6 +201,7 @@ class ResourceDefinition:
         unknown = unknown_in(metadata)
         if unknown is not None:
             until |= unknown.until
+        findings.problems[:] = map(scope.masked_problem, findings.problems)
         return Evaluated(
             properties,
             metadata,
@@ -216,6 +217,7 @@ class ResourceDefinition:
         schema = self.type_info.properties
         if getattr(self.type_info, "accepts_any_property", False):
             return dict(raw)
+        schema = without_replaced(schema, getattr(self.type_info, "translation", ()), raw)
         for name in self.core.dropped:
             if name in schema and schema[name].required:
                 findings.wrong(at.under(name), "the required property is left out by its condition")
@@ -295,7 +297,7 @@ class Output:
             value = self.value.evaluate(self.scope.in_world(world))
         except EvaluationError as error:
             place = f" [{error.at}]" if error.at else ""
-            return None, f"outputs.{self.name}: {error}{place}"
+            return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
         return (None if value is OMIT else value), None
 
 
@@ -384,6 +386,20 @@ class Program:
         """The text of a pseudo parameter by its last word, as in `stack_name`."""
         value = self.parameters.get(f"OS::{pseudo}")
         return str(value.value) if value is not None else ""
+
+
+def without_replaced(
+    schema: Mapping[str, Prop], rules: Sequence[Rule], given: Mapping[str, Any]
+) -> Mapping[str, Prop]:
+    """The schema, where a property given by its older name is not required by its new one."""
+    excused = {
+        rule.path[0]
+        for rule in rules
+        if isinstance(rule, Replace) and rule.value_path and rule.value_path[0] in given
+    }
+    if not excused:
+        return schema
+    return {n: replace(p, required=False) if n in excused else p for n, p in schema.items()}
 
 
 def _told(problem: Problem, path: str) -> Problem:

@@ -4,16 +4,20 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from hearth.cloud.contract import Cloud
 from hearth.engine.worker.committer import Committer
+from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.work import StackWork
 from hearth.engine.worker.programs import Programs
+from hearth.resources.base import ResourceType, Users
 from hearth.store import claim
 from hearth.store.database import Store
+from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
 
@@ -34,18 +38,39 @@ class Clock(Protocol):
         """Seconds that never jump."""
 
 
+class Clouds(Protocol):
+    """Clouds by stack; see worker/clouds.py for the real ones."""
+
+    def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
+        """The cloud under the stack's credential."""
+
+    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
+        """Users of the stack's own project; `noted` hears of the project when it is made."""
+
+    async def resolve(
+        self, kind: ResourceType, properties: Mapping[str, Any], cloud: Cloud
+    ) -> Mapping[str, Any]:
+        """Names as ids. Raises Rejected."""
+
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str | None:
+        """The id of the stack's trust, made if need be."""
+
+    async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
+        """What was made for a root stack goes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What an engine works with. `clouds` gives a cloud for a credential, `types` finds resource
     types, `new_id` and `luck` are chance, given from outside."""
 
     store: Store
-    clouds: "Clouds"
+    clouds: Clouds
     programs: Programs
     clock: Clock
     new_id: Callable[[], str]
     luck: Callable[[], float]
-    endpoints: "Endpoints"
+    endpoints: Endpoints
 
 
 class Engine:
@@ -149,7 +174,7 @@ class Engine:
                 del self.works[work.stack_id]
             self._woken.set()
 
-    def _spawn(self, coroutine: "asyncio.Coroutine[None, None, None]") -> asyncio.Task[None]:
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -57,6 +57,7 @@ class Nest:
         if work.stack.depth >= DEPTH_MAX:
             raise Trouble("StackValidationFailed", f"Recursion depth exceeds {DEPTH_MAX}.")
         child = kind.child(live)
+        self._keep(live, child)
         self.child_id = work.tools.new_id()
         live.physical_id = self.child_id
         work.put(flight.record.having(physical_id=self.child_id), advance=True)
@@ -79,7 +80,10 @@ class Nest:
         flight, work = self.flight, self.flight.work
         if self.child_id is None or not await self._there():
             raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
+        child_id = self.child_id
+        live.members = await work.tools.store.read(lambda tx: claim.members(tx, child_id))
         child = kind.child(live)
+        self._keep(live, child)
         operation = Operation(
             Action.UPDATE,
             self._revision(kind, live, child),
@@ -87,6 +91,14 @@ class Nest:
             parent_traversal=flight.traversal,
         )
         work.advance.operate.append((self.child_id, operation))
+
+    def _keep(self, live: Live, child: Child) -> None:
+        """Private data that goes with the new definition."""
+        if child.data:
+            work, record_id = self.flight.work, live.record_id
+            live.data = {**live.data, **child.data}
+            work.data[record_id] = dict(live.data)
+            work.advance.data[record_id] = child.data
 
     def _revision(self, kind: ResourceType, live: Live, child: Child) -> Revision:
         operation = self.flight.work.operation

@@ -23,7 +23,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.model.unknown import nulled
 from hearth.resources.base import ResourceType
-from hearth.store.claim import InFlight, Stray
+from hearth.store.claim import InFlight, Stray, member
 from hearth.store.commit import Letter
 from hearth.store.rows import Revision
 
@@ -383,10 +383,5 @@ class Operation:
         for name, record_id in self.current.items():
             record = self.work.records.get(record_id)
             if record is not None and not record.new:
-                members[name] = {
-                    "reference": record.held.reference,
-                    "attributes": record.held.attributes,
-                    "physical_id": record.physical_id,
-                    "status": record.status.value,
-                }
+                members[name] = member(record)
         return members

@@ -1,0 +1,48 @@
+# Everything a newcomer needs: git, make and Python 3.11. The rest is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SEED ?= 0
+N ?= 1000
+
+.PHONY: install demo dev test check check-static sim crash bench clean
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Hearth needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian, apt install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+demo: install
+	@$(BIN)/hearth demo
+
+dev: install
+	@$(BIN)/hearth dev --data .hearth
+
+test: install
+	@$(BIN)/pytest
+
+check: check-static
+	@$(BIN)/pytest -m "not slow"
+
+check-static: install
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+sim: install
+	@$(BIN)/python -m tests.sim.run --seed $(SEED) --count $(N)
+
+crash: install
+	@$(BIN)/python -m tests.crash.run --count $(N) --seed $(SEED)
+
+bench: install
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .hearth
