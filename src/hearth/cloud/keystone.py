@@ -136,13 +136,12 @@ class KeystoneSession:
             warnings.simplefilter("ignore")  # it speaks of libraries that we do not use
             from openstack.config import loader  # 0.2 s, and servers never need it
 
-        files = list(named.files) or None
-        region = loader.OpenStackConfig(config_files=files).get_one(
-            cloud=named.name, region_name=self.region
-        )
-        self.region = region.get_region_name() or self.region
-        self._interface = region.get_interface() or self._interface
-        return region.get_session()
+            region = loader.OpenStackConfig(config_files=list(named.files) or None).get_one(
+                cloud=named.name, region_name=self.region
+            )
+            self.region = region.get_region_name() or self.region
+            self._interface = region.get_interface() or self._interface
+            return region.get_session()
 
     def _find_endpoint(self, service: str) -> str | None:
         version = DISCOVERED.get(service)
