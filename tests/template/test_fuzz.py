@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hearth.model.problem import Rejected
 from hearth.template import NOWHERE, Environment, Limits, compile_template
 from hearth.template.describe import validated
+from hearth.template.parameters import ParameterType
 from hearth.template.versions import GRAMMARS, VERSION_KEYS
 from tests.adapters.catalog import Catalog
 
@@ -83,13 +84,60 @@ TEMPLATES = st.fixed_dictionaries(
         "description": VALUES,
     },
 )
+CFN_CALLS = st.builds(
+    lambda name, args: {name: args},
+    st.sampled_from(sorted({**GRAMMARS[0].functions, **GRAMMARS[0].condition_functions})),
+    st.recursive(
+        SCALARS | CALLS,
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.builds(
+                lambda name, args: {name: args},
+                st.sampled_from(sorted(GRAMMARS[0].functions)),
+                inner,
+            )
+        ),
+        max_leaves=8,
+    ),
+)
+CFN_RESOURCE = st.fixed_dictionaries(
+    {"Type": st.sampled_from(["OS::Heat::Value", "OS::Heat::TestResource", "c.yaml"])},
+    optional={
+        "Properties": st.dictionaries(
+            st.sampled_from(["value", "type", "p"]), CFN_CALLS, max_size=2
+        ),
+        "Metadata": CFN_CALLS,
+        "DependsOn": st.sampled_from(NAMES) | VALUES,
+        "Condition": CFN_CALLS | VALUES,
+        "DeletionPolicy": CFN_CALLS | VALUES,
+    },
+)
+CFN_TEMPLATES = st.fixed_dictionaries(
+    {"AWSTemplateFormatVersion": st.just("2010-09-09")},
+    optional={
+        "Parameters": st.dictionaries(
+            OF_NAMES,
+            st.fixed_dictionaries(
+                {"Type": st.sampled_from(["String", "Number", "Json", "CommaDelimitedList"])},
+                optional=dict.fromkeys(sorted(GRAMMARS[0].parameter_keys - {"Type"}), VALUES),
+            ),
+            max_size=2,
+        ),
+        "Mappings": VALUES,
+        "Conditions": st.dictionaries(OF_NAMES, CFN_CALLS, max_size=2),
+        "Resources": st.dictionaries(OF_NAMES, CFN_RESOURCE, max_size=3),
+        "Outputs": st.dictionaries(
+            OF_NAMES, st.fixed_dictionaries({"Value": CFN_CALLS}), max_size=2
+        ),
+    },
+)
 CHILD = "heat_template_version: 2018-08-31\nparameters: {p: {type: json, default: {}}}\n"
 QUICK = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 
 
-def go_through(template, environment=None):
+def go_through(template, environment=None, parameters=None):
     """Everything that can be done to a template without a cloud."""
     try:
         module = compile_template(
@@ -101,7 +149,7 @@ def go_through(template, environment=None):
         )
         lenient = module.specialise({}, stack_name="s", strict=False)
         validated(lenient, {"a": 1}, show_nested=True)
-        program = module.specialise({}, stack_name="s", stack_id="i", project_id="p")
+        program = module.specialise(parameters or {}, stack_name="s", stack_id="i")
     except Rejected as rejected:
         told = [f"{problem.kind}: {problem.message}" for problem in rejected.problems]
         return told[0]
@@ -139,6 +187,24 @@ def test_any_yaml_is_a_template_or_rejected(value):
 @given(TEMPLATES)
 def test_anything_shaped_like_a_template_is_a_program_or_rejected(template):
     go_through(yaml.safe_dump(template))
+
+
+@settings(QUICK, max_examples=300)
+@given(CFN_TEMPLATES)
+def test_anything_shaped_like_a_cfn_template_is_a_program_or_rejected(template):
+    go_through(yaml.safe_dump(template))
+
+
+@QUICK
+@given(VALUES, st.sampled_from(list(ParameterType)), VALUES)
+def test_any_value_of_a_parameter_is_used_or_rejected(value, kind, default):
+    template = {
+        "heat_template_version": "2018-08-31",
+        "parameters": {"p": {"type": str(kind), "default": default, "hidden": True}},
+        "resources": {"c": {"type": "c.yaml", "properties": {"p": {"get_param": "p"}}}},
+        "outputs": {"o": {"value": {"get_param": ["p", "a", 0]}}},
+    }
+    go_through(template, parameters={"p": value})
 
 
 @QUICK

@@ -329,3 +329,21 @@ def test_an_update_policy_is_checked_against_that_of_the_type():
 def test_only_resources_that_are_switched_on_count_against_the_limit():
     rows = "".join(f"  r{n}: {{type: OS::Heat::None, condition: false}}\n" for n in range(5))
     assert not program_of(HOT + "resources:\n" + rows, resources_max=2).resources
+
+
+def test_no_message_holds_the_value_of_a_hidden_parameter():
+    text = HOT + (
+        "parameters:\n  key: {type: string, hidden: true, constraints: [{length: {min: 3}}]}\n"
+        "resources:\n  r: {type: OS::Heat::RandomString, properties: {length: {get_param: key}}}\n"
+        "outputs: {x: {value: {list_concat: {get_param: key}}}}\n"
+    )
+    program = program_of(text, {"key": "hunter2"})
+    (problem,) = program.check_values(NOWHERE).problems
+    assert "******" in problem.message
+    assert "hunter2" not in problem.message
+    value, error = program.outputs["x"].evaluate(NOWHERE)
+    assert value is None
+    assert "hunter2" not in error
+    with pytest.raises(Rejected) as caught:
+        program_of(text, {"key": "pw"})
+    assert '"pw"' not in str(caught.value)

@@ -3,8 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from hearth.template import NOWHERE, Environment, compile_template
 from hearth.template.describe import functions, versions
-from hearth.template.versions import BY_VERSION, GRAMMARS
+from hearth.template.functions.entry import REGISTRY, Function, pure
+from hearth.template.versions import BY_VERSION, GRAMMARS, add_function
+from tests.adapters.catalog import Catalog
 from tests.conftest import lacking
 
 FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts" / "hot_versions.json"
@@ -56,3 +59,27 @@ def test_every_function_of_every_version_exists():
     for grammar in BY_VERSION.values():
         for name, known in grammar.functions.items():
             assert known in (None, "if") or grammar.function(name) is not None
+
+
+@pytest.fixture
+def _own_tables():
+    """Whatever a test adds is taken away again."""
+    before = dict(REGISTRY), [grammar.functions for grammar in GRAMMARS]
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before[0])
+    for grammar, names in zip(GRAMMARS, before[1], strict=True):
+        object.__setattr__(grammar, "functions", names)
+
+
+@pytest.mark.usefixtures("_own_tables")
+def test_a_third_party_can_add_a_function():
+    shout = Function("test.shout", pure(lambda args: str(args).upper()))
+    add_function("shout", shout)
+    text = "heat_template_version: wallaby\noutputs: {x: {value: {shout: [{shout: a}]}}}\n"
+    module = compile_template(text, files={}, environment=Environment(), catalog=Catalog())
+    output = module.specialise({}, stack_name="s").outputs["x"]
+    assert output.evaluate(NOWHERE) == ("['A']", None)
+    with pytest.raises(ValueError, match="already"):
+        add_function("list_join", Function("test.other", pure(str)))
+    assert "shout" not in BY_VERSION["heat_template_version", "rocky"].functions

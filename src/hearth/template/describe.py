@@ -8,10 +8,11 @@ from typing import Any
 from hearth.model.problem import Rejected
 from hearth.model.unknown import unknown_in
 from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
+from hearth.template.functions.texts import TEXTS
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
 from hearth.template.program import Program
 from hearth.template.scope import NOWHERE
-from hearth.template.versions import BY_VERSION, GRAMMARS
+from hearth.template.versions import BY_VERSION, GRAMMARS, Grammar
 
 
 def parameter_texts(program: Program) -> dict[str, str]:
@@ -137,8 +138,11 @@ def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
     names = {name: known for name, known in grammar.functions.items() if known}
     if conditions:
         names.update(grammar.condition_functions)
-    listed = []
-    for name in sorted(names):
-        function = grammar.function(name) if names[name] != "if" else None
-        listed.append({"functions": name, "description": function.description if function else ""})
-    return listed
+    return [{"functions": name, "description": _text(grammar, name)} for name in sorted(names)]
+
+
+def _text(grammar: Grammar, name: str) -> str:
+    if name in TEXTS:
+        return TEXTS[name]
+    function = grammar.function(name)
+    return function.description if function is not None else ""

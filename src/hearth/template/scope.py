@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hearth.model.problem import Problem, StackValidationFailed, UserParameterMissing
+from hearth.model.problem import Problem, StackValidationFailed, UserParameterMissing, Worded
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.template.functions.entry import EvaluationError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from hearth.template.expr import Expr
     from hearth.template.parameters import ParameterValue
 
+
+MASK = "******"
 
 CONDITIONS_DEEP_MAX = 50
 """How many conditions may be decided inside each other; what is decided once stays decided."""
@@ -104,6 +107,7 @@ class Scope:
         self.attribute_names: Callable[[str], list[str]] = lambda name: []
         self.conditions = Conditions(conditions, self)
         self.secret = False
+        self.hidden = hidden_texts(parameters.values())
 
     def in_world(self, world: World) -> Scope:
         """The same scope for an evaluation of its own."""
@@ -115,9 +119,23 @@ class Scope:
             other.facade = world.facade
         return other
 
+    def masked(self, text: str) -> str:
+        """The text without the values of hidden parameters, for messages."""
+        for secret in self.hidden:
+            text = text.replace(secret, MASK)
+        return text
+
+    def masked_problem(self, problem: Problem) -> Problem:
+        """The problem without the values of hidden parameters."""
+        if self.hidden and isinstance(problem, Worded):
+            return replace(problem, words=self.masked(problem.words))
+        return problem
+
     def parameter(self, name: Any) -> Any:
         """The value of a parameter; raises EvaluationError."""
-        value = self.parameters.get(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            raise EvaluationError(f"the name of a parameter must be text, not {name!r}")
+        value = self.parameters.get(name)
         if value is None:
             raise EvaluationError(
                 f'there is no parameter "{name}", or it has no value',
@@ -152,4 +170,23 @@ class Scope:
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
         """What is told at a place whose condition can not be decided."""
-        return error.problem(at) if error.problem else StackValidationFailed(at, str(error))
+        if error.problem is not None:
+            return error.problem(at)
+        return StackValidationFailed(at, self.masked(str(error)))
+
+
+def hidden_texts(values: Iterable[ParameterValue]) -> tuple[str, ...]:
+    """All texts inside the values of hidden parameters, longer ones first."""
+    found: set[str] = set()
+    waiting = [value.value for value in values if value.hidden]
+    for value in waiting:
+        match value:
+            case Mapping():
+                waiting.extend(value.values())
+            case list():
+                waiting.extend(value)
+            case None | bool() | Unknown():
+                pass
+            case _:
+                found.add(str(value))
+    return tuple(sorted(found - {""}, key=lambda text: (-len(text), text)))

@@ -31,6 +31,7 @@ from hearth.template.functions.entry import Reads, Refers
 from hearth.template.functions.read import CFN_REGION
 from hearth.template.module import Module
 from hearth.template.parameters import (
+    MASK,
     ParameterSchema,
     ParameterType,
     ParameterValue,
@@ -48,7 +49,7 @@ from hearth.template.program import (
     ResourceDefinition,
     fingerprint_of,
 )
-from hearth.template.scope import Scope
+from hearth.template.scope import Scope, hidden_texts
 from hearth.template.types import Facade
 
 FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
@@ -281,15 +282,13 @@ class Specialiser:
         try:
             parsed = parse_value(schema.type, value)
         except ValueError as error:
-            words = f'parameter "{schema.name}": {error}'
-            self.problems.append(StackValidationFailed(at, words))
+            self.problems.append(_bad_value(schema, at, value, str(error)))
             return value
         if isinstance(parsed, Unknown):
             return parsed
         text = unquoted(schema, value) or wrong(schema, parsed) if check else None
         if text is not None:
-            words = f'parameter "{schema.name}": {text}'
-            self.problems.append(StackValidationFailed(at, words))
+            self.problems.append(_bad_value(schema, at, value, text))
         else:
             self.lookups.extend(
                 Lookup(one.name, parsed, at, one.description) for one in lookups(schema)
@@ -543,6 +542,13 @@ class Specialiser:
         object.__setattr__(program, "requires", requires)
         object.__setattr__(program, "order", order)
         return program
+
+
+def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Problem:
+    if schema.hidden:
+        for secret in hidden_texts([ParameterValue(schema, value)]):
+            text = text.replace(secret, MASK)
+    return StackValidationFailed(at, f'parameter "{schema.name}": {text}')
 
 
 def _closed_source(source: ResourceSource) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hearth.template.functions import Function, named
+from hearth.template.functions.entry import register
 
 HOT_KEY = "heat_template_version"
 CFN_KEY = "HeatTemplateFormatVersion"
@@ -270,6 +271,19 @@ BY_VERSION: Mapping[tuple[str, str], Grammar] = {
     for grammar in GRAMMARS
     for name in (grammar.value, *grammar.aliases)
 }
+
+
+def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value) -> None:
+    """Make a function of a third party part of HOT, from a version on.
+
+    Call it before the first template is compiled. Raises ValueError if the name is taken.
+    """
+    register(function)
+    for grammar in GRAMMARS:
+        if grammar.hot and grammar.value >= since:
+            if name in grammar.functions and grammar.functions[name] != function.name:
+                raise ValueError(f"{name} is a function of version {grammar.value} already")
+            object.__setattr__(grammar, "functions", {**grammar.functions, name: function.name})
 
 
 def versions_of(key: str) -> tuple[str, ...]:

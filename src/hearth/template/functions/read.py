@@ -181,7 +181,7 @@ def _ref_as(args: Expr, scope: Scope) -> Function | None:
 
 def param_ref(args: Any, scope: Scope) -> Any:
     """`Ref` inside a condition: parameters only."""
-    if args not in scope.parameters and args not in scope.missing:
+    if isinstance(args, str) and args not in scope.parameters and args not in scope.missing:
         problem = partial(InvalidTemplateReference, name=str(args))
         raise EvaluationError(f'there is no parameter "{args}"', problem=problem)
     return scope.parameter(args)
@@ -191,7 +191,7 @@ def find_in_map(args: Any, scope: Scope) -> Any:
     """A value of the Mappings section."""
     value: Any = scope.mappings
     for step in args:
-        if not isinstance(value, Mapping) or step not in value:
+        if not isinstance(value, Mapping) or not isinstance(step, str) or step not in value:
             raise EvaluationError(f'there is no "{step}" in the mapping')
         value = value[step]
     return value
@@ -251,7 +251,7 @@ register(
         strict=False,
     )
 )
-register(Function("get_file", get_file, description="A function for including a file inline."))
+register(Function("get_file", get_file))
 _apply, _check = _facade({word: word for word in ("metadata", "deletion_policy", "update_policy")})
 register(Function("resource_facade", _apply, _check, reads=Reads.WORLD))
 _apply, _check = _facade(
