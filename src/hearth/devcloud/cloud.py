@@ -100,6 +100,7 @@ class DevCloud:
             store.changed = True
             if call.service == "identity" and call.segments[-1:] != ["tokens"]:
                 self.callers.clear()
+        reply.headers["X-Openstack-Request-Id"] = f"req-{store.new_id()}"
         if service.finish is not None:
             service.finish(call, reply)
         return reply

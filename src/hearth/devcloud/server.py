@@ -20,6 +20,7 @@ from hearth.devcloud.ledger import CallEntry
 
 BODY_MAX = 2**31
 SAVE_AFTER_S = 0.2
+KEEPALIVE_S = 600
 
 _encode = msgspec.json.encode
 
@@ -77,7 +78,12 @@ async def serve(
     cloud = cloud or DevCloud(settings)
     if data is not None and await asyncio.to_thread(data.exists):
         snapshot.load(cloud, data)
-    server = web.Server(_Front(cloud).answer, access_log=None, request_factory=_request)
+    server = web.Server(
+        _Front(cloud).answer,
+        access_log=None,
+        request_factory=_request,
+        keepalive_timeout=KEEPALIVE_S,
+    )
     runner = web.ServerRunner(server, shutdown_timeout=0.2)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)

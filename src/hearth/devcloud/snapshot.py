@@ -55,9 +55,9 @@ def load(cloud: DevCloud, path: Path) -> None:
     if state.format != FORMAT:
         raise ValueError(f"{path}: state of format {state.format}, not {FORMAT}")
     store, ledger = cloud.store, cloud.store.ledger
-    store.tables = {}
+    store.clear()
     for thing in state.things:
-        store.table(thing.table)[thing.id] = thing
+        store.adopt(thing)
     store.restore_agenda(state.agenda)
     ledger.entries, ledger.calls = state.entries, state.calls
     ledger.seq, ledger.first = state.marks["seq"], state.marks["first"]

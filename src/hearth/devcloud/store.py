@@ -33,6 +33,17 @@ class Thing:
     seed: bool = False
 
 
+# Fields that never change and that things are often looked for by.
+INDEXED = {
+    "network.ports": "network_id",
+    "network.subnets": "network_id",
+    "network.security_groups": "project_id",
+    "network.security_group_rules": "security_group_id",
+    "volume.snapshots": "volume_id",
+    "volume.attachments": "volume_id",
+    "identity.assignments": "target",
+}
+
 Transition = Callable[[Any, Thing], None]
 
 
@@ -48,6 +59,7 @@ class Store:
         self.serials: dict[str, int] = {}
         self._agenda: list[tuple[float, int, str, str, str]] = []
         self._order = itertools.count()
+        self._index: dict[str, dict[Any, dict[str, Thing]]] = {table: {} for table in INDEXED}
         self._luck = random.Random(seed)  # noqa: S311
 
     def new_id(self) -> str:
@@ -77,9 +89,9 @@ class Store:
             found = self.tables[name] = {}
         return found
 
-    def get(self, table: str, thing_id: str | None) -> Thing | None:
-        """The thing, unless it is gone or not to be seen yet."""
-        thing = self.table(table).get(thing_id or "")
+    def get(self, table: str, thing_id: object) -> Thing | None:
+        """The thing, unless it is gone or not to be seen yet; None for what is no id at all."""
+        thing = self.table(table).get(thing_id) if isinstance(thing_id, str) else None
         if thing is None or thing.visible_from > self.time:
             return None
         return thing
@@ -92,15 +104,19 @@ class Store:
     def where(self, table: str, **wanted: Any) -> list[Thing]:
         """Those whose body has all the given values."""
         items = wanted.items()
+        things = self.table(table)
+        field_ = INDEXED.get(table)
+        if field_ in wanted:
+            things = self._index[table].get(wanted[field_], {})
         return [
             thing
-            for thing in self.table(table).values()
+            for thing in things.values()
             if all(thing.body.get(key) == value for key, value in items)
         ]
 
     def insert(self, thing: Thing, *, implicit: bool = False) -> Thing:
         """Keep a new thing and enter it in the ledger."""
-        self.table(thing.table)[thing.id] = thing
+        self.adopt(thing)
         self.changed = True
         if not thing.seed:
             service, _, plural = thing.table.partition(".")
@@ -117,10 +133,24 @@ class Store:
             self.made.append(thing)
         return thing
 
+    def adopt(self, thing: Thing) -> None:
+        """Keep a thing without a word to the ledger."""
+        self.table(thing.table)[thing.id] = thing
+        if field_ := INDEXED.get(thing.table):
+            key = thing.body.get(field_)
+            self._index[thing.table].setdefault(key, {})[thing.id] = thing
+
+    def clear(self) -> None:
+        """Forget everything, as if it had never been."""
+        self.tables = {}
+        self._index = {table: {} for table in INDEXED}
+
     def remove(self, thing: Thing) -> None:
         """Forget a thing; the ledger keeps when."""
         if self.table(thing.table).pop(thing.id, None) is None:
             return
+        if field_ := INDEXED.get(thing.table):
+            self._index[thing.table].get(thing.body.get(field_), {}).pop(thing.id, None)
         self.changed = True
         if thing.entry is not None:
             self.ledger.deleted(thing.entry, at=self.time)

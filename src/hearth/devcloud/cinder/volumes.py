@@ -172,6 +172,8 @@ def create(call: Call) -> Reply:
     project_id = caller.project_id or ""
     quotas.check(call.cloud, project_id, {"volumes": 1, "gigabytes": values["size"]})
     metadata = given.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise bad("Invalid input for field/attribute metadata")
     values["fails"] = call.effects.error or any(metadata.get(key) == "fail" for key in _FAILS)
     values["slow_s"] = call.effects.slow_s
     thing = new_volume(call.cloud, project_id, values)

@@ -289,9 +289,9 @@ def _listed(call: Call, thing: Thing) -> bool:
             case "visibility" if values == ["all"]:
                 fits = True
             case "size_min":
-                fits = (body["size"] or 0) >= int(values[0])
+                fits = (body["size"] or 0) >= number(values[0])
             case "size_max":
-                fits = (body["size"] or 0) <= int(values[0])
+                fits = (body["size"] or 0) <= number(values[0])
             case _ if key in _CONTROLS:
                 fits = True
             case _:
@@ -301,6 +301,13 @@ def _listed(call: Call, thing: Thing) -> bool:
         if not fits:
             return False
     return True
+
+
+def number(text_: str) -> int:
+    """A whole number; raises a 400."""
+    if not text_.isdigit():
+        raise _bad(f"{text_} is not a number")
+    return int(text_)
 
 
 def show(call: Call) -> Reply:

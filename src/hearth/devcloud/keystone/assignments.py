@@ -31,8 +31,8 @@ def roles_on(store: Store, user_id: str, target: str) -> list[str]:
     actors |= {g.id for g in store.all("identity.groups") if user_id in g.hidden.get("users", {})}
     found = [
         thing.body["role"]
-        for thing in store.all("identity.assignments")
-        if thing.body["target"] == target and thing.body["actor"] in actors
+        for thing in store.where("identity.assignments", target=target)
+        if thing.body["actor"] in actors
     ]
     return list(dict.fromkeys(found))
 

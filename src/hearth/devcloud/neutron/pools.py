@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
+from typing import Any
+
 from hearth.devcloud.collection import Collection, Field, boolean, integer, list_of, nullable, text
 from hearth.devcloud.http import Body, Call, Refusal
 from hearth.devcloud.neutron.rest import Rest
 from hearth.devcloud.store import Thing
+
+
+def prefix(value: Any) -> str:
+    """A network in CIDR form."""
+    return str(ipaddress.ip_network(str(value)))
+
 
 SUBNET_POOLS = Collection(
     "network",
@@ -13,7 +22,7 @@ SUBNET_POOLS = Collection(
     "subnetpool",
     {
         "name": Field(text(), required=True),
-        "prefixes": Field(list_of(), required=True),
+        "prefixes": Field(list_of(prefix), required=True),
         "default_prefixlen": Field(integer(0, 128, null=True)),
         "min_prefixlen": Field(integer(0, 128, null=True)),
         "max_prefixlen": Field(integer(0, 128, null=True)),

@@ -80,6 +80,16 @@ def owned(project_id: str | None) -> Body:
     return {"project_id": project_id or "", "tenant_id": project_id or ""}
 
 
+def _tags_in(given: Body) -> list[str] | None:
+    """Take the tags out of a body; raises a 400 for what is no list of strings."""
+    tags = given.pop("tags", None)
+    if tags is None:
+        return None
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise Refusal(400, "HTTPBadRequest", "Invalid input for tags.")
+    return list(dict.fromkeys(tags))
+
+
 class Rest:
     """One collection. What is particular is a method to override."""
 
@@ -184,11 +194,13 @@ class Rest:
         project_id = caller.project_id or ""
         for key in _OWNER:
             wanted = given.pop(key, None)
+            if wanted is not None and not isinstance(wanted, str):
+                raise Refusal(400, "HTTPBadRequest", f"Invalid input for {key}.")
             if wanted is not None and wanted != project_id:
                 if not caller.is_admin:
                     raise not_authorized(f"create_{self.collection.singular}:{key}")
                 project_id = wanted
-        tags = given.pop("tags", None) if self.standard else None
+        tags = _tags_in(given) if self.standard else None
         try:
             values = self.collection.for_create(given, admin=caller.is_admin)
         except Invalid as error:
@@ -197,7 +209,7 @@ class Rest:
             quotas.check(call.cloud, project_id, self.collection.quota, self.collection.table)
         thing = self.make(call, project_id, values)
         if tags:
-            thing.body["tags"] = list(tags)
+            thing.body["tags"] = tags
         return thing
 
     def index(self, call: Call) -> Reply:
@@ -240,7 +252,7 @@ class Rest:
         if not isinstance(body, dict) or not isinstance(body.get(kind.singular), dict):
             raise Refusal(400, "HTTPBadRequest", f"Unable to find '{kind.singular}' in body")
         given = dict(body[kind.singular])
-        tags = given.pop("tags", None) if self.standard else None
+        tags = _tags_in(given) if self.standard else None
         try:
             changes = kind.for_update(given, admin=call.caller.is_admin)
         except Invalid as error:
@@ -248,7 +260,7 @@ class Rest:
         self._check_revision(call, thing)
         self.change(call, thing, changes)
         if tags is not None:
-            thing.body["tags"] = list(tags)
+            thing.body["tags"] = tags
         touch(call.cloud, thing)
         return Reply(200, {kind.singular: self.view(call, thing)})
 

@@ -113,7 +113,7 @@ class _Routers(Rest):
     def _set_gateway(self, call: Call, router: Thing, info: Body) -> None:
         if "enable_snat" in info and not call.caller.is_admin:
             raise not_authorized("update_router:external_gateway_info:enable_snat")
-        network = networks.find(call, info["network_id"])
+        network = networks.find(call, str(info.get("network_id")))
         if not network.body["router:external"]:
             raise bad_request(f"Network {network.id} is not an external network")
         present = router.body["external_gateway_info"]
