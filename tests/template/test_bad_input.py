@@ -1,5 +1,7 @@
 """What is wrong is told with line and column, with the nearest right name, all of it at once."""
 
+import time
+
 import pytest
 
 from hearth.model.problem import Rejected
@@ -222,3 +224,11 @@ def test_a_fault_in_a_child_is_told_with_the_way_to_it():
     (problem,) = caught.value.problems
     assert problem.at.path == "resources.n<child.yaml>.resources.q.properties"
     assert "[child.yaml:3:43]" in problem.message
+
+
+def test_a_template_full_of_faults_is_refused_soon_and_in_few_words():
+    rows = "".join(f"  r{n}: {{type: 'OS::Heat::Valu{n}'}}\n" for n in range(10_000))
+    began = time.perf_counter()
+    problems = problems_of(HOT + "resources:\n" + rows)
+    assert len(problems) == 100
+    assert time.perf_counter() - began < 5

@@ -65,6 +65,13 @@ def test_json_with_tabs_is_json_though_it_is_no_yaml():
     assert load('{\n\t"a":\t1\n}').plain() == {"a": 1}
 
 
+@pytest.mark.parametrize("number", ["9" * 1001, "0x" + "f" * 5000, "1:" * 3000 + "1"])
+def test_numbers_without_end_are_refused(number):
+    with pytest.raises(Rejected) as caught:
+        load(f"a: {number}\n")
+    assert "can not be read as a number" in str(caught.value)
+
+
 def test_empty_text_is_null():
     assert load("").value is None
 

@@ -347,3 +347,23 @@ def test_no_message_holds_the_value_of_a_hidden_parameter():
     with pytest.raises(Rejected) as caught:
         program_of(text, {"key": "pw"})
     assert '"pw"' not in str(caught.value)
+
+
+def test_what_a_member_of_a_group_does_not_know_yet_is_not_missing():
+    text = HOT + (
+        "resources:\n  a: {type: OS::Heat::Value, properties: {value: 1}}\n"
+        "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      resource_def:\n"
+        "        type: OS::Heat::Value\n        properties: {value: {get_attr: [a, value]}}\n"
+    )
+    assert not program_of(text).check_values(NOWHERE).problems
+    without = text.replace("value: {get_attr: [a, value]}", "type: string")
+    assert len(program_of(without).check_values(NOWHERE).problems) == 1
+
+
+def test_a_template_that_is_not_among_the_files_is_named_so_that_it_can_be_fetched():
+    text = HOT + "resources: {k: {type: 'http://host/kid.yaml'}, l: {type: lid.yaml}}\n"
+    with pytest.raises(Rejected) as caught:
+        module_of(text)
+    missing = [problem.template for problem in caught.value.problems]
+    assert missing == ["http://host/kid.yaml", "lid.yaml"]
+    assert {problem.kind for problem in caught.value.problems} == {"StackValidationFailed"}

@@ -64,6 +64,17 @@ class StackValidationFailed(Worded):
 
 
 @dataclass(frozen=True)
+class TemplateMissing(StackValidationFailed):
+    """A child template that is not among the files: whoever may fetch it can try again with it."""
+
+    template: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "StackValidationFailed"
+
+
+@dataclass(frozen=True)
 class UserParameterMissing(Problem):
     """A parameter without default got no value."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from hearth.model.problem import (
@@ -13,6 +14,7 @@ from hearth.model.problem import (
     Problem,
     Rejected,
     StackValidationFailed,
+    TemplateMissing,
     hint,
     nearest,
 )
@@ -31,6 +33,9 @@ from hearth.template.types import TypeCatalog, TypeInfo
 COMPILER_VERSION = 1
 """Part of every module's key; raise it when modules of old texts come out different."""
 
+
+PROBLEMS_MAX = 100
+"""How many problems are told at once."""
 
 NESTED_MAX = 64
 """How many templates of groups a module remembers."""
@@ -94,6 +99,7 @@ class _Compiler:
         self.limits = limits
         self.children: dict[tuple[str, str, int], Module | tuple[Problem, ...]] = {}
         self.stock: list[str] | None = None
+        self.hints_left = PROBLEMS_MAX
 
     def compile(
         self, template: str | Mapping[str, Any], environment: Environment, file: str, depth: int
@@ -101,9 +107,10 @@ class _Compiler:
         root = load(template, file, self.limits)
         syntax = parse(root, file, child=depth > 0)
         bindings = self.bindings(syntax, environment, depth)
-        problems = [*syntax.problems, *_check(syntax, bindings)]
+        checked = islice(_check(syntax, bindings), PROBLEMS_MAX)
+        problems = [*syntax.problems, *checked]
         if problems:
-            raise Rejected(problems)
+            raise Rejected(problems[:PROBLEMS_MAX])
         return Module(syntax, self.files, environment, self.catalog, self.limits, bindings, depth)
 
     # -- bind -------------------------------------------------------------------------------
@@ -142,7 +149,8 @@ class _Compiler:
         node = source.node.value.get("type") or source.node.value.get("Type") or source.node
         at = Span(source.at.file, node.line, node.column, source.at.path)
         text = EntityNotFound(None, "Resource Type", source.type).text
-        near = hint(nearest(source.type, self.stock))
+        self.hints_left -= 1
+        near = hint(nearest(source.type, self.stock)) if self.hints_left >= 0 else ""
         return StackValidationFailed(at, f"{text[:-1]}{near}" if near else text)
 
     def bind_child(
@@ -158,7 +166,8 @@ class _Compiler:
             near = hint(nearest(entry.template, self.files))
             words = f'the template "{entry.template}" is not among the files{near}'
             at = Span(source.at.file, source.at.line, source.at.column, source.at.path)
-            return Binding(None, entry=entry, problems=(StackValidationFailed(at, words),))
+            missing = TemplateMissing(at, words, template=entry.template)
+            return Binding(None, entry=entry, problems=(missing,))
         child = self.child(text, entry, environment.for_child(source.name, entry), depth + 1)
         if not isinstance(child, Module):
             problems = tuple(_wrapped(problem, path) for problem in child)

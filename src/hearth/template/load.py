@@ -371,6 +371,7 @@ FLOAT = re.compile(
     r"(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
 )
+DIGITS_MAX = 1000  # of one number; Python refuses to write much longer ones
 NUMBER_START = frozenset("+-.0123456789")
 
 
@@ -394,6 +395,8 @@ def json_scalar(text: str) -> Any:
 
 
 def _integer(text: str) -> int:
+    if len(text) > DIGITS_MAX:
+        raise ValueError(text)
     digits = text.replace("_", "")
     sign = -1 if digits[0] == "-" else 1
     digits = digits.lstrip("+-")

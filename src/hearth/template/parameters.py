@@ -245,6 +245,6 @@ def bound(value: Any, whole: bool = False) -> Any:
         number = _number(value)
     if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
         raise ValueError(f'"{value}" is not a number')
-    if whole and number != int(number):
+    if whole and (math.isinf(number) or number != int(number)):
         raise TypeError(f'"{value}" is not a whole number')
     return int(number) if whole else number

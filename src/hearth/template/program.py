@@ -143,16 +143,16 @@ class ResourceDefinition:
         """Coerced properties and metadata, with defaults; problems are collected, not raised."""
         if self.core.static is not None:
             return self.core.static
-        evaluated = self._evaluate(world, nulls=False)
+        evaluated = self._evaluate(world)
         if isinstance(self.properties, Const) and isinstance(self.metadata, Const):
             self.core.static = evaluated
         return evaluated
 
-    def check(self, world: World) -> Evaluated:
+    def check(self, world: World, *, require: bool = True) -> Evaluated:
         """As `evaluate`, but with null for what is not known, whose constraints are skipped."""
-        evaluated = self.evaluate(world)
+        evaluated = self.evaluate(world) if require else self._evaluate(world, require=False)
         if evaluated.unknown and not evaluated.problems:
-            evaluated = self._evaluate(world, nulls=True)
+            evaluated = self._evaluate(world, nulls=True, require=require)
         if not self.core.has_policy or self.child is not None:
             return evaluated
         findings = Findings(
@@ -175,9 +175,9 @@ class ResourceDefinition:
             return {}
         return coerce_all(self.type_info.update_policy, values, at, findings)
 
-    def _evaluate(self, world: World, *, nulls: bool) -> Evaluated:
+    def _evaluate(self, world: World, *, nulls: bool = False, require: bool = True) -> Evaluated:
         scope = self.scope.in_world(world)
-        findings = Findings(locate=self._locate)
+        findings = Findings(locate=self._locate, require=require)
         at = self._place("properties")
         raw: dict[str, Any] = {}
         secret: set[str] = set()
@@ -323,12 +323,15 @@ class Program:
     def version(self) -> str:
         return self.module.version
 
-    def check_values(self, world: World) -> Findings:
-        """All that create- or update-time validation finds, child stacks included."""
+    def check_values(self, world: World, *, require: bool = True) -> Findings:
+        """All that create- or update-time validation finds, child stacks included.
+
+        Without `require`, a missing property is no problem: its value is not known yet.
+        """
         findings = Findings()
         with collector_paused():
             for definition in self.resources.values():
-                evaluated = definition.check(world)
+                evaluated = definition.check(world, require=require)
                 findings.problems.extend(evaluated.findings.problems)
                 findings.lookups.extend(evaluated.findings.lookups)
                 if not evaluated.problems:
@@ -375,7 +378,7 @@ class Program:
             return
         from hearth.template.scope import NOWHERE
 
-        inner = program.check_values(NOWHERE)
+        inner = program.check_values(NOWHERE, require=not evaluated.open_properties)
         findings.problems.extend(_told(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))

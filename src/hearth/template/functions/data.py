@@ -233,7 +233,7 @@ def select(args: Any) -> Any:
     if isinstance(items, list):
         try:
             number = int(index)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise EvaluationError(f"the index of a list must be a number, not {index!r}") from None
         return items[number] if -1 < number < len(items) else ""
     raise EvaluationError(f"a list or a map is needed, not {items!r}")

@@ -184,7 +184,7 @@ def str_split(args: Any) -> Any:
         return pieces
     try:
         return pieces[int(args[2])]
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise EvaluationError(f"the index must be a number, not {args[2]!r}") from None
     except IndexError:
         raise EvaluationError(f"there is no piece {args[2]}, the text has {len(pieces)}") from None
@@ -264,7 +264,7 @@ def _literal(value: Any) -> bool:
 def _port_wrong(value: Any) -> str | None:
     try:
         port = int(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return f'the port "{value}" is not a number'
     return None if 0 < port < 65536 else f"the port {port} is not between 1 and 65535"
 
