@@ -77,6 +77,7 @@ class ResourceType:
     accepts_any_property: bool = False
     snapshot_policy_allowed: bool = False
     needs_users: ClassVar[bool] = False  # makes a user in the stack's project
+    replaced_at_every_update: ClassVar[bool] = False  # even when nothing of it changed
     signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
     substitute: str | None = None  # the type that may take over without a replacement
     service: str | None = None  # without it in the catalogue the type is unavailable

@@ -90,3 +90,14 @@ def test_the_test_resource_is_pure_only_when_it_neither_waits_nor_fails():
     after = {"update_replace": True}
     assert kind.must_replace(Change({}, after, frozenset({"update_replace"})))
     assert not kind.must_replace(Change({}, after, frozenset({"value"})))
+
+
+def test_a_delay_waits_for_the_actions_chosen_and_as_long_each_time():
+    given = {"min_wait": 10, "max_jitter": 5, "actions": ["CREATE"]}
+    live = live_of("OS::Heat::Delay", given, started_at=0.0, now=0.0)
+    (step,) = live.kind.steps(Action.CREATE, live)
+    first, again = asyncio.run(step.poll(live)), asyncio.run(step.poll(live))
+    assert first == again
+    assert 10 <= first.after_s < 15
+    leaving = replace(live, action=Action.DELETE, physical_id="x")
+    assert isinstance(asyncio.run(step.poll(leaving)), Ready)

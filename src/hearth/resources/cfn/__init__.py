@@ -1,0 +1,1 @@
+"""Types by their names in CloudFormation."""

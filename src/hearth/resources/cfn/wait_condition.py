@@ -1,0 +1,111 @@
+"""AWS::CloudFormation::WaitCondition and its handles. Source: software-config.md, section 14."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.resources.base import Live, Made, Signalled, Step
+from hearth.resources.heat import wait_condition
+from hearth.resources.heat.signed_url import signed_url
+from hearth.resources.heat.stack_user import StackUser
+from hearth.schema import INTEGER, STRING, Attr, Prop, Range, Support
+
+KEYS = {"Data": "data", "Reason": "reason", "Status": "status"}
+STATUSES = ("SUCCESS", "FAILURE")
+
+
+class WaitConditionHandle(StackUser):
+    """Receives signals by a signed URL, which is its reference id."""
+
+    type_name = "AWS::CloudFormation::WaitConditionHandle"
+    support = Support(version="2014.1")
+    properties = {}
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (*self.user_steps(live, keys=True), Step("url", self.sign))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.drop_user_steps(live)
+
+    async def sign(self, live: Live) -> Made:
+        """Make the signed URL; it stays the same from then on."""
+        now = datetime.fromtimestamp(live.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        data = live.data
+        url = signed_url(
+            live, data["access_key"], data["secret_key"], "waitcondition", timestamp=now
+        )
+        return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
+
+    def reference(self, live: Live) -> str:
+        return live.data.get("ec2_signed_url", live.name)
+
+    def signal(self, live: Live, details: Any) -> Signalled:
+        if details is None:
+            return Signalled()
+        if not isinstance(details, Mapping) or details.keys() != {*KEYS, "UniqueId"}:
+            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+        if details["Status"] not in STATUSES:
+            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+        entry = {name: details[name] for name in KEYS}
+        reason = f"status:{entry['Status']} reason:{entry['Reason']}"
+        return Signalled({**live.metadata, str(details["UniqueId"]): entry}, reason=reason)
+
+
+class UpdateWaitConditionHandle(WaitConditionHandle):
+    """A handle that is replaced at every update, so that conditions on it wait anew."""
+
+    type_name = "OS::Heat::UpdateWaitConditionHandle"
+    support = Support(version="2014.1")
+    properties = {}
+    replaced_at_every_update = True
+
+
+class WaitCondition(wait_condition.WaitCondition):
+    """Is complete when its handle has received so many successes in time."""
+
+    type_name = "AWS::CloudFormation::WaitCondition"
+    support = Support(version="2014.1")
+    properties = {
+        "Count": Prop(
+            INTEGER,
+            "How many successes to wait for.",
+            default=1,
+            update_allowed=True,
+            constraints=(Range(min=1),),
+        ),
+        "Handle": Prop(STRING, "Reference of the handle.", required=True),
+        "Timeout": Prop(
+            INTEGER, "Seconds to wait.", required=True, constraints=(Range(min=1, max=43200),)
+        ),
+    }
+    attributes = {
+        "Data": Attr(STRING, "Data of the signals by their id, as JSON text.", cached=False),
+    }
+
+    async def wait(self, live: Live) -> Any:
+        return await super().wait(_renamed(live))
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.create_steps(live) if "Count" in live.changed else ()
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        shown = super().recordable(live)
+        return {"Data": shown["data"]} if shown else {}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return await super().attribute(_renamed(live), "data") if name == "Data" else None
+
+
+def _renamed(live: Live) -> Live:
+    """The same with the properties, and the signals read, in the words of the newer type."""
+
+    async def metadata(reference: str) -> Mapping[str, Any]:
+        found = await live.metadata_of(reference)
+        return {
+            ident: {new: one.get(old) for old, new in KEYS.items()} for ident, one in found.items()
+        }
+
+    given = {name.lower(): value for name, value in live.properties.items()}
+    return replace(live, properties=given, read_metadata=metadata)

@@ -1,0 +1,92 @@
+"""OS::Heat::Delay: waits."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.resources.base import (
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+from hearth.schema import LIST, NUMBER, AllowedValues, Prop, Range, Support
+
+
+class Delay(ResourceType):
+    """Takes some time, part of it random, for the actions chosen."""
+
+    type_name = "OS::Heat::Delay"
+    support = Support(version="11.0.0")
+    properties = {
+        "actions": Prop(
+            LIST,
+            "Actions that wait.",
+            default=["CREATE"],
+            update_allowed=True,
+            constraints=(AllowedValues(["CREATE", "DELETE", "SUSPEND", "RESUME"]),),
+        ),
+        "jitter_multiplier": Prop(
+            NUMBER,
+            "Factor of the random part.",
+            default=1.0,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "max_jitter": Prop(
+            NUMBER,
+            "Seconds of the random part at most, before the factor.",
+            default=0,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "min_wait": Prop(
+            NUMBER,
+            "Seconds to wait at least.",
+            default=0,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+    }
+    identified_by = IntentKey.OWN_ID
+    visibility_delay_s = 0
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("create", self.begin, poll=self.wait),)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("delete", self.begin, poll=self.wait),) if live.physical_id else ()
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("suspend", self.begin, poll=self.wait),)
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("resume", self.begin, poll=self.wait),)
+
+    async def begin(self, live: Live) -> Made:
+        """Nothing to make."""
+        return Made(physical_id=live.physical_id or live.physical_name)
+
+    async def wait(self, live: Live) -> Progress:
+        """Whether the time is over."""
+        if live.action.value not in (live.given("actions") or []):
+            return Ready()
+        left_s = live.started_at + wait_s(live.properties, luck_of(live)) - live.now
+        return Later(left_s) if left_s > 0 else Ready()
+
+
+def wait_s(properties: Mapping[str, Any], luck: float) -> float:
+    """Seconds to wait; `luck` is in [0, 1)."""
+    jitter = float(properties.get("max_jitter") or 0) * luck
+    factor = float(properties.get("jitter_multiplier", 1.0))
+    return float(properties.get("min_wait") or 0) + jitter * factor
+
+
+def luck_of(live: Live) -> float:
+    """A number in [0, 1) that stays the same for one action of one record."""
+    digest = hashlib.sha256(f"{live.key}:{live.action}".encode()).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48

@@ -1,0 +1,90 @@
+"""OS::Keystone::Project, OS::Keystone::Domain and OS::Keystone::Role."""
+
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live, Made, Step
+from hearth.resources.collection import Collection
+from hearth.resources.keystone.base import KeystoneResource
+from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
+
+
+class Project(KeystoneResource):
+    """What resources belong to."""
+
+    type_name = "OS::Keystone::Project"
+    support = Support(version="2015.1")
+    properties = {
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "domain": Prop(
+            STRING,
+            "The domain, by name or id.",
+            default="default",
+            update_allowed=True,
+            constraint="keystone.domain",
+        ),
+        "enabled": Prop(BOOLEAN, "Whether it may be used.", default=True, update_allowed=True),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "parent": Prop(
+            STRING,
+            "The project above it, by name or id.",
+            constraint="keystone.project",
+            since="6.0.0",
+        ),
+        "tags": Prop(
+            LIST, "Tags, free words to find it by.", default=[], update_allowed=True, since="10.0.0"
+        ),
+    }
+    attributes = {
+        "domain_id": Attr(STRING, "Id of its domain.", since="10.0.0"),
+        "enabled": Attr(BOOLEAN, "Whether it may be used.", since="10.0.0"),
+        "is_domain": Attr(BOOLEAN, "Whether it is a domain as well.", since="10.0.0"),
+        "name": Attr(STRING, "Its name.", since="10.0.0"),
+        "parent_id": Attr(STRING, "Id of the project above it.", since="10.0.0"),
+    }
+    translation = (
+        Resolve(("domain",), "keystone.domain"),
+        Resolve(("parent",), "keystone.project"),
+    )
+    collection = Collection("identity", "/v3/projects", body="project", update_method="PATCH")
+    renamed = {"domain": "domain_id", "parent": "parent_id"}
+
+
+class Domain(KeystoneResource):
+    """A namespace of projects, users and groups."""
+
+    type_name = "OS::Keystone::Domain"
+    support = Support(version="8.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "enabled": Prop(BOOLEAN, "Whether it may be used.", default=True, update_allowed=True),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+    }
+    collection = Collection("identity", "/v3/domains", body="domain", update_method="PATCH")
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        disable = (Step("disable", self.disable),) if live.physical_id else ()
+        return (*disable, *super().delete_steps(live))
+
+    async def disable(self, live: Live) -> Made | None:
+        """Only what is disabled can be deleted."""
+        try:
+            await self.change(live, {"enabled": False})
+        except CloudFault as fault:
+            if not fault.not_found:
+                raise
+        return None
+
+
+class Role(KeystoneResource):
+    """What somebody may be allowed to do."""
+
+    type_name = "OS::Keystone::Role"
+    support = Support(version="2015.1")
+    properties = {
+        "domain": Prop(
+            STRING, "The domain, by name or id.", constraint="keystone.domain", since="16.0.0"
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+    }
+    translation = (Resolve(("domain",), "keystone.domain"),)
+    collection = Collection("identity", "/v3/roles", body="role", update_method="PATCH")
+    renamed = {"domain": "domain_id"}

@@ -1,0 +1,157 @@
+"""OS::Neutron::SubnetPool and OS::Neutron::AddressScope."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import IntentKey, Live
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import NeutronResource
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    STRING,
+    AllowedValues,
+    Attr,
+    Length,
+    Prop,
+    Range,
+    Resolve,
+    Support,
+)
+
+
+class Unshared(NeutronResource):
+    """Something whose sharing only administrators may speak of."""
+
+    def fields(self, live: Live) -> Body:
+        fields = super().fields(live)
+        for name in ("shared", "is_default"):
+            if not fields.get(name):
+                fields.pop(name, None)
+        return fields
+
+
+class SubnetPool(Unshared):
+    """Addresses from which subnets are taken."""
+
+    type_name = "OS::Neutron::SubnetPool"
+    support = Support(version="6.0.0")
+    properties = {
+        "address_scope": Prop(
+            STRING,
+            "Address scope, by name or id.",
+            update_allowed=True,
+            constraint="neutron.address_scope",
+        ),
+        "default_prefixlen": Prop(
+            INTEGER,
+            "Length of the prefix when none is asked for.",
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "default_quota": Prop(
+            INTEGER,
+            "How many addresses a project may take.",
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "is_default": Prop(
+            BOOLEAN,
+            "Whether it is the one to take when none is named.",
+            default=False,
+            update_allowed=True,
+        ),
+        "max_prefixlen": Prop(
+            INTEGER, "Longest prefix.", update_allowed=True, constraints=(Range(min=0),)
+        ),
+        "min_prefixlen": Prop(
+            INTEGER, "Shortest prefix.", update_allowed=True, constraints=(Range(min=0),)
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "prefixes": Prop(
+            LIST,
+            "The addresses, as networks in CIDR notation.",
+            required=True,
+            update_allowed=True,
+            constraints=(Length(min=1),),
+            schema=Prop(STRING, constraint="net_cidr"),
+        ),
+        "shared": Prop(
+            BOOLEAN, "Whether every project may use it; for administrators.", default=False
+        ),
+        "tags": Prop(
+            LIST,
+            "Tags, free words to find it by.",
+            update_allowed=True,
+            schema=Prop(STRING),
+            since="9.0.0",
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    translation = (Resolve(("address_scope",), "neutron.address_scope"),)
+    collection = Collection("network", "/v2.0/subnetpools", body="subnetpool")
+    renamed = {"address_scope": "address_scope_id"}
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        least, most = properties.get("min_prefixlen"), properties.get("max_prefixlen")
+        if least is not None and most is not None and least > most:
+            yield "min_prefixlen is above max_prefixlen"
+
+
+class AddressScope(Unshared):
+    """A range in which addresses do not overlap."""
+
+    type_name = "OS::Neutron::AddressScope"
+    support = Support(version="6.0.0")
+    properties = {
+        "ip_version": Prop(
+            INTEGER,
+            "Version of the Internet protocol: 4 or 6.",
+            default=4,
+            constraints=(AllowedValues([4, 6]),),
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "shared": Prop(
+            BOOLEAN,
+            "Whether every project may use it; for administrators.",
+            default=False,
+            update_allowed=True,
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+            constraint="keystone.project",
+        ),
+    }
+    identified_by = IntentKey.OWN_NAME
+    collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
+
+
+class QoSPolicy(Unshared):
+    """A policy on the quality of service."""
+
+    type_name = "OS::Neutron::QoSPolicy"
+    support = Support(version="6.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "shared": Prop(
+            BOOLEAN,
+            "Whether every project may use it; for administrators.",
+            default=False,
+            update_allowed=True,
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    attributes = {
+        "rules": Attr(LIST, "Its rules."),
+    }
+    collection = Collection("network", "/v2.0/qos/policies", body="policy")

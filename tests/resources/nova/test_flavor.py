@@ -1,0 +1,33 @@
+"""Flavors and volume types, by an administrator."""
+
+from tests.resources.driver import drive
+
+
+def test_a_flavor_is_found_by_the_id_we_chose():
+    async def story(driver):
+        match = {"method": "POST", "path_regex": "/flavors$", "times": 1}
+        driver.knobs({"match": match, "effect": {"withhold": 0.05}})
+        given = {"ram": 64, "vcpus": 1, "is_public": False, "tenants": ["demo"]}
+        flavor = await driver.create("OS::Nova::Flavor", {**given, "extra_specs": {"a": 1}})
+        path = f"/flavors/{flavor.physical_id}/os-extra_specs"
+        first = (await driver.cloud.request("compute", "GET", path)).body["extra_specs"]
+        await driver.update(flavor, {**given, "extra_specs": {"b": 2}, "tenants": []})
+        second = (await driver.cloud.request("compute", "GET", path)).body["extra_specs"]
+        await driver.delete_all()
+        return first, second, driver.left()
+
+    first, second, left = drive(story, user="admin")
+    assert (first, second) == ({"a": "1"}, {"b": "2"})
+    assert left == {}
+
+
+def test_a_volume_type_with_its_specifications():
+    async def story(driver):
+        given = {"name": "fast", "metadata": {"speed": "high"}, "is_public": False}
+        kind = await driver.create("OS::Cinder::VolumeType", {**given, "projects": ["demo"]})
+        await driver.update(kind, {"name": "faster", "description": "d", "is_public": False})
+        shown = await kind.kind.show(kind)
+        await driver.delete_all()
+        return shown["name"], shown["description"], driver.left()
+
+    assert drive(story, user="admin") == ("faster", "d", {})
