@@ -77,6 +77,13 @@ CASES = {
         14,
         "did you mean value",
     ),
+    "all attributes of nothing": (
+        HOT + VALUE + "outputs:\n  x: {value: {get_attr: [wbe]}}\n",
+        "StackValidationFailed",
+        7,
+        14,
+        "did you mean web",
+    ),
     "a parameter of an unknown type": (
         HOT + "parameters:\n  p: {type: strin}\n",
         "InvalidSchemaError",

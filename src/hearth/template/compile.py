@@ -22,12 +22,12 @@ from hearth.model.span import Span, dotted
 from hearth.template.child import ChildType, inside, misfits
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
 from hearth.template.expr import Const, Expr, MapOf, calls_in, problems_in
-from hearth.template.functions.entry import Refers
 from hearth.template.limits import Limits
 from hearth.template.load import collector_paused, load
 from hearth.template.module import Binding, Module
 from hearth.template.parameters import ParameterType
 from hearth.template.parse import ResourceSource, Syntax, parse
+from hearth.template.references import referred
 from hearth.template.types import TypeCatalog, TypeInfo
 
 COMPILER_VERSION = 1
@@ -298,21 +298,6 @@ def check_references(source: ResourceSource, declared: Mapping[str, Any]) -> Ite
             target = referred(call.function.refers, call.args)
             if call.function.name != "Ref" and target is not None and target not in declared:
                 yield InvalidTemplateReference(call.at, target, nearest(target, declared))
-
-
-def referred(refers: Refers, args: Expr) -> str | None:
-    """The resource that a call names, if it names one literally."""
-    if refers is Refers.NOTHING:
-        return None
-    value: Any = None
-    if isinstance(args, Const):
-        value = args.value
-        if refers is Refers.ATTRIBUTE and isinstance(value, list | str) and value:
-            value = value[0]
-    elif refers is Refers.ATTRIBUTE:
-        first = next(args.parts(), None)
-        value = first.value if isinstance(first, Const) else None
-    return value if isinstance(value, str) else None
 
 
 def parameter_types(

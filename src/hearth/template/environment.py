@@ -12,11 +12,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from hearth.model.problem import (
-    ConflictingMergeStrategyForParam,
     HTTPBadRequest,
     Invalid,
     InvalidBreakPointHook,
-    InvalidMergeStrategyForParam,
     InvalidRestrictedAction,
     Problem,
     Rejected,
@@ -27,6 +25,7 @@ from hearth.model.span import Span
 from hearth.model.state import Hook, RestrictedAction
 from hearth.template.limits import Limits
 from hearth.template.load import Node, load
+from hearth.template.merge import Merger
 from hearth.template.parameters import ParameterType
 
 SECTIONS: Mapping[str, type] = {
@@ -38,7 +37,6 @@ SECTIONS: Mapping[str, type] = {
     "encrypted_param_names": list,
 }
 TEMPLATE_ENDINGS = (".yaml", ".template")
-STRATEGIES = ("overwrite", "merge", "deep_merge")
 SINKS = ("zaqar-queue",)
 
 
@@ -121,13 +119,13 @@ class Environment:
         """
         if not keys:
             return self
-        merger = _Merger(self, types)
+        merger = Merger(self.as_map(), types)
         for key in keys:
             if key not in files:
                 words = f'the environment file "{key}" is not among the files of the request'
                 raise Rejected([Invalid(Span(key), words)])
-            merger.add(key, Environment.parse(files[key], key))
-        return merger.result()
+            merger.add(key, Environment.parse(files[key], key).as_map())
+        return Environment(**merger.sections, base=self.base)
 
     # -- registry ---------------------------------------------------------------------------
 
@@ -330,130 +328,3 @@ def _sink_problems(sinks: Iterable[Node], file: str) -> Iterator[Problem]:
             given = kind.plain() if kind is not None else None
             words = f"an event sink must have a type: {', '.join(SINKS)}; not {given}"
             yield Invalid(at, words)
-
-
-# -- merging ------------------------------------------------------------------------------------
-
-
-class _Merger:
-    """Lays environment files over one another. Source: spec/environment.md, section 3."""
-
-    def __init__(self, start: Environment, types: Mapping[str, ParameterType]) -> None:
-        self.base = start.base
-        self.types = types
-        self.sections: dict[str, Any] = {
-            name: value for name, value in start.as_map().items() if value
-        }
-        self.strategies: dict[str, str] = {}
-
-    def result(self) -> Environment:
-        """What has come together."""
-        return Environment(**self.sections, base=self.base)
-
-    def add(self, file: str, environment: Environment) -> None:
-        """Lay one more file on top."""
-        chosen = environment.parameter_merge_strategies
-        for section, value in environment.as_map().items():
-            if not value or section == "parameter_merge_strategies":
-                continue
-            if section in ("parameters", "parameter_defaults"):
-                self.add_values(file, section, value, chosen)
-            elif isinstance(value, list):
-                self.sections.setdefault(section, value)
-            else:
-                merged = dict(self.sections.get(section, {}))
-                merged.update({k: v for k, v in value.items() if v is not None or k not in merged})
-                self.sections[section] = merged
-
-    def add_values(
-        self, file: str, section: str, values: Mapping[str, Any], chosen: Mapping[str, str]
-    ) -> None:
-        present = self.sections.get(section)
-        first = not present
-        target = dict(present or {})
-        for name, value in values.items():
-            if name in self.types:
-                strategy = self.strategy(file, name, chosen)
-            elif first:
-                strategy = "overwrite"
-            else:
-                continue
-            if first:
-                target[name] = value
-            elif value is not None:
-                merge = strategy != "overwrite" and target.get(name) is not None
-                target[name] = (
-                    self.merged(file, name, target[name], value, strategy) if merge else value
-                )
-        self.sections[section] = target
-
-    def strategy(self, file: str, name: str, chosen: Mapping[str, str]) -> str:
-        default = chosen.get("default", "overwrite")
-        default = default if default in STRATEGIES else "overwrite"
-        own = chosen.get(name)
-        if own is not None and own not in STRATEGIES:
-            own = default
-        remembered = self.strategies.get(name)
-        if own is not None and remembered is not None and own != remembered:
-            words = (
-                f'parameter "{name}" is merged with the strategy {remembered} '
-                f"and can not be merged with {own} in {file}"
-            )
-            raise Rejected([ConflictingMergeStrategyForParam(Span(file), words)])
-        strategy = own or remembered or default
-        self.strategies.setdefault(name, strategy)
-        return strategy
-
-    def merged(self, file: str, name: str, old: Any, new: Any, strategy: str) -> Any:
-        kind = self.types[name]
-        deep = strategy == "deep_merge"
-        try:
-            match kind:
-                case ParameterType.JSON:
-                    return merged_maps(_as_map(old), _as_map(new), deep)
-                case ParameterType.LIST:
-                    return _merged_lists(old, new)
-                case ParameterType.BOOLEAN if isinstance(new, str):
-                    words = f'boolean parameter "{name}" can not be merged'
-                    raise Rejected([InvalidMergeStrategyForParam(Span(file), words)])
-                case _ if isinstance(old, str) and isinstance(new, str):
-                    return old + new
-        except ValueError:
-            pass
-        words = f'the values of parameter "{name}" can not be merged'
-        raise Rejected([HTTPBadRequest(Span(file), words)])
-
-
-def _as_map(value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        value = json.loads(value)
-    if not isinstance(value, Mapping):
-        raise ValueError(value)
-    return dict(value)
-
-
-def _merged_lists(old: Any, new: Any) -> Any:
-    if isinstance(old, str) and isinstance(new, str):
-        return f"{old},{new}"
-    as_lists = [one.split(",") if isinstance(one, str) else one for one in (old, new)]
-    if not all(isinstance(one, list) for one in as_lists):
-        raise ValueError(new)
-    return as_lists[0] + as_lists[1]
-
-
-def merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], deep: bool) -> dict[str, Any]:
-    """The new map over the old one; nulls do not count."""
-    result = dict(old)
-    for key, value in new.items():
-        if value is None:
-            continue
-        there = result.get(key)
-        if deep and isinstance(there, Mapping) and isinstance(value, Mapping):
-            result[key] = merged_maps(there, value, deep)
-        elif deep and isinstance(there, list) and isinstance(value, list):
-            result[key] = [*there, *value]
-        elif deep and isinstance(there, str) and isinstance(value, str):
-            result[key] = f"{there}{value}"
-        else:
-            result[key] = value
-    return result

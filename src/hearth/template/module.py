@@ -14,8 +14,8 @@ from hearth.template.parse import Syntax
 from hearth.template.types import Facade, TypeCatalog, TypeInfo
 
 if TYPE_CHECKING:
+    from hearth.template.core import Core
     from hearth.template.program import Program
-    from hearth.template.specialise import Core
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,8 @@ class Module:
         are not, for the caller has laid them together already. Unless `strict`, parameters may be
         missing: their values are unknown then.
         """
-        from hearth.template.specialise import Specialiser, Stack
+        from hearth.template.specialise import Specialiser
+        from hearth.template.values import Stack
 
         stack = Stack(stack_name, stack_id, project_id)
         with collector_paused():

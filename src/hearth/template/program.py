@@ -6,8 +6,6 @@ was computed from something secret is marked so.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,21 +15,19 @@ from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
 from hearth.schema import Findings, Prop, Replace, Rule, coerce_all
 from hearth.template.child import inside, parameters_of
-from hearth.template.expr import OMIT, Const, Expr, MapOf, frozen
+from hearth.template.core import Core
+from hearth.template.expr import OMIT, Const, Expr, MapOf
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node, collector_paused
 from hearth.template.parameters import ParameterValue
+from hearth.template.references import Read
 from hearth.template.scope import Scope
 from hearth.template.types import Facade, TypeInfo, World
 
 if TYPE_CHECKING:
     from hearth.template.module import Module
-    from hearth.template.specialise import Core
 
 __all__ = ["Evaluated", "NullWorld", "Output", "ParameterValue", "Program", "ResourceDefinition"]
-
-Read = tuple[Any, ...]
-"""An attribute and the steps into it that something reads."""
 
 
 @dataclass(frozen=True)
@@ -410,10 +406,3 @@ def _told(problem: Problem, path: str) -> Problem:
     if isinstance(problem, StackValidationFailed):
         return moved
     return StackValidationFailed(moved.at, problem.text, problem.kind)
-
-
-def fingerprint_of(parts: Sequence[Any]) -> str:
-    """A stable hash of JSON-able data and expressions."""
-    data = [frozen(part) if isinstance(part, Expr) else part for part in parts]
-    text = json.dumps(data, sort_keys=True, default=str)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

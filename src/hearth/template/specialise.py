@@ -4,8 +4,7 @@ needs only these computed, and the graph of the resources drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.problem import (
@@ -15,186 +14,32 @@ from hearth.model.problem import (
     Rejected,
     RequestLimitExceeded,
     StackValidationFailed,
-    UnknownUserParameter,
-    UserParameterMissing,
     hint,
     nearest,
 )
 from hearth.model.span import Span
 from hearth.model.state import DeletionPolicy
 from hearth.model.unknown import Unknown
-from hearth.schema import Lookup
-from hearth.template.compile import check_references, check_resource, referred
-from hearth.template.expr import Call, Const, Expr, If, ListOf, MapOf, calls_in, problems_in
+from hearth.template.compile import check_references, check_resource
+from hearth.template.core import Core
+from hearth.template.expr import Const, Expr, problems_in
 from hearth.template.functions import EvaluationError
-from hearth.template.functions.entry import Reads, Refers
-from hearth.template.functions.read import CFN_REGION
+from hearth.template.graph import cycle_in, topological
 from hearth.template.module import Module
-from hearth.template.parameters import (
-    MASK,
-    ParameterSchema,
-    ParameterType,
-    ParameterValue,
-    lookups,
-    parse_value,
-    unquoted,
-    wrong,
-)
-from hearth.template.parse import EMPTY, OutputSource, ResourceSource
-from hearth.template.program import (
-    Evaluated,
-    Output,
-    Program,
+from hearth.template.parse import OutputSource, ResourceSource
+from hearth.template.program import Output, Program, ResourceDefinition
+from hearth.template.references import (
     Read,
-    ResourceDefinition,
-    fingerprint_of,
+    Reference,
+    is_closed_source,
+    names_of_conditions,
+    references_in,
 )
-from hearth.template.scope import Scope, hidden_texts
+from hearth.template.scope import Scope
 from hearth.template.types import Facade
+from hearth.template.values import ParameterReader, Stack
 
-FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
-
-
-@dataclass(frozen=True)
-class Stack:
-    """The stack that a program is for."""
-
-    name: str
-    id: str
-    project_id: str
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A call that names a resource: the attribute is None for `get_resource`, the read () where
-    all attributes, or computed ones, are read.
-    """
-
-    resource: str
-    read: Read | None
-    at: Span
-
-
-class Core:
-    """The part of a definition that programs of one module share while no parameter is in it."""
-
-    __slots__ = (
-        "_fingerprint",
-        "deletion_policy",
-        "dropped",
-        "external_id",
-        "has_policy",
-        "hot",
-        "metadata",
-        "properties",
-        "references",
-        "source",
-        "static",
-        "update_policy",
-    )
-
-    def __init__(self, source: ResourceSource, scope: Scope | None, hot: bool) -> None:
-        def narrowed(expr: Expr) -> Expr:
-            return expr if scope is None or type(expr) is Const else expr.specialise(scope)
-
-        self.source = source
-        self.hot = hot
-        self.properties = _by_entry(narrowed(source.properties), source.properties, scope)
-        self.dropped = _names(source.properties) - _names(self.properties)
-        self.metadata = narrowed(source.metadata)
-        self.update_policy = narrowed(source.update_policy)
-        self.has_policy = source.update_policy is not EMPTY
-        self.deletion_policy = DeletionPolicy.DELETE.value
-        self.external_id: str | None = None
-        self.references = [
-            *references_in(self.properties),
-            *references_in(self.metadata),
-        ]
-        self.static: Evaluated | None = None
-        self._fingerprint = ""
-
-    def word(self, key: str) -> str:
-        """A key of a resource in the words of its flavour."""
-        return key if self.hot else key.title().replace("_", "")
-
-    def fingerprint(self, type_name: str) -> str:
-        """Equal for equal definitions."""
-        if not self._fingerprint:
-            parts = [
-                type_name,
-                self.properties,
-                self.metadata,
-                self.update_policy,
-                self.deletion_policy,
-                self.external_id,
-                sorted(self.source.depends_on),
-            ]
-            self._fingerprint = fingerprint_of(parts)
-        return self._fingerprint
-
-
-def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
-    """The same map, entry by entry where one of them is secret: the others are not."""
-    if not isinstance(expr, Const) or not expr.secret or not isinstance(source, MapOf):
-        return expr
-    assert scope is not None
-    entries = {name: source.entries[name].specialise(scope) for name in expr.value}
-    return MapOf(entries)
-
-
-def _names(expr: Expr) -> frozenset[str]:
-    match expr:
-        case MapOf(entries=entries):
-            return frozenset(entries)
-        case Const(value=dict() as values):
-            return frozenset(values)
-        case _:
-            return frozenset()
-
-
-def references_in(expr: Expr) -> Iterator[Reference]:
-    """All that an expression wants of resources."""
-    if type(expr) is Const:
-        return
-    for call in calls_in(expr):
-        refers = call.function.refers
-        if refers is Refers.NOTHING:
-            continue
-        name = referred(refers, call.args)
-        if name is not None:
-            read = _read(call.args) if refers is Refers.ATTRIBUTE else None
-            yield Reference(name, read, call.at)
-
-
-def _read(args: Expr) -> Read:
-    steps: list[Any] = []
-    parts: Iterable[Expr] = ()
-    if isinstance(args, Const):
-        return tuple(args.value)[1:] if _flat(args.value) else ()
-    if isinstance(args, ListOf):
-        parts = args.items[1:]
-    for part in parts:
-        if not isinstance(part, Const) or isinstance(part.value, list | dict | Unknown):
-            break
-        steps.append(part.value)
-    return tuple(steps)
-
-
-def _flat(args: Any) -> bool:
-    return not any(isinstance(part, list | dict | Unknown) for part in args)
-
-
-def is_closed(expr: Expr | None) -> bool:
-    """Whether no parameter, condition or name of a switched-off resource changes it."""
-    if expr is None or type(expr) is Const:
-        return True
-    if isinstance(expr, If):
-        return False
-    if isinstance(expr, Call) and (
-        expr.function.reads is Reads.PARAMETERS or expr.function.name in FACADE_NAMES
-    ):
-        return False
-    return all(is_closed(part) for part in expr.parts())
+__all__ = ["Specialiser", "references_in"]
 
 
 class Specialiser:
@@ -207,14 +52,14 @@ class Specialiser:
         self.facade = facade
         self.strict = strict
         self.problems: list[Problem] = []
-        self.lookups: list[Lookup] = []
-        self.missing: set[str] = set()
 
     def run(self, given: Mapping[str, Any]) -> Program:
         """The program; raises Rejected with everything that is wrong."""
-        parameters = self.parameters(given)
-        if self.problems:
-            raise Rejected(self.problems)
+        defaults = self.module.environment.parameter_defaults
+        reader = ParameterReader(self.syntax, defaults, self.stack, self.strict)
+        parameters = reader.read(given)
+        if reader.problems:
+            raise Rejected(reader.problems)
         scope = Scope(
             parameters,
             self.module.files,
@@ -223,7 +68,7 @@ class Specialiser:
             self.syntax.mappings,
             self.facade,
         )
-        scope.missing = frozenset(self.missing)
+        scope.missing = frozenset(reader.missing)
         self.decide_conditions(scope)
         sources = self.enabled(scope)
         scope.resources = sources
@@ -244,71 +89,9 @@ class Specialiser:
             order=(),
             reads=reads,
             scope=scope,
-            lookups=tuple(self.lookups),
+            lookups=tuple(reader.lookups),
         )
         return self.ordered(program)
-
-    # -- parameters -------------------------------------------------------------------------
-
-    def parameters(self, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
-        schemas = self.syntax.parameters
-        for name in given:
-            if name not in schemas and self.strict:
-                at = Span(self.syntax.file)
-                self.problems.append(UnknownUserParameter(at, name, nearest(name, schemas)))
-        values = {
-            name: ParameterValue(_pseudo(name), value) for name, value in self.pseudo().items()
-        }
-        defaults = self.module.environment.parameter_defaults
-        for name, schema in schemas.items():
-            value = given.get(name)
-            if value is None:
-                value = defaults.get(name)
-            provided = value is not None
-            if value is None and schema.has_default:
-                value = schema.default
-            if value is None:
-                self.missing.add(name)
-                values.pop(name, None)
-                if self.strict:
-                    self.problems.append(UserParameterMissing(schema.at, name))
-                continue
-            parsed = self.parsed(schema, value, check=provided)
-            values[name] = ParameterValue(schema, parsed, provided)
-        return values
-
-    def parsed(self, schema: ParameterSchema, value: Any, *, check: bool) -> Any:
-        at = schema.at or Span(self.syntax.file)
-        try:
-            parsed = parse_value(schema.type, value)
-        except ValueError as error:
-            self.problems.append(_bad_value(schema, at, value, str(error)))
-            return value
-        if isinstance(parsed, Unknown):
-            return parsed
-        text = unquoted(schema, value) or wrong(schema, parsed) if check else None
-        if text is not None:
-            self.problems.append(_bad_value(schema, at, value, text))
-        else:
-            self.lookups.extend(
-                Lookup(one.name, parsed, at, one.description) for one in lookups(schema)
-            )
-        return parsed
-
-    def pseudo(self) -> dict[str, Any]:
-        stack = self.stack
-        if self.syntax.grammar.hot:
-            return {
-                "OS::stack_name": stack.name,
-                "OS::stack_id": stack.id,
-                "OS::project_id": stack.project_id,
-            }
-        arn = f"arn:openstack:heat::{stack.project_id}:stacks/{stack.name}/{stack.id}"
-        return {
-            "AWS::StackName": stack.name,
-            "AWS::StackId": arn,
-            "AWS::Region": CFN_REGION,
-        }
 
     # -- conditions -------------------------------------------------------------------------
 
@@ -386,7 +169,7 @@ class Specialiser:
         self.check_targets(core, scope)
         self.policies(core, source, scope)
         if whole and len(self.problems) == before and source.name not in self.module.open:
-            if _closed_source(source):
+            if is_closed_source(source):
                 self.module.closed[source.name] = core
             else:
                 self.module.open.add(source.name)
@@ -454,7 +237,8 @@ class Specialiser:
         return str(value)
 
     def attribute_names(self, resource: str) -> list[str]:
-        type_info = self.module.bindings[resource].type_info
+        binding = self.module.bindings.get(resource)
+        type_info = binding.type_info if binding is not None else None
         return [name for name in type_info.attributes if name != "show"] if type_info else []
 
     def check_names(self, parameters: Mapping[str, Any], definitions: Mapping[str, Any]) -> None:
@@ -542,89 +326,3 @@ class Specialiser:
         object.__setattr__(program, "requires", requires)
         object.__setattr__(program, "order", order)
         return program
-
-
-def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Problem:
-    if schema.hidden:
-        for secret in hidden_texts([ParameterValue(schema, value)]):
-            text = text.replace(secret, MASK)
-    return StackValidationFailed(at, f'parameter "{schema.name}": {text}')
-
-
-def _closed_source(source: ResourceSource) -> bool:
-    expressions = (
-        source.properties,
-        source.metadata,
-        source.update_policy,
-        source.deletion_policy,
-        source.external_id,
-    )
-    return source.condition is None and all(is_closed(expr) for expr in expressions)
-
-
-def _pseudo(name: str) -> ParameterSchema:
-    return ParameterSchema(name, ParameterType.STRING)
-
-
-def names_of_conditions(
-    resources: Mapping[str, ResourceSource], outputs: Mapping[str, OutputSource]
-) -> set[str]:
-    """The names of conditions that something outside the conditions uses."""
-    used: set[str] = set()
-
-    def look(expr: Expr | None) -> None:
-        if expr is None or (type(expr) is Const and not isinstance(expr.value, str)):
-            return
-        if isinstance(expr, Const):
-            used.add(expr.value)
-            return
-        if isinstance(expr, If):
-            look(expr.condition)
-            within(expr.then)
-            within(expr.otherwise)
-        for part in expr.parts():
-            look(part)
-
-    def within(expr: Expr | None) -> None:
-        if expr is None or type(expr) is Const:
-            return
-        if isinstance(expr, If):
-            look(expr)
-        for part in expr.parts():
-            within(part)
-
-    for source in resources.values():
-        look(source.condition)
-        within(source.properties)
-        within(source.metadata)
-        within(source.update_policy)
-    for output in outputs.values():
-        look(output.condition)
-        within(output.value)
-    return used
-
-
-def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Names after what they require; what is in or behind a cycle is left out."""
-    waiting = {name: len(needs) for name, needs in requires.items()}
-    dependents: dict[str, list[str]] = {}
-    for name, needs in requires.items():
-        for need in needs:
-            dependents.setdefault(need, []).append(name)
-    ready = [name for name, count in waiting.items() if not count]
-    for name in ready:
-        for dependent in dependents.get(name, ()):
-            waiting[dependent] -= 1
-            if not waiting[dependent]:
-                ready.append(dependent)
-    return tuple(ready)
-
-
-def cycle_in(requires: Mapping[str, frozenset[str]], done: set[str]) -> tuple[str, ...]:
-    """One cycle among what is not done; it ends where it begins."""
-    name = next(name for name in requires if name not in done)
-    path: list[str] = []
-    while name not in path:
-        path.append(name)
-        name = next(need for need in sorted(requires[name]) if need not in done)
-    return (*path[path.index(name) :], name)

@@ -1,0 +1,101 @@
+"""The part of a resource's definition that the programs of one module may share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.state import DeletionPolicy
+from hearth.template.expr import Const, Expr, MapOf, frozen
+from hearth.template.parse import EMPTY, ResourceSource
+from hearth.template.references import references_in
+from hearth.template.scope import Scope
+
+if TYPE_CHECKING:
+    from hearth.template.program import Evaluated
+
+
+class Core:
+    """The part of a definition that programs of one module share while no parameter is in it."""
+
+    __slots__ = (
+        "_fingerprint",
+        "deletion_policy",
+        "dropped",
+        "external_id",
+        "has_policy",
+        "hot",
+        "metadata",
+        "properties",
+        "references",
+        "source",
+        "static",
+        "update_policy",
+    )
+
+    def __init__(self, source: ResourceSource, scope: Scope | None, hot: bool) -> None:
+        def narrowed(expr: Expr) -> Expr:
+            return expr if scope is None or type(expr) is Const else expr.specialise(scope)
+
+        self.source = source
+        self.hot = hot
+        self.properties = _by_entry(narrowed(source.properties), source.properties, scope)
+        self.dropped = _names(source.properties) - _names(self.properties)
+        self.metadata = narrowed(source.metadata)
+        self.update_policy = narrowed(source.update_policy)
+        self.has_policy = source.update_policy is not EMPTY
+        self.deletion_policy = DeletionPolicy.DELETE.value
+        self.external_id: str | None = None
+        self.references = [
+            *references_in(self.properties),
+            *references_in(self.metadata),
+        ]
+        self.static: Evaluated | None = None
+        self._fingerprint = ""
+
+    def word(self, key: str) -> str:
+        """A key of a resource in the words of its flavour."""
+        return key if self.hot else key.title().replace("_", "")
+
+    def fingerprint(self, type_name: str) -> str:
+        """Equal for equal definitions."""
+        if not self._fingerprint:
+            parts = [
+                type_name,
+                self.properties,
+                self.metadata,
+                self.update_policy,
+                self.deletion_policy,
+                self.external_id,
+                sorted(self.source.depends_on),
+            ]
+            self._fingerprint = fingerprint_of(parts)
+        return self._fingerprint
+
+
+def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
+    """The same map, entry by entry where one of them is secret: the others are not."""
+    if not isinstance(expr, Const) or not expr.secret or not isinstance(source, MapOf):
+        return expr
+    assert scope is not None
+    entries = {name: source.entries[name].specialise(scope) for name in expr.value}
+    return MapOf(entries)
+
+
+def _names(expr: Expr) -> frozenset[str]:
+    match expr:
+        case MapOf(entries=entries):
+            return frozenset(entries)
+        case Const(value=dict() as values):
+            return frozenset(values)
+        case _:
+            return frozenset()
+
+
+def fingerprint_of(parts: Sequence[Any]) -> str:
+    """A stable hash of JSON-able data and expressions."""
+    data = [frozen(part) if isinstance(part, Expr) else part for part in parts]
+    text = json.dumps(data, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

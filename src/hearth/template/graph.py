@@ -1,0 +1,31 @@
+"""Names and what they require: an order in which each comes after what it needs, or a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """Names after what they require; what is in or behind a cycle is left out."""
+    waiting = {name: len(needs) for name, needs in requires.items()}
+    dependents: dict[str, list[str]] = {}
+    for name, needs in requires.items():
+        for need in needs:
+            dependents.setdefault(need, []).append(name)
+    ready = [name for name, count in waiting.items() if not count]
+    for name in ready:
+        for dependent in dependents.get(name, ()):
+            waiting[dependent] -= 1
+            if not waiting[dependent]:
+                ready.append(dependent)
+    return tuple(ready)
+
+
+def cycle_in(requires: Mapping[str, frozenset[str]], done: set[str]) -> tuple[str, ...]:
+    """One cycle among what is not done; it ends where it begins."""
+    name = next(name for name in requires if name not in done)
+    path: list[str] = []
+    while name not in path:
+        path.append(name)
+        name = next(need for need in sorted(requires[name]) if need not in done)
+    return (*path[path.index(name) :], name)

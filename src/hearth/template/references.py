@@ -1,0 +1,139 @@
+"""What expressions want of resources, parameters and conditions: their free variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown
+from hearth.template.expr import Call, Const, Expr, If, ListOf, calls_in
+from hearth.template.functions.entry import Reads, Refers
+from hearth.template.parse import OutputSource, ResourceSource
+
+Read = tuple[Any, ...]
+"""An attribute and the steps into it that something reads."""
+
+FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A call that names a resource: the attribute is None for `get_resource`, the read () where
+    all attributes, or computed ones, are read.
+    """
+
+    resource: str
+    read: Read | None
+    at: Span
+
+
+def referred(refers: Refers, args: Expr) -> str | None:
+    """The resource that a call names, if it names one literally."""
+    if refers is Refers.NOTHING:
+        return None
+    value: Any = None
+    if isinstance(args, Const):
+        value = args.value
+        if refers is Refers.ATTRIBUTE and isinstance(value, list | str) and value:
+            value = value[0]
+    elif refers is Refers.ATTRIBUTE:
+        first = next(args.parts(), None)
+        value = first.value if isinstance(first, Const) else None
+    return value if isinstance(value, str) else None
+
+
+def references_in(expr: Expr) -> Iterator[Reference]:
+    """All that an expression wants of resources."""
+    if type(expr) is Const:
+        return
+    for call in calls_in(expr):
+        refers = call.function.refers
+        if refers is Refers.NOTHING:
+            continue
+        name = referred(refers, call.args)
+        if name is not None:
+            read = _read(call.args) if refers is Refers.ATTRIBUTE else None
+            yield Reference(name, read, call.at)
+
+
+def _read(args: Expr) -> Read:
+    steps: list[Any] = []
+    parts: Iterable[Expr] = ()
+    if isinstance(args, Const):
+        return tuple(args.value)[1:] if _flat(args.value) else ()
+    if isinstance(args, ListOf):
+        parts = args.items[1:]
+    for part in parts:
+        if not isinstance(part, Const) or isinstance(part.value, list | dict | Unknown):
+            break
+        steps.append(part.value)
+    return tuple(steps)
+
+
+def _flat(args: Any) -> bool:
+    return not any(isinstance(part, list | dict | Unknown) for part in args)
+
+
+def is_closed(expr: Expr | None) -> bool:
+    """Whether no parameter, condition or name of a switched-off resource changes it."""
+    if expr is None or type(expr) is Const:
+        return True
+    if isinstance(expr, If):
+        return False
+    if isinstance(expr, Call) and (
+        expr.function.reads is Reads.PARAMETERS or expr.function.name in FACADE_NAMES
+    ):
+        return False
+    return all(is_closed(part) for part in expr.parts())
+
+
+def is_closed_source(source: ResourceSource) -> bool:
+    """Whether a definition is the same for all parameters; see `is_closed`."""
+    expressions = (
+        source.properties,
+        source.metadata,
+        source.update_policy,
+        source.deletion_policy,
+        source.external_id,
+    )
+    return source.condition is None and all(is_closed(expr) for expr in expressions)
+
+
+def names_of_conditions(
+    resources: Mapping[str, ResourceSource], outputs: Mapping[str, OutputSource]
+) -> set[str]:
+    """The names of conditions that something outside the conditions uses."""
+    used: set[str] = set()
+
+    def look(expr: Expr | None) -> None:
+        if expr is None or (type(expr) is Const and not isinstance(expr.value, str)):
+            return
+        if isinstance(expr, Const):
+            used.add(expr.value)
+            return
+        if isinstance(expr, If):
+            look(expr.condition)
+            within(expr.then)
+            within(expr.otherwise)
+        for part in expr.parts():
+            look(part)
+
+    def within(expr: Expr | None) -> None:
+        if expr is None or type(expr) is Const:
+            return
+        if isinstance(expr, If):
+            look(expr)
+        for part in expr.parts():
+            within(part)
+
+    for source in resources.values():
+        look(source.condition)
+        within(source.properties)
+        within(source.metadata)
+        within(source.update_policy)
+    for output in outputs.values():
+        look(output.condition)
+        within(output.value)
+    return used

@@ -1,0 +1,126 @@
+"""The values of parameters for one stack: given, from defaults, or pseudo; read and checked.
+
+Source: spec/hot.md, sections 4.1 and 4.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.model.problem import (
+    Problem,
+    StackValidationFailed,
+    UnknownUserParameter,
+    UserParameterMissing,
+    nearest,
+)
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown
+from hearth.schema import Lookup
+from hearth.template.functions.read import CFN_REGION
+from hearth.template.parameters import (
+    MASK,
+    ParameterSchema,
+    ParameterType,
+    ParameterValue,
+    lookups,
+    parse_value,
+    unquoted,
+    wrong,
+)
+from hearth.template.parse import Syntax
+from hearth.template.scope import hidden_texts
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The stack that a program is for."""
+
+    name: str
+    id: str
+    project_id: str
+
+
+@dataclass
+class ParameterReader:
+    """Reads the parameters of one template; what is wrong, missing or to be asked is kept."""
+
+    syntax: Syntax
+    defaults: Mapping[str, Any]
+    stack: Stack
+    strict: bool
+    problems: list[Problem] = field(default_factory=list)
+    lookups: list[Lookup] = field(default_factory=list)
+    missing: set[str] = field(default_factory=set)
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
+        schemas = self.syntax.parameters
+        for name in given:
+            if name not in schemas and self.strict:
+                at = Span(self.syntax.file)
+                self.problems.append(UnknownUserParameter(at, name, nearest(name, schemas)))
+        values = {
+            name: ParameterValue(_pseudo(name), value) for name, value in self.pseudo().items()
+        }
+        for name, schema in schemas.items():
+            value = given.get(name)
+            if value is None:
+                value = self.defaults.get(name)
+            provided = value is not None
+            if value is None and schema.has_default:
+                value = schema.default
+            if value is None:
+                self.missing.add(name)
+                values.pop(name, None)
+                if self.strict:
+                    self.problems.append(UserParameterMissing(schema.at, name))
+                continue
+            parsed = self.parsed(schema, value, check=provided)
+            values[name] = ParameterValue(schema, parsed, provided)
+        return values
+
+    def parsed(self, schema: ParameterSchema, value: Any, *, check: bool) -> Any:
+        at = schema.at or Span(self.syntax.file)
+        try:
+            parsed = parse_value(schema.type, value)
+        except ValueError as error:
+            self.problems.append(_bad_value(schema, at, value, str(error)))
+            return value
+        if isinstance(parsed, Unknown):
+            return parsed
+        text = unquoted(schema, value) or wrong(schema, parsed) if check else None
+        if text is not None:
+            self.problems.append(_bad_value(schema, at, value, text))
+        else:
+            self.lookups.extend(
+                Lookup(one.name, parsed, at, one.description) for one in lookups(schema)
+            )
+        return parsed
+
+    def pseudo(self) -> dict[str, Any]:
+        stack = self.stack
+        if self.syntax.grammar.hot:
+            return {
+                "OS::stack_name": stack.name,
+                "OS::stack_id": stack.id,
+                "OS::project_id": stack.project_id,
+            }
+        arn = f"arn:openstack:heat::{stack.project_id}:stacks/{stack.name}/{stack.id}"
+        return {
+            "AWS::StackName": stack.name,
+            "AWS::StackId": arn,
+            "AWS::Region": CFN_REGION,
+        }
+
+
+def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Problem:
+    if schema.hidden:
+        for secret in hidden_texts([ParameterValue(schema, value)]):
+            text = text.replace(secret, MASK)
+    return StackValidationFailed(at, f'parameter "{schema.name}": {text}')
+
+
+def _pseudo(name: str) -> ParameterSchema:
+    return ParameterSchema(name, ParameterType.STRING)
