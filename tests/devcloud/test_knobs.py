@@ -52,6 +52,11 @@ def test_a_status_is_given_so_many_times_and_nothing_is_done(served: Served) -> 
     assert make(served, "accepted").status_code == 201
 
 
+def test_a_status_without_a_body_has_the_shape_of_the_service(served: Served) -> None:
+    knob(served, {"status": 409}, service="network", method="POST", times=1)
+    assert set(make(served, "refused").json()["NeutronError"]) == {"type", "message", "detail"}
+
+
 def test_only_the_nth_matching_call_is_struck(served: Served) -> None:
     knob(served, {"status": 500}, path_regex="/networks$", method="POST", nth=2)
     assert [make(served, f"nth{i}").status_code for i in range(3)] == [201, 500, 201]

@@ -13,8 +13,8 @@ import msgspec
 from aiohttp import web
 
 from hearth.devcloud import admin, snapshot
-from hearth.devcloud.cloud import DevCloud, Settings
-from hearth.devcloud.http import Call, Reply
+from hearth.devcloud.cloud import SERVICES, DevCloud, Settings
+from hearth.devcloud.http import Call, Refusal, Reply
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
 
@@ -107,6 +107,8 @@ class _Front:
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         cloud = self.cloud
         target = request.raw_path if hasattr(request, "raw_path") else request.path_qs
+        if request.headers.get("Expect", "").lower() == "100-continue":
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         raw = await request.content.read() if request.body_exists else b""
         if target.startswith("/devcloud"):
             return _response(admin.handle(cloud, request.method, target, raw), request.method)
@@ -141,7 +143,7 @@ class _Front:
         if fate.latency_s:
             await asyncio.sleep(fate.latency_s)
         if fate.status is not None:
-            return Reply(fate.status, fate.body, dict(fate.headers))
+            return self._refuse(call, fate)
         call.effects = replace(fate.effects)
         reply = self.cloud.handle(call)
         if fate.withhold_s is not None:
@@ -149,6 +151,15 @@ class _Front:
             await self.cloud.knobs.released(limit)
             return None
         return reply
+
+    @staticmethod
+    def _refuse(call: Call, fate: Fate) -> Reply:
+        """A status on request; without a body of its own in the service's shape of errors."""
+        assert fate.status is not None
+        if fate.body is not None:
+            return Reply(fate.status, fate.body, dict(fate.headers))
+        refusal = Refusal(fate.status, message="A knob has it so", headers=fate.headers)
+        return SERVICES[call.service].refusal(call, refusal)
 
     def _names(self, call: Call) -> frozenset[str]:
         """The names a call speaks of; looked for only when a rule asks for a name."""

@@ -33,6 +33,16 @@ def test_a_container_with_objects_is_not_deleted(served: Served) -> None:
     assert served.call("DELETE", f"{ACCOUNT}/full").status_code == 204
 
 
+def test_head_tells_the_length_of_an_object_and_copy_makes_another(served: Served) -> None:
+    served.call("PUT", f"{ACCOUNT}/head")
+    kind = {"Content-Type": "text/plain", "X-Object-Meta-A": "1"}
+    served.call("PUT", f"{ACCOUNT}/head/o", data=b"hello", headers=kind)
+    served.call("PUT", f"{ACCOUNT}/head/p", headers={"X-Copy-From": "head/o"})
+    found = served.call("HEAD", f"{ACCOUNT}/head/p")
+    assert (found.headers["Content-Length"], found.headers["X-Object-Meta-A"]) == ("5", "1")
+    assert served.call("GET", f"{ACCOUNT}/head/none").status_code == 404
+
+
 def test_a_listing_is_plain_or_json_with_prefix_and_delimiter(served: Served) -> None:
     served.call("PUT", f"{ACCOUNT}/list")
     for name in ("a/1", "a/2", "b"):

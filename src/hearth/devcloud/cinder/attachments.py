@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _TABLE = "volume.attachments"
 
 
-def attach(cloud: DevCloud, volume: Thing, server_id: str, device: str) -> Body:
+def attach(
+    cloud: DevCloud, volume: Thing, server_id: str, device: str, *, after_s: float = 0.0
+) -> Body:
     """The volume is being attached, and in use a little later."""
     store = cloud.store
     attachment: Body = {
@@ -31,7 +33,7 @@ def attach(cloud: DevCloud, volume: Thing, server_id: str, device: str) -> Body:
     volume.body["status"] = "attaching"
     volume.hidden["target"] = "in-use"
     touch(cloud, volume)
-    store.later(0, volume, "volume.ready")
+    store.later(after_s, volume, "volume.ready")
     return attachment
 
 
@@ -76,9 +78,7 @@ def volume_for_server(cloud: DevCloud, server: Thing, device: Body) -> Thing:
         if snapshot is None:
             raise Refusal(404, message=f"snapshot {device['id']} is gone")
         given |= {"snapshot_id": snapshot.id, "size": device["size"] or snapshot.body["size"]}
-    volume = new_volume(cloud, server.project_id or "", {**given, "slow_s": 0.0}, implicit=True)
-    volume.body["status"] = "available"
-    return volume
+    return new_volume(cloud, server.project_id or "", {**given, "at_once": True}, implicit=True)
 
 
 def _view(thing: Thing) -> Body:

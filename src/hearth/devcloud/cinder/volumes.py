@@ -21,7 +21,7 @@ _FAILS = ("devcloud", "cloudstub")
 
 
 def new_volume(cloud: DevCloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
-    """A volume on its way to available. `given` has `slow_s` and `fails` for that way."""
+    """A volume on its way to available. `given` has `slow_s`, `fails`, `at_once` for that way."""
     store = cloud.store
     volume_id = store.new_id()
     body: Body = {
@@ -47,6 +47,9 @@ def new_volume(cloud: DevCloud, project_id: str, given: Body, *, implicit: bool 
     }
     hidden: Body = {"fails": bool(given.get("fails")), "image": given.get("image")}
     thing = store.insert(Thing(volume_id, TABLE, project_id, body, hidden), implicit=implicit)
+    if given.get("at_once"):
+        body["status"] = "available"
+        return thing
     slow_s = given.get("slow_s")
     store.later(cloud.settings.volume_s if slow_s is None else slow_s, thing, "volume.ready")
     return thing

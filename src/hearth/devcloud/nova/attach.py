@@ -144,7 +144,8 @@ def attach(call: Call) -> Reply:
         raise bad(f"Invalid volume: volume {found.id} status must be available to attach")
     if server.body["vm_state"] == "building":
         raise conflict("Cannot 'attach_volume' while it is in vm_state building")
-    item = life.attach_volume(call.cloud, server, found, given)
+    wanted = {**given, "slow_s": call.effects.slow_s}
+    item = life.attach_volume(call.cloud, server, found, wanted)
     record(call, server, "attach_volume")
     return Reply(200, {"volumeAttachment": _attachment(call, server, item)})
 

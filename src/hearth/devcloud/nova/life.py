@@ -96,7 +96,8 @@ def attach_volume(cloud: DevCloud, server: Thing, volume: Thing, device: Body) -
         letters = "abcdefghijklmnopqrstuvwxyz"
         first = 0 if device.get("boot") else 1
         name = next(f"/dev/vd{c}" for c in letters[first:] if f"/dev/vd{c}" not in taken)
-    attachment = attachments.attach(cloud, volume, server.id, name)
+    slow_s = float(device.get("slow_s") or 0)
+    attachment = attachments.attach(cloud, volume, server.id, name, after_s=slow_s)
     item = {
         "volume_id": volume.id,
         "device": name,
