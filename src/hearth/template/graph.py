@@ -24,8 +24,8 @@ def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
 def cycle_in(requires: Mapping[str, frozenset[str]], done: set[str]) -> tuple[str, ...]:
     """One cycle among what is not done; it ends where it begins."""
     name = next(name for name in requires if name not in done)
-    path: list[str] = []
+    path: dict[str, int] = {}  # name: place
     while name not in path:
-        path.append(name)
-        name = next(need for need in sorted(requires[name]) if need not in done)
-    return (*path[path.index(name) :], name)
+        path[name] = len(path)
+        name = min(need for need in requires[name] if need not in done)
+    return (*list(path)[path[name] :], name)

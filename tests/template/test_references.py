@@ -1,0 +1,33 @@
+from hearth.template import load
+from hearth.template.parse import parse
+from hearth.template.references import is_closed, references_in
+
+TEXT = """
+heat_template_version: 2021-04-16
+outputs:
+  a: {value: [{get_resource: r}, {get_attr: [s, x, 1]}, {get_attr: [t]}]}
+  b: {value: {get_attr: [s, x, {get_attr: [k, v]}, z]}}
+  c: {value: {if: [true, {get_resource: r}, 1]}}
+  d: {value: {get_param: p}}
+  e: {value: {list_join: ['', [a, {get_resource: {get_param: p}}]]}}
+"""
+
+
+def values():
+    outputs = parse(load(TEXT), "t").outputs
+    return {name: output.value for name, output in outputs.items()}
+
+
+def test_every_reference_is_found_with_what_it_reads():
+    found = [(one.resource, one.read) for one in references_in(values()["a"])]
+    assert found == [("r", None), ("s", ("x", 1)), ("t", ())]
+
+
+def test_a_computed_step_ends_what_is_known_of_a_path():
+    found = [(one.resource, one.read) for one in references_in(values()["b"])]
+    assert found == [("s", ("x",)), ("k", ("v",))]
+
+
+def test_only_what_no_parameter_or_condition_changes_is_closed():
+    closed = {name for name, value in values().items() if is_closed(value)}
+    assert closed == {"a", "b"}
