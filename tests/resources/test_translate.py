@@ -64,6 +64,13 @@ def test_names_become_ids_wherever_they_stand_with_one_list_call():
     assert town.calls == ["/v2.0/networks"]
 
 
+def test_what_is_an_id_beyond_doubt_costs_no_call():
+    town = Town()
+    for ident in ("05daf9f2-84f2-4525-a52d-f167cb68a355", "ae1840bac5e7516f85e13a4a9d34a6f7"):
+        assert settled({"network": ident}, town).properties == {"network": ident}
+    assert town.calls == []
+
+
 def test_an_older_property_moves_to_the_newer_one():
     assert settled({"network_id": "inner"}).properties == {"network": "n1"}
     both = settled({"network_id": "inner", "network": "outer"})

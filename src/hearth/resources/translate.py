@@ -6,15 +6,18 @@ Values that are not known yet stay as they are. Source: spec/hot.md, section 6.2
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hearth.model.problem import Problem, ResourcePropertyConflict
 from hearth.model.span import Span
-from hearth.model.unknown import unknown_in
 from hearth.resources.lookup import Names
 from hearth.schema import Add, Delete, Replace, Resolve, Rule, ordered
+
+ID = re.compile(r"^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$")
+"""What is an id beyond doubt, and needs no list call."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ async def resolve(
     problems = list(moved.problems)
 
     async def id_of(finder: str, value: Any) -> Any:
-        if not isinstance(value, str) or not value or unknown_in(value) is not None:
+        if not isinstance(value, str) or not value or ID.match(value):
             return value
         found = await names.id_of(finder, value, at)
         if isinstance(found, Problem):
