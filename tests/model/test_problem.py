@@ -53,3 +53,9 @@ def test_unknown_values_are_found_at_any_depth_and_add_up():
     assert found.until == {"x", "y"}
     assert unknown_in({"a": [1, {"b": None}]}) is None
     assert nulled([UNKNOWN, {"k": UNKNOWN}, 2]) == [None, {"k": None}, 2]
+
+
+def test_a_long_cycle_is_told_in_short():
+    names = tuple(f"r{number}" for number in range(500))
+    text = CircularDependencyException(None, (*names, "r0")).message
+    assert text.endswith("-> r18 -> ... -> r0")

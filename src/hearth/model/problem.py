@@ -164,6 +164,10 @@ class InvalidTemplateAttribute(Problem):
         return f'resource "{self.resource}" has no attribute "{self.attribute}"{hint(self.nearest)}'
 
 
+CYCLE_SHOWN_MAX = 20
+"""How many names of a cycle a message holds."""
+
+
 @dataclass(frozen=True)
 class CircularDependencyException(Problem):
     """Resources that wait for each other. The cycle ends where it begins."""
@@ -172,7 +176,10 @@ class CircularDependencyException(Problem):
 
     @property
     def text(self) -> str:
-        return f"resources depend on each other in a circle: {' -> '.join(self.cycle)}"
+        shown = list(self.cycle)
+        if len(shown) > CYCLE_SHOWN_MAX:
+            shown[CYCLE_SHOWN_MAX - 1 : -1] = ["..."]
+        return f"resources depend on each other in a circle: {' -> '.join(shown)}"
 
 
 @dataclass(frozen=True)
