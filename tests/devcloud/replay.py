@@ -20,6 +20,7 @@ ROOTS = {
     "{network}": "/network",
     "{image}": "/image",
     "{block-storage}": "/volume",
+    "{load-balancer}": "/load-balancer",
 }
 
 

@@ -44,7 +44,7 @@ def people() -> dict[str, str]:
     return {key: value for key, value in PEOPLE.items() if value}
 
 
-@pytest.mark.parametrize("service", ["cinder", "glance", "keystone", "neutron", "nova"])
+@pytest.mark.parametrize("service", ["cinder", "glance", "keystone", "neutron", "nova", "octavia"])
 def test_our_copy_of_the_facts_is_the_shared_one(service: str) -> None:
     if not SHARED.exists():
         if os.environ.get("CI") == "true":
@@ -128,3 +128,16 @@ def test_compute_answers_as_recorded(fresh: Served) -> None:
     replay.before["get"] = wait_until_active
     replay.before["create: boot from volume"] = delete_the_one_without_host
     settle("nova", replay.run())
+
+
+def test_load_balancer_answers_as_recorded(fresh: Served) -> None:
+    known = people() | {"{subnet:1}": fixed("subnet", "private")}
+    slow = {"slow_s": 0.2}
+    for method, path in (("POST", "/loadbalancers$"), ("PUT", "/pools/")):
+        match = {"service": "load-balancer", "method": method, "path_regex": path, "nth": 1}
+        rules = {"rules": [{"match": match, "effect": slow}]}
+        assert fresh.call("POST", "/devcloud/knobs", rules).ok
+    replay = Replay(fresh, "octavia", "/load-balancer", known)
+    replay.before["load balancer: get"] = lambda _: time.sleep(0.25)
+    replay.before["load balancer: delete with children"] = lambda _: time.sleep(0.25)
+    settle("octavia", replay.run())

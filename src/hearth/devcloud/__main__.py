@@ -41,7 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hearth.devcloud", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--data", type=Path, help="file that keeps the state over a restart")
+    parser.add_argument(
+        "--data", "--data-file", type=Path, help="file that keeps the state over a restart"
+    )
     parser.add_argument("--parent-pid", type=int, help="die with this parent process")
     parser.add_argument("--password", default="secret", help="of all users there at the start")
     parser.add_argument("--token-life-s", type=float, default=3600.0)

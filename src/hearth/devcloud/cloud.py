@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from hearth.devcloud import cinder, glance, keystone, neutron, nova, seed, swift
+from hearth.devcloud import cinder, glance, keystone, neutron, nova, octavia, seed, swift
 from hearth.devcloud.http import Call, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
@@ -23,12 +23,14 @@ SERVICES: dict[str, Service] = {
         cinder.SERVICE,
         glance.SERVICE,
         swift.SERVICE,
+        octavia.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **nova.TRANSITIONS,
     **neutron.TRANSITIONS,
     **cinder.TRANSITIONS,
+    **octavia.TRANSITIONS,
 }
 
 

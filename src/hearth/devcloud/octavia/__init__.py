@@ -1,0 +1,69 @@
+"""Load balancers: one address in front of many members."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.octavia import balancers, parts, tree
+
+
+def _refusal(call: Call, fault: Refusal) -> Reply:
+    text = fault.message or HTTPStatus(fault.status).phrase
+    return Reply(fault.status, {"faultcode": "Client", "faultstring": text, "debuginfo": None})
+
+
+def _is_open(call: Call) -> bool:
+    return not call.segments
+
+
+def _versions(call: Call) -> Reply:
+    newest = 27
+    links = [{"href": f"{call.base}/load-balancer/v2", "rel": "self"}]
+    found = [
+        {
+            "id": f"v2.{minor}",
+            "status": "CURRENT" if minor == newest else "SUPPORTED",
+            "updated": "2023-01-01T00:00:00Z",
+            "links": links,
+        }
+        for minor in range(newest + 1)
+    ]
+    return Reply(200, {"versions": found})
+
+
+def _providers(call: Call) -> Reply:
+    found = [
+        {"name": name, "description": f"The provider {name}."} for name in ("amphora", "octavia")
+    ]
+    return Reply(200, {"providers": found})
+
+
+_PARTS = (
+    parts.Listeners(tree.LISTENERS),
+    parts.Pools(tree.POOLS),
+    parts.Members(tree.MEMBERS),
+    parts.Monitors(tree.MONITORS),
+    parts.Policies(tree.POLICIES),
+    parts.Rules(tree.RULES),
+    balancers.Balancers(tree.BALANCERS),
+)
+
+
+def _routes() -> list[Route]:
+    routes: list[Route] = [("GET", "/", _versions)]
+    for root in ("/v2.0/lbaas", "/v2/lbaas"):
+        routes.append(("GET", root + "/providers", _providers))
+        for part in _PARTS:
+            routes += part.routes(root)
+    return routes
+
+
+SERVICE = Service(
+    name="load-balancer",
+    router=Router(_routes()),
+    refusal=_refusal,
+    open=_is_open,
+    unauthorized=unauthorized,
+)
+TRANSITIONS = {"load-balancer.done": tree.done}

@@ -1,0 +1,265 @@
+"""The parts of a load balancer and the operations that are the same for all."""
+
+from __future__ import annotations
+
+from hearth.devcloud.collection import Collection, Invalid
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.listing import filtered, page
+from hearth.devcloud.octavia import tree
+from hearth.devcloud.store import Thing, stamp_z
+
+
+def bad(message: str) -> Refusal:
+    """400."""
+    return Refusal(400, message=message)
+
+
+class Part:
+    """One kind of part. What is particular is a method to override."""
+
+    within = ""
+    operating = "OFFLINE"
+    references: tuple[str, ...] = ()
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+
+    def routes(self, root: str) -> list[Route]:
+        """Its five routes."""
+        path = root + self.within + "/" + self.collection.plural
+        return [
+            ("POST", path, self.create),
+            ("GET", path, self.index),
+            ("GET", path + "/{}", self.show),
+            ("PUT", path + "/{}", self.update),
+            ("DELETE", path + "/{}", self.delete),
+        ]
+
+    def find(self, call: Call, collection: Collection, thing_id: object) -> Thing:
+        """The caller's thing of a kind; raises a 404."""
+        thing = call.cloud.store.get(collection.table, thing_id)
+        caller = call.caller
+        if thing is None or not (caller.is_admin or thing.project_id == caller.project_id):
+            raise Refusal(404, message=f"{collection.singular} {thing_id} not found.")
+        return thing
+
+    def balancer(self, call: Call, thing: Thing) -> Thing:
+        """The load balancer that a thing is part of."""
+        return self.find(call, tree.BALANCERS, thing.hidden["balancer"])
+
+    def place(self, call: Call, values: Body) -> Body:
+        """The ids of what the new thing is below of: `balancer` and more."""
+        raise NotImplementedError
+
+    def links(self, call: Call, thing: Thing) -> Body:
+        """What a view shows beside the fields."""
+        return {}
+
+    def view(self, call: Call, thing: Thing) -> Body:
+        """What is shown."""
+        body = {key: v for key, v in thing.body.items() if key not in self.references}
+        return {**body, **self.links(call, thing), "tenant_id": thing.project_id}
+
+    def given(self, call: Call, *, creating: bool) -> Body:
+        """The checked fields of the body; raises a 400."""
+        given = dict(call.object(self.collection.singular))
+        given.pop("tenant_id", None)
+        given.pop("project_id", None)
+        try:
+            if creating:
+                return self.collection.for_create(given)
+            return self.collection.for_update(given)
+        except Invalid as error:
+            raise bad(error.message) from None
+
+    def insert(self, call: Call, values: Body, hidden: Body) -> Thing:
+        """A new thing, pending."""
+        store, project_id = call.cloud.store, call.caller.project_id
+        body: Body = {
+            "id": store.new_id(),
+            **values,
+            "provisioning_status": "PENDING_CREATE",
+            "operating_status": self.operating,
+            "project_id": project_id,
+            "created_at": stamp_z(store.time).rstrip("Z"),
+            "updated_at": None,
+        }
+        return store.insert(Thing(body["id"], self.collection.table, project_id, body, hidden))
+
+    def create(self, call: Call) -> Reply:
+        """POST: 201."""
+        values = self.given(call, creating=True)
+        hidden = self.place(call, values)
+        balancer = self.find(call, tree.BALANCERS, hidden["balancer"])
+        if balancer.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
+            raise Refusal(409, message=f"Load Balancer {balancer.id} is immutable.")
+        thing = self.insert(call, values, hidden)
+        tree.pending(call, balancer, thing, "PENDING_CREATE")
+        return Reply(201, {self.collection.singular: self.view(call, thing)})
+
+    def _mine(self, call: Call) -> list[Thing]:
+        caller = call.caller
+        things = call.cloud.store.all(self.collection.table)
+        found = [t for t in things if caller.is_admin or t.project_id == caller.project_id]
+        if self.within:
+            found = [thing for thing in found if thing.hidden["parent"] == call.ids[0]]
+        return found
+
+    def index(self, call: Call) -> Reply:
+        """GET of the collection."""
+        found, _ = page(filtered(self._mine(call), call.query), call)
+        key = self.collection.plural
+        return Reply(200, {key: [self.view(call, t) for t in found], f"{key}_links": []})
+
+    def _own(self, call: Call) -> Thing:
+        return self.find(call, self.collection, call.ids[-1])
+
+    def show(self, call: Call) -> Reply:
+        """GET of one."""
+        return Reply(200, {self.collection.singular: self.view(call, self._own(call))})
+
+    def update(self, call: Call) -> Reply:
+        """PUT."""
+        thing = self._own(call)
+        changes = self.given(call, creating=False)
+        tree.change(call, self.balancer(call, thing), thing, "PENDING_UPDATE")
+        thing.body.update(changes)
+        return Reply(200, {self.collection.singular: self.view(call, thing)})
+
+    def delete(self, call: Call) -> Reply:
+        """DELETE: 204."""
+        thing = self._own(call)
+        tree.change(call, self.balancer(call, thing), thing, "PENDING_DELETE")
+        for other in tree.below(call.cloud, thing.hidden["balancer"]):
+            if other.hidden.get("parent") == thing.id and other.table != tree.POOLS.table:
+                other.body["provisioning_status"] = "PENDING_DELETE"
+            if other.body.get("default_pool_id") == thing.id:
+                other.body["default_pool_id"] = None
+        return Reply(204)
+
+
+def _ids(things: list[Thing]) -> list[Body]:
+    return [{"id": thing.id} for thing in things]
+
+
+class Listeners(Part):
+    """Where a load balancer listens."""
+
+    references = ("loadbalancer_id",)
+
+    def place(self, call: Call, values: Body) -> Body:
+        balancer = self.find(call, tree.BALANCERS, values["loadbalancer_id"])
+        same = {key: values[key] for key in ("protocol_port", "loadbalancer_id")}
+        for twin in call.cloud.store.where(tree.LISTENERS.table, **same):
+            if (twin.body["protocol"] == "UDP") == (values["protocol"] == "UDP"):
+                raise Refusal(409, message="Another Listener on this Load Balancer uses the port")
+        return {"balancer": balancer.id, "parent": balancer.id}
+
+    def links(self, call: Call, thing: Thing) -> Body:
+        policies = call.cloud.store.where(tree.POLICIES.table, listener_id=thing.id)
+        balancers = [{"id": thing.hidden["balancer"]}]
+        return {"loadbalancers": balancers, "l7policies": _ids(policies)}
+
+
+class Pools(Part):
+    """Members behind one algorithm."""
+
+    references = ("loadbalancer_id", "listener_id")
+
+    def place(self, call: Call, values: Body) -> Body:
+        if values["listener_id"]:
+            listener = self.find(call, tree.LISTENERS, values["listener_id"])
+            balancer_id = listener.hidden["balancer"]
+            if listener.body["default_pool_id"]:
+                raise Refusal(409, message=f"Listener {listener.id} already has a default pool")
+        elif values["loadbalancer_id"]:
+            balancer_id = self.find(call, tree.BALANCERS, values["loadbalancer_id"]).id
+        else:
+            raise bad("Must provide at least one of: loadbalancer_id, listener_id")
+        return {"balancer": balancer_id, "parent": values["listener_id"] or balancer_id}
+
+    def insert(self, call: Call, values: Body, hidden: Body) -> Thing:
+        thing = super().insert(call, values, hidden)
+        if values["listener_id"]:
+            listener = self.find(call, tree.LISTENERS, values["listener_id"])
+            listener.body["default_pool_id"] = thing.id
+        return thing
+
+    def links(self, call: Call, thing: Thing) -> Body:
+        store = call.cloud.store
+        listeners = store.where(tree.LISTENERS.table, default_pool_id=thing.id)
+        members = [m for m in store.all(tree.MEMBERS.table) if m.hidden["parent"] == thing.id]
+        monitors = store.where(tree.MONITORS.table, pool_id=thing.id)
+        shown: Body = {
+            "loadbalancers": [{"id": thing.hidden["balancer"]}],
+            "listeners": _ids(listeners),
+            "members": _ids(members),
+        }
+        if monitors:
+            shown["healthmonitor_id"] = monitors[0].id
+        return shown
+
+
+class Members(Part):
+    """One server behind a pool."""
+
+    within = "/pools/{}"
+    operating = "NO_MONITOR"
+
+    def place(self, call: Call, values: Body) -> Body:
+        pool = self.find(call, tree.POOLS, call.ids[0])
+        for twin in call.cloud.store.all(tree.MEMBERS.table):
+            if twin.hidden["parent"] == pool.id and all(
+                twin.body[key] == values[key] for key in ("address", "protocol_port")
+            ):
+                raise Refusal(409, message="Another member on this pool has the address and port")
+        return {"balancer": pool.hidden["balancer"], "parent": pool.id}
+
+    def links(self, call: Call, thing: Thing) -> Body:
+        return {"vnic_type": "normal"}
+
+
+class Monitors(Part):
+    """What tells whether members are well."""
+
+    references = ("pool_id",)
+
+    def place(self, call: Call, values: Body) -> Body:
+        pool = self.find(call, tree.POOLS, values["pool_id"])
+        if call.cloud.store.where(tree.MONITORS.table, pool_id=pool.id):
+            raise Refusal(409, message="This pool already has a health monitor")
+        if values["type"] in ("HTTP", "HTTPS"):
+            for key, usual in (
+                ("http_method", "GET"),
+                ("url_path", "/"),
+                ("expected_codes", "200"),
+            ):
+                values[key] = values[key] or usual
+        return {"balancer": pool.hidden["balancer"], "parent": pool.id}
+
+    def links(self, call: Call, thing: Thing) -> Body:
+        return {"pools": [{"id": thing.body["pool_id"]}]}
+
+
+class Policies(Part):
+    """What a listener does with some requests."""
+
+    def place(self, call: Call, values: Body) -> Body:
+        listener = self.find(call, tree.LISTENERS, values["listener_id"])
+        if values["redirect_pool_id"]:
+            self.find(call, tree.POOLS, values["redirect_pool_id"])
+        return {"balancer": listener.hidden["balancer"], "parent": listener.id}
+
+    def links(self, call: Call, thing: Thing) -> Body:
+        rules = call.cloud.store.all(tree.RULES.table)
+        return {"rules": _ids([rule for rule in rules if rule.hidden["parent"] == thing.id])}
+
+
+class Rules(Part):
+    """When a policy holds."""
+
+    within = "/l7policies/{}"
+
+    def place(self, call: Call, values: Body) -> Body:
+        policy = self.find(call, tree.POLICIES, call.ids[0])
+        return {"balancer": policy.hidden["balancer"], "parent": policy.id}
