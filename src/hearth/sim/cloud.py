@@ -68,6 +68,7 @@ class TwinCloud:
         self.calls: list[Call] = []
         self.attempts: Counter[tuple[str, str]] = Counter()
         self.made: Counter[str] = Counter()
+        self.random_fault: Callable[[str, str], str | None] = lambda op, name: None
 
     # -- what the product calls ------------------------------------------------------------
 
@@ -199,7 +200,7 @@ class TwinCloud:
         for fault in self.faults:
             if (fault.of, fault.op) == (name, op) and fault.nth in (None, nth):
                 return fault.kind
-        return None
+        return self.random_fault(op, name)
 
     def _seconds(self, op: str, name: str) -> float:
         nth = self.attempts[op, name]

@@ -4,7 +4,7 @@ import asyncio
 import random
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -15,11 +15,13 @@ from hearth.resources.base import ResourceType
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept
-from hearth.store.database import Store
+from hearth.store.database import Store, Tx
 from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.seal import sealer_from_secret
 from hearth.store.tables import engine as engine_table
 from hearth.store.tables import mail, node, stack
+
+T = TypeVar("T")
 
 REST_LOOK_S = 1.0
 _SEALER = sealer_from_secret("simulation")
@@ -28,10 +30,10 @@ _SEALER = sealer_from_secret("simulation")
 class Clouds:
     """Every credential leads to the twin."""
 
-    def __init__(self, twin: TwinCloud) -> None:
+    def __init__(self, twin: Any) -> None:
         self._twin = twin
 
-    def of(self, row: StackRow, credential: Any) -> TwinCloud:
+    def of(self, row: StackRow, credential: Any) -> Any:
         return self._twin
 
     def users(self, row: StackRow, noted: Any) -> None:
@@ -49,6 +51,59 @@ class Clouds:
         return properties
 
 
+class _Handle:
+    """What ties an engine to the world, and is cut when it dies."""
+
+    def __init__(self, world: "World") -> None:
+        self.world = world
+        self.engine: Engine | None = None
+
+    def check(self) -> None:
+        """A dead engine gets no further; a living one may die right here."""
+        engine = self.engine
+        if engine is None:
+            return
+        if engine not in self.world.engines or self.world.dies_here(engine):
+            raise asyncio.CancelledError
+
+
+class SeveredStore(Store):
+    """The world's store as one engine reaches it."""
+
+    def __init__(self, store: Store, handle: _Handle) -> None:
+        self._store = store
+        self._handle = handle
+        self.sealer = store.sealer
+
+    async def run(self, fn: Callable[[Tx], T]) -> T:
+        self._handle.check()
+        result = await self._store.run(fn)
+        self._handle.check()
+        return result
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        self._handle.check()
+        return await self._store.read(fn)
+
+
+class SeveredCloud:
+    """The twin as one engine reaches it."""
+
+    def __init__(self, twin: TwinCloud, handle: _Handle) -> None:
+        self._twin = twin
+        self._handle = handle
+
+    async def request(self, *where: Any, **more: Any) -> Any:
+        self._handle.check()
+        answer = await self._twin.request(*where, **more)
+        self._handle.check()
+        return answer
+
+    async def listing(self, *where: Any, **more: Any) -> Any:
+        self._handle.check()
+        return await self._twin.listing(*where, **more)
+
+
 class World:
     """A database, a cloud, and as many engines as are alive."""
 
@@ -58,6 +113,7 @@ class World:
         programs: Any,
         twin: Callable[[VirtualLoop], TwinCloud],
         seed: int = 0,
+        hook: Callable[[Engine], bool] | None = None,
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
@@ -67,15 +123,18 @@ class World:
         self.store.create_tables()
         self.programs = programs
         self.engines: list[Engine] = []
+        self._mains: dict[str, asyncio.Task[None]] = {}
+        self._hook = hook
 
     # -- engines ---------------------------------------------------------------------------
 
     def start_engines(self, count: int = 2) -> None:
         for _ in range(count):
+            handle = _Handle(self)
             engine = Engine(
                 Tools(
-                    store=self.store,
-                    clouds=Clouds(self.twin),
+                    store=SeveredStore(self.store, handle),
+                    clouds=Clouds(SeveredCloud(self.twin, handle)),
                     programs=self.programs,
                     clock=self.clock,
                     new_id=self.new_id,
@@ -83,19 +142,26 @@ class World:
                     endpoints=Endpoints(),
                 )
             )
+            handle.engine = engine
             self.engines.append(engine)
-            task = self.loop.create_task(engine.run())
-            engine.main = task
+            self._mains[engine.id] = self.loop.create_task(engine.run())
 
     def kill_engines(self) -> None:
         """All at once, without a chance to clean up."""
-        for engine in self.engines:
+        for engine in list(self.engines):
             self.kill(engine)
-        self.engines.clear()
+
+    def dies_here(self, engine: Engine) -> bool:
+        """Asks the history whether the engine dies now; then it does."""
+        if self._hook is None or engine not in self.engines or not self._hook(engine):
+            return False
+        self.kill(engine)
+        return True
 
     def kill(self, engine: Engine) -> None:
+        self.engines.remove(engine)
         engine.kill()
-        engine.main.cancel()
+        self._mains.pop(engine.id).cancel()
 
     def new_id(self) -> str:
         return str(uuid.UUID(int=self.luck.getrandbits(128), version=4))

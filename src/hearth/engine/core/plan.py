@@ -99,11 +99,12 @@ def plan(
     *,
     new_id: Callable[[], str],
     now: float,
-    examine: Callable[[Record, Any], bool],
+    examine: Callable[[Record, Any, Mapping[str, str]], bool],
 ) -> Plan:
-    """The plan. `program` is None where nothing shall remain. `examine` tells of a record and its
-    definition that it must be looked at even if nothing seems to change: a stack of its own, or one
-    of which an attribute is wanted that was never recorded."""
+    """The plan. `program` is None where nothing shall remain. `examine` tells of a record, its
+    definition and the records chosen so far that it must be looked at although neither its definition
+    nor anything it requires will change: its values are not those of its last success, or it is a
+    stack of its own."""
     by_name: dict[str, list[Record]] = {}
     for record in records:
         by_name.setdefault(record.name, []).append(record)
@@ -119,7 +120,7 @@ def plan(
     chosen: set[str] = set()
     for name in program.order if program else ():
         definition = resources[name]
-        record = choose(
+        record: Record | None = choose(
             by_name.get(name, ()),
             wanted=definition.fingerprint,
             back_to=target.back_to,
@@ -137,7 +138,7 @@ def plan(
             if (
                 unmoved
                 and provably_kept(record, definition.fingerprint)
-                and not examine(record, definition)
+                and not examine(record, definition, wanted)
             ):
                 kept.add(record.id)
                 kept_names.add(name)

@@ -46,10 +46,11 @@ class Operation:
         self.graph: Graph = {}
         self.open = 0  # nodes not done
         self.queue: deque[Key] = deque()
-        self.current: dict[str, str] = {}
+        self.current: Mapping[str, str] = {}
         self.world = RecordedWorld(work, self)
         self.traversal_known = work.stack.traversal
         self.strays: list[Stray] = []
+        self.late = False  # the deadline has passed and was told to all
         self.over = work.stack.status is not Status.IN_PROGRESS
 
     @property
@@ -106,10 +107,20 @@ class Operation:
         except CloudFault as fault:
             log.warning("no trust for stack %s: %s", self.work.stack_id, fault)
 
-    def _examine(self, record: Record, definition: Any) -> bool:
+    def _examine(self, record: Record, definition: Any, wanted: Mapping[str, str]) -> bool:
+        """Whether a record of the same definition may hold other values than it shall."""
+        self.current = wanted
         kind = self.work.tools.programs.kind_of(definition)
         recorded = record.held.attributes
-        return kind.nested or any(n not in recorded for n in self.reads(record.name, kind))
+        if kind.nested or any(n not in recorded for n in self.reads(record.name, kind)):
+            return True
+        required = self.program.requires[record.name]
+        if record.requires != frozenset(wanted[name] for name in required):
+            return True
+        if not required:
+            return False
+        evaluated = definition.evaluate(self.world)
+        return bool(evaluated.unknown) or evaluated.properties != record.held.written
 
     def reads(self, name: str, kind: ResourceType) -> set[str]:
         """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
@@ -236,7 +247,7 @@ class Operation:
 
     def replaced(self, name: str, new: Record) -> None:
         """A new record is in charge of the name."""
-        self.current[name] = new.id
+        self.current = {**self.current, name: new.id}
 
     def child_ended(self, letter: int, body: Mapping[str, Any]) -> bool:
         """A nested stack's operation ended; False if nobody waits for that."""
@@ -332,14 +343,14 @@ class Operation:
         self._tell_parent(row)
 
     def out_of_time(self) -> bool:
-        """Whether the deadline is there; what is in flight is then told to stop."""
+        """At the deadline everything in flight is told to stop; whether the stack fails by it."""
         deadline = self.work.stack.deadline
-        if self.over or deadline is None or self.work.tools.clock.now() < deadline:
+        if deadline is None or self.work.tools.clock.now() < deadline:
             return False
+        self.late = True
         for flight in self.work.flights.values():
-            if flight.traversal == self.traversal:
-                flight.stop("Timed out")
-        return True
+            flight.stop("Timed out")
+        return not self.over
 
     def give_up(self, reason: str) -> None:
         self.fail(reason)

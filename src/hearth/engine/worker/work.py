@@ -131,7 +131,7 @@ class StackWork:
     async def _wait(self) -> None:
         """Until something happens or the deadline is there."""
         limit = None
-        if self.stack.status is Status.IN_PROGRESS and self.stack.deadline is not None:
+        if self.stack.deadline is not None and not self.operation.late:
             limit = max(0.0, self.stack.deadline - self.tools.clock.now())
         try:
             await asyncio.wait_for(self._wake.wait(), limit)
