@@ -20,6 +20,8 @@ ROOTS = {
     "{network}": "/network",
     "{image}": "/image",
     "{block-storage}": "/volume",
+    "{dns}": "/dns",
+    "{key-manager}": "/key-manager",
     "{load-balancer}": "/load-balancer",
 }
 
@@ -111,6 +113,8 @@ class Replay:
             self.known["{token}"] = token.removeprefix("gAAAA")
 
     def _learn(self, expected: Any, found: Any) -> None:
+        if isinstance(expected, str) and isinstance(found, str) and "/v1/" in expected:
+            expected, found = expected.rpartition("/")[2], found.rpartition("/")[2]
         if isinstance(expected, dict) and isinstance(found, dict):
             for key, value in expected.items():
                 self._learn(value, found.get(key))

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from hearth.devcloud import cinder, glance, keystone, neutron, nova, octavia, seed, swift
+from hearth.devcloud import (
+    barbican,
+    cinder,
+    designate,
+    glance,
+    keystone,
+    neutron,
+    nova,
+    octavia,
+    seed,
+    swift,
+)
 from hearth.devcloud.http import Call, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
@@ -24,6 +35,8 @@ SERVICES: dict[str, Service] = {
         glance.SERVICE,
         swift.SERVICE,
         octavia.SERVICE,
+        designate.SERVICE,
+        barbican.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
@@ -31,6 +44,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **neutron.TRANSITIONS,
     **cinder.TRANSITIONS,
     **octavia.TRANSITIONS,
+    **designate.TRANSITIONS,
 }
 
 

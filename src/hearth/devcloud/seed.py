@@ -40,6 +40,8 @@ _SERVICES = (
     ("network", "neutron", "/network"),
     ("image", "glance", "/image"),
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
+    ("dns", "designate", "/dns"),
+    ("key-manager", "barbican", "/key-manager"),
     ("load-balancer", "octavia", "/load-balancer"),
     ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
 )
