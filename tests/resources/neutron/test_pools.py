@@ -61,3 +61,38 @@ def test_the_ports_of_a_trunk_change_in_place():
         return found == [(ports[2].physical_id, 20)], driver.left()
 
     assert drive(story) == (True, {})
+
+
+def test_a_policy_has_rules_of_every_kind():
+    async def story(driver):
+        await driver.create("OS::Neutron::QoSPolicy", {"name": "slow"})
+        match = {"method": "POST", "path_regex": "_rules$", "times": 1}
+        driver.knobs({"match": match, "effect": {"withhold": 0.05}})
+        limit = await driver.create(
+            "OS::Neutron::QoSBandwidthLimitRule", {"policy": "slow", "max_kbps": 100}
+        )
+        await driver.create("OS::Neutron::QoSDscpMarkingRule", {"policy": "slow", "dscp_mark": 8})
+        await driver.create(
+            "OS::Neutron::QoSMinimumBandwidthRule", {"policy": "slow", "min_kbps": 10}
+        )
+        await driver.update(limit, {"policy": "slow", "max_kbps": 200})
+        rate = (await limit.kind.show(limit))["max_kbps"]
+        await driver.delete_all()
+        return rate, driver.left()
+
+    assert drive(story, user="admin") == (200, {})
+
+
+def test_the_way_out_of_a_router_by_itself():
+    async def story(driver):
+        router = await driver.create("OS::Neutron::Router", {"name": "r"})
+        way = await driver.create(
+            "OS::Neutron::RouterGateway", {"router_id": "r", "network": "public"}
+        )
+        opened = (await router.kind.show(router))["external_gateway_info"]
+        await driver.delete(way)
+        closed = (await router.kind.show(router))["external_gateway_info"]
+        await driver.delete_all()
+        return bool(opened), closed, driver.left()
+
+    assert drive(story) == (True, None, {})

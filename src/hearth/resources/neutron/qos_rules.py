@@ -1,0 +1,184 @@
+"""Rules of policies on the quality of service: bandwidth, marks, guaranteed rates."""
+
+from typing import ClassVar
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import IntentKey, Live
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import NeutronResource
+from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Range, Resolve, Support
+
+
+def rules(kind: str) -> Collection:
+    """The collection of a kind of rules; its path lies under the policy."""
+    return Collection("network", f"{kind}s", body=kind, key_field=None)
+
+
+class QoSRule(NeutronResource):
+    """A rule of a policy. A policy has one rule of a kind and direction at most."""
+
+    identified_by = IntentKey.NATURAL_KEY
+    not_sent: ClassVar[frozenset[str]] = frozenset({"policy", "tenant_id"})
+
+    def path(self, live: Live) -> str:
+        return f"/v2.0/qos/policies/{live.properties['policy']}/{self.collection.path}"
+
+    async def ours(self, live: Live) -> list[Body]:
+        fields = self.fields(live)
+        found = await live.cloud.listing("network", self.path(live))
+        return [one for one in found if fields.items() <= one.items()]
+
+
+class QoSBandwidthLimitRule(QoSRule):
+    """The most that may pass."""
+
+    type_name = "OS::Neutron::QoSBandwidthLimitRule"
+    support = Support(version="6.0.0")
+    properties = {
+        "direction": Prop(
+            STRING,
+            "Whether traffic comes in or goes out.",
+            default="egress",
+            update_allowed=True,
+            constraints=(AllowedValues(["egress", "ingress"]),),
+            since="13.0.0",
+        ),
+        "max_burst_kbps": Prop(
+            INTEGER,
+            "Burst in kilobits.",
+            default=0,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "max_kbps": Prop(
+            INTEGER,
+            "Rate in kilobits per second.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "policy": Prop(
+            STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    translation = (Resolve(("policy",), "neutron.qos_policy"),)
+    collection = rules("bandwidth_limit_rule")
+
+
+class QoSDscpMarkingRule(QoSRule):
+    """The mark that packets get."""
+
+    type_name = "OS::Neutron::QoSDscpMarkingRule"
+    support = Support(version="7.0.0")
+    properties = {
+        "dscp_mark": Prop(
+            INTEGER,
+            "The mark.",
+            required=True,
+            update_allowed=True,
+            constraints=(
+                AllowedValues(
+                    [
+                        0,
+                        8,
+                        10,
+                        12,
+                        14,
+                        16,
+                        18,
+                        20,
+                        22,
+                        24,
+                        26,
+                        28,
+                        30,
+                        32,
+                        34,
+                        36,
+                        38,
+                        40,
+                        46,
+                        48,
+                        56,
+                    ]
+                ),
+            ),
+        ),
+        "policy": Prop(
+            STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    translation = (Resolve(("policy",), "neutron.qos_policy"),)
+    collection = rules("dscp_marking_rule")
+
+
+class QoSMinimumBandwidthRule(QoSRule):
+    """The least that is guaranteed."""
+
+    type_name = "OS::Neutron::QoSMinimumBandwidthRule"
+    support = Support(version="14.0.0")
+    properties = {
+        "direction": Prop(
+            STRING,
+            "Whether traffic comes in or goes out.",
+            default="egress",
+            update_allowed=True,
+            constraints=(AllowedValues(["egress", "ingress"]),),
+        ),
+        "min_kbps": Prop(
+            INTEGER,
+            "Rate in kilobits per second.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "policy": Prop(
+            STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    translation = (Resolve(("policy",), "neutron.qos_policy"),)
+    collection = rules("minimum_bandwidth_rule")
+
+
+class QoSMinimumPacketRateRule(QoSRule):
+    """The least number of packets that is guaranteed."""
+
+    type_name = "OS::Neutron::QoSMinimumPacketRateRule"
+    support = Support(version="19.0.0")
+    properties = {
+        "direction": Prop(
+            STRING,
+            "Direction that counts.",
+            default="egress",
+            update_allowed=True,
+            constraints=(AllowedValues(["any", "egress", "ingress"]),),
+        ),
+        "min_kpps": Prop(
+            INTEGER,
+            "Rate in thousands of packets per second.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "policy": Prop(
+            STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    translation = (Resolve(("policy",), "neutron.qos_policy"),)
+    collection = rules("minimum_packet_rate_rule")
