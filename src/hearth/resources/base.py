@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -130,6 +131,7 @@ class ResourceType:
         return ()
 
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        """Also asked when there is no physical id: an earlier step may have made something."""
         return ()
 
     def check_steps(self, live: Live) -> tuple[Step, ...]:
@@ -249,9 +251,19 @@ class ResourceType:
         raise NotImplementedError(self.type_name)
 
     async def strays(self, live: Live) -> Sequence[str]:
-        """Physical ids under the record's key that are not the recorded one."""
-        return ()
+        """Physical ids under the record's key that are not the recorded one.
+
+        Types with a natural key can have none beside it: what their first step finds, when nothing
+        is recorded.
+        """
+        if live.physical_id is not None:
+            return ()
+        finds = [step.find for step in self.create_steps(live) if step.find is not None]
+        found = [await find(live) for find in finds]
+        return [made.physical_id for made in found if made is not None and made.physical_id]
 
     async def drop_stray(self, live: Live, physical_id: str) -> None:
         """Delete a stray."""
-        raise NotImplementedError(self.type_name)
+        doomed = replace(live, physical_id=physical_id)
+        for step in self.delete_steps(doomed):
+            await step.do(doomed)

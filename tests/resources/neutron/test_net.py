@@ -86,3 +86,14 @@ def test_deleting_what_is_gone_is_done():
         await driver.delete(net)
 
     drive(story)
+
+
+def test_an_object_has_a_url_of_its_own():
+    async def story(driver):
+        net = await driver.create(NET, {"name": "inner"})
+        body = (await net.request("GET")).part("network")
+        await net.request("PUT", "tags", {"tags": ["a"]})
+        again = (await net.request("GET")).part("network")
+        return body["name"], again["tags"]
+
+    assert drive(story) == ("inner", ["a"])

@@ -49,3 +49,15 @@ def test_a_server_group_without_a_name_is_found_by_the_generated_one():
         return shown["policies"], left, driver.left()
 
     assert drive(story) == (["affinity"], {"compute.server_groups": 1}, {})
+
+
+def test_what_was_made_and_never_recorded_is_found_and_dropped():
+    async def story(driver):
+        pair = await driver.create(PAIR, {"name": "mine"})
+        pair.physical_id = None  # the engine died before it could write it down
+        strays = await pair.kind.strays(pair)
+        for one in strays:
+            await pair.kind.drop_stray(pair, one)
+        return strays, driver.left()
+
+    assert drive(story) == (["mine"], {})

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from hearth.cloud import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import Change
 from hearth.resources.registry import builtin_types
@@ -226,3 +227,34 @@ def test_when_a_server_must_be_replaced():
     assert not why("user_data", {}, {"user_data_update_policy": "IGNORE"})
     assert not why("image", {"image": "a"}, {"image": "b", "image_update_policy": "REBUILD"})
     assert why("image", {"image": "a"}, {"image": "b", "image_update_policy": "REPLACE"})
+
+
+def test_ports_are_removed_when_the_server_never_came_to_be():
+    async def story(driver):
+        await ground(driver)
+        match = {"method": "POST", "path_regex": "/servers$"}
+        driver.knobs({"match": match, "effect": {"status": 400}})
+        with pytest.raises(CloudFault):
+            await driver.create(SERVER, {**PLAIN, "networks": [{"subnet": "low"}]})
+        there = driver.left()
+        await driver.delete_all()
+        return there, driver.left()
+
+    there, left = drive(story)
+    assert there["network.ports"] == 1
+    assert left == {}
+
+
+def test_a_port_that_turns_up_later_is_a_stray():
+    async def story(driver):
+        net = await ground(driver)
+        server = await driver.create(SERVER, {**PLAIN, "networks": [{"subnet": "low"}]})
+        late = {"network_id": net.physical_id, "description": f"hearth:{server.key}:0:late"}
+        await driver.cloud.request("network", "POST", "/v2.0/ports", json={"port": late})
+        strays = await server.kind.strays(server)
+        for one in strays:
+            await server.kind.drop_stray(server, one)
+        await driver.delete_all()
+        return len(strays), driver.left()
+
+    assert drive(story) == (1, {})

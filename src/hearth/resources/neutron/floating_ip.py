@@ -118,7 +118,7 @@ class FloatingIPAssociation(ResourceType):
     identified_by = IntentKey.NATURAL_KEY
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("associate", self.associate),)
+        return (Step("associate", self.associate, self.find),)
 
     def update_steps(self, live: Live) -> tuple[Step, ...]:
         moved = "floatingip_id" in live.changed
@@ -139,6 +139,11 @@ class FloatingIPAssociation(ResourceType):
         ident = live.properties["floatingip_id"]
         body = await point(live, ident, fields)
         return Made(physical_id=f"{ident}:{fields['port_id']}", body=body)
+
+    async def find(self, live: Live) -> Made | None:
+        ident, port = live.properties["floatingip_id"], live.properties["port_id"]
+        now = await live.cloud.member("network", "/v2.0/floatingips", ident)
+        return Made(f"{ident}:{port}", body=now) if now.get("port_id") == port else None
 
     async def dissociate(self, live: Live) -> Made | None:
         """Point the address nowhere, if it still points where we pointed it."""

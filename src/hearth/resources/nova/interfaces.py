@@ -17,6 +17,7 @@ from hearth.resources.lookup import Names
 from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"
+PORT = "port:"  # before the id of a stray port, which is no server
 RENAMED = {"qos_policy": "qos_policy_id"}
 FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
@@ -91,11 +92,7 @@ async def make_ports(live: Live) -> Made:
     """Make the ports that are missing; those of earlier attempts are found by their description."""
     kept = kept_ports(live)
     wanted = [(key, one) for key, one in keyed(live.given("networks") or []) if needs_port(one)]
-    there = {
-        str(port.get("description")): str(port["id"])
-        for port in await live.cloud.listing("network", PORTS)
-        if str(port.get("description", "")).startswith(mark(live))
-    }
+    there = await marked_ports(live)
     for number, (key, one) in enumerate(wanted):
         if key in kept:
             continue
@@ -147,8 +144,29 @@ async def network_of(live: Live, subnet: str) -> str:
 async def drop_ports(live: Live) -> Made:
     """Delete our own ports."""
     for port in kept_ports(live).values():
-        await forgiving(live.cloud.request("network", "DELETE", f"{PORTS}/{port}", idempotent=True))
+        await drop_port(live, port)
     return Made(data={"internal_ports": None})
+
+
+async def drop_port(live: Live, port: str) -> None:
+    """Delete one port; one that is gone already is well."""
+    await forgiving(live.cloud.request("network", "DELETE", f"{PORTS}/{port}", idempotent=True))
+
+
+async def stray_ports(live: Live) -> list[str]:
+    """Ports under the record's key that are not recorded, each with a prefix."""
+    kept = set(kept_ports(live).values())
+    ports = await marked_ports(live) if own_ports(live) else {}
+    return [f"{PORT}{ident}" for ident in ports.values() if ident not in kept]
+
+
+async def marked_ports(live: Live) -> dict[str, str]:
+    """Ports that were made for the record: {description: id}."""
+    return {
+        str(port.get("description")): str(port["id"])
+        for port in await live.cloud.listing("network", PORTS)
+        if str(port.get("description", "")).startswith(f"{mark(live)}:")
+    }
 
 
 async def point_floating(live: Live) -> Made | None:
@@ -230,9 +248,7 @@ async def attach(live: Live) -> Made | None:
     keys = {key for key, _ in wanted}
     for key, port in list(kept.items()):
         if key not in keys:
-            await forgiving(
-                live.cloud.request("network", "DELETE", f"{PORTS}/{port}", idempotent=True)
-            )
+            await drop_port(live, port)
             del kept[key]
     return Made(data={"internal_ports": json.dumps(kept, sort_keys=True) if kept else None})
 

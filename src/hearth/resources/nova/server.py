@@ -367,10 +367,14 @@ class Server(CollectionResource):
 
     async def strays(self, live: Live) -> list[str]:
         servers = [str(one["id"]) for one in await self.ours(live)]
-        return [ident for ident in servers if ident != live.physical_id]
+        ports = await interfaces.stray_ports(live)
+        return [*(ident for ident in servers if ident != live.physical_id), *ports]
 
     async def drop_stray(self, live: Live, physical_id: str) -> None:
-        await forgiving(self.drop(live, physical_id))
+        if physical_id.startswith(interfaces.PORT):
+            await interfaces.drop_port(live, physical_id.removeprefix(interfaces.PORT))
+        else:
+            await forgiving(self.drop(live, physical_id))
 
 
 def version_for(live: Live) -> str:
