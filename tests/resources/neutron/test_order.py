@@ -25,6 +25,12 @@ resources:
   server:
     type: OS::Nova::Server
     properties: {image: i, flavor: f, networks: [{network: {get_resource: net}}]}
+  older:
+    type: OS::Nova::Server
+    properties: {image: i, flavor: f, networks: [{uuid: {get_resource: net}}]}
+  older_port:
+    type: OS::Neutron::Port
+    properties: {network_id: {get_resource: net}}
   stranger:
     type: OS::Nova::Server
     properties: {image: i, flavor: f, networks: [{network: other}]}
@@ -48,6 +54,7 @@ def test_ports_and_servers_wait_for_the_subnets_of_their_networks():
     found = requires()
     assert found["port"] == {"net", "low"}
     assert found["server"] == {"net", "low"}
+    assert found["older"] == found["older_port"] == {"net", "low"}
     assert found["stranger"] == {"elsewhere"}
 
 

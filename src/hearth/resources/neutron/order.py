@@ -24,14 +24,14 @@ def at(*path: str) -> Find:
     return find
 
 
-def subnets(definition: Any, program: Any, networks: Find) -> Iterable[str]:
+def subnets(definition: Any, program: Any, *networks: Find) -> Iterable[str]:
     """Subnets of the template on the networks that the definition uses."""
-    wanted = [_name(one) for one in networks(definition.properties)]
+    wanted = [_name(one) for find in networks for one in find(definition.properties)]
     for name, other in program.resources.items():
         if other.type != SUBNET:
             continue
         for key in ("network", "network_id"):
-            on = {word for one in at(key)(other.properties) for word in _name(one)}
+            on = frozenset(word for one in at(key)(other.properties) for word in _name(one))
             if any(on & words for words in wanted) and not reaches(program, name, definition.name):
                 yield name
 

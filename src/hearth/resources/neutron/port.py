@@ -306,7 +306,7 @@ class Port(NeutronResource):
         return port_fields(fields, values, names)
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(definition, program, order.at("network"))
+        return order.subnets(definition, program, order.at("network"), order.at("network_id"))
 
     def must_replace(self, change: Change) -> str | None:
         if change.after.get("replacement_policy") == "REPLACE_ALWAYS":

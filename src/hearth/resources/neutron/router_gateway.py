@@ -46,7 +46,7 @@ class RouterGateway(ResourceType):
         return (Step("close", self.close),) if live.physical_id else ()
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(definition, program, order.at("network"))
+        return order.subnets(definition, program, order.at("network"), order.at("network_id"))
 
     async def open(self, live: Live) -> Made:
         """Connect the router with the outside; doing it again changes nothing."""

@@ -160,7 +160,9 @@ class Server(CollectionResource):
     )
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(definition, program, order.at("networks", "network"))
+        return order.subnets(
+            definition, program, order.at("networks", "network"), order.at("networks", "uuid")
+        )
 
     # create
 
