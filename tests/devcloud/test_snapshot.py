@@ -1,0 +1,44 @@
+"""The state in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hearth.devcloud import DevCloud, snapshot
+from hearth.devcloud.seed import fixed, fixed_hex
+from hearth.devcloud.store import Thing
+
+
+def test_what_was_to_happen_still_happens_after_a_restart(tmp_path: Path) -> None:
+    before, after = DevCloud(), DevCloud()
+    body = {"id": "v", "name": "v", "status": "creating", "size": 1, "updated_at": None}
+    volume = before.store.insert(Thing("v", "volume.volumes", "p", body))
+    before.store.later(0, volume, "volume.ready")
+    snapshot.save(before, tmp_path / "state")
+    snapshot.load(after, tmp_path / "state")
+    after.settle()
+    assert after.store.table("volume.volumes")["v"].body["status"] == "available"
+    assert [entry.id for entry in after.store.ledger.entries] == ["v"]
+
+
+def test_indexes_are_there_after_a_restart(tmp_path: Path) -> None:
+    before, after = DevCloud(), DevCloud()
+    snapshot.save(before, tmp_path / "state")
+    snapshot.load(after, tmp_path / "state")
+    network = fixed("network", "private")
+    found = after.store.where("network.subnets", network_id=network)
+    assert [thing.body["cidr"] for thing in found] == ["10.0.0.0/24"]
+    assert after.store.where("identity.assignments", target=fixed_hex("project", "demo"))
+
+
+def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    cloud = DevCloud()
+    snapshot.save(cloud, path)
+    state = msgspec.msgpack.decode(path.read_bytes())
+    path.write_bytes(msgspec.msgpack.encode({**state, "format": 99}))
+    with pytest.raises(ValueError, match="format 99"):
+        snapshot.load(cloud, path)
