@@ -1,7 +1,9 @@
 """What must come first although no property refers to it: subnets, and routes to the outside."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from hearth.template.expr import Const, Expr, ListOf, MapOf
 from hearth.template.specialise import references_in
@@ -9,7 +11,10 @@ from hearth.template.specialise import references_in
 SUBNET = "OS::Neutron::Subnet"
 ROUTER = "OS::Neutron::Router"
 INTERFACE = "OS::Neutron::RouterInterface"
+KEYS = ("network", "network_id")
 Find = Callable[[Expr], Iterator[Expr]]
+
+_known: WeakKeyDictionary[Any, "Links"] = WeakKeyDictionary()
 
 
 def at(*path: str) -> Find:
@@ -24,23 +29,47 @@ def at(*path: str) -> Find:
     return find
 
 
+@dataclass(frozen=True)
+class Links:
+    """Where a program's networks are used: {network: subnets}, and routers with their legs."""
+
+    subnets: Mapping[str, Sequence[str]]
+    routers: Sequence[str]
+
+
 def subnets(definition: Any, program: Any, *networks: Find) -> Iterable[str]:
     """Subnets of the template on the networks that the definition uses."""
-    wanted = [_name(one) for find in networks for one in find(definition.properties)]
-    for name, other in program.resources.items():
-        if other.type != SUBNET:
-            continue
-        for key in ("network", "network_id"):
-            on = frozenset(word for one in at(key)(other.properties) for word in _name(one))
-            if any(on & words for words in wanted) and not reaches(program, name, definition.name):
-                yield name
+    known = links(program).subnets
+    if not known:
+        return
+    ends = (end for find in networks for end in find(definition.properties))
+    wanted = {word for end in ends for word in name(end)}
+    for network in sorted(wanted):
+        for subnet in known.get(network, ()):
+            if not reaches(program, subnet, definition.name):
+                yield subnet
 
 
-def routes(name: str, program: Any) -> Iterable[str]:
+def routes(resource: str, program: Any) -> Iterable[str]:
     """Routers and their interfaces: an address can point inwards only when they are there."""
-    for other, definition in program.resources.items():
-        if definition.type in {ROUTER, INTERFACE} and not reaches(program, other, name):
+    for other in links(program).routers:
+        if not reaches(program, other, resource):
             yield other
+
+
+def links(program: Any) -> Links:
+    """The links of a program, looked for once."""
+    found = _known.get(program)
+    if found is None:
+        by_network: dict[str, list[str]] = {}
+        for subnet, definition in program.resources.items():
+            if definition.type == SUBNET:
+                ends = (end for key in KEYS for end in at(key)(definition.properties))
+                for network in {word for end in ends for word in name(end)}:
+                    by_network.setdefault(network, []).append(subnet)
+        routers = [n for n, d in program.resources.items() if d.type in {ROUTER, INTERFACE}]
+        found = _known[program] = Links(by_network, routers)
+    return found
 
 
 def reaches(program: Any, start: str, goal: str) -> bool:
@@ -76,7 +105,7 @@ def _items(expr: Expr) -> Iterator[Expr]:
             yield expr
 
 
-def _name(expr: Expr) -> frozenset[str]:
+def name(expr: Expr) -> frozenset[str]:
     """What an expression names: resources as they are, a known text with an equals sign."""
     if isinstance(expr, Const):
         return frozenset({f"={expr.value}"}) if expr.value else frozenset()
