@@ -26,6 +26,11 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
+def anyone_of(request: Request) -> Caller:
+    """The caller, for handlers that let `stack_of(guest=True)` decide."""
+    return cast(Caller, request.state.caller)
+
+
 def member_of(request: Request) -> Caller:
     """A caller who is not a user of a stack's own project. Raises Rejected."""
     caller = caller_of(request)
@@ -35,12 +40,19 @@ def member_of(request: Request) -> Caller:
 
 
 async def stack_of(request: Request, *, deleted: bool = False, guest: bool = False) -> StackRow:
-    """The stack in the path; its name and id must belong together. Raises Rejected."""
-    caller = caller_of(request) if guest else member_of(request)
+    """The stack in the path; its name and id must belong together. Raises Rejected.
+
+    With `guest` the users of the stack's own project reach it too, under either project's path.
+    """
+    caller = anyone_of(request)
+    if not (guest and caller.guest):
+        caller = member_of(request)
     path = request.path_params
     row = await find_stack(
         house_of(request), caller, path["tenant_id"], path["stack_id"], deleted=deleted
     )
     if row.id != path["stack_id"] or row.name != path["stack_name"]:
         raise Rejected([EntityNotFound(None, "Stack", path["stack_name"])])
+    if caller.guest and row.user_project_id != caller.project_id:
+        raise Rejected([HTTPForbidden(None, "You are not authorized to complete this action.")])
     return row

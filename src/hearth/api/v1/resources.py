@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from hearth.api.v1 import parse, view
-from hearth.api.v1.context import caller_of, house_of, member_of, stack_of
+from hearth.api.v1.context import anyone_of, house_of, member_of, stack_of
 from hearth.service import resources as use
 from hearth.service.signal import signal
 
@@ -62,7 +62,7 @@ def _view(request: Request, one: use.Shown) -> view.Body:
 async def show(request: Request) -> Response:
     """GET .../resources/{r}."""
     row = await stack_of(request, guest=True)
-    house, caller = house_of(request), caller_of(request)
+    house, caller = house_of(request), anyone_of(request)
     name = request.path_params["resource"]
     if caller.guest:
         use.guest_may(house, caller, row, await use.find_resource(house, row, name))
@@ -76,14 +76,14 @@ async def metadata(request: Request) -> Response:
     """GET .../resources/{r}/metadata."""
     row = await stack_of(request, guest=True)
     name = request.path_params["resource"]
-    found = await use.metadata(house_of(request), caller_of(request), row, name)
+    found = await use.metadata(house_of(request), anyone_of(request), row, name)
     return JSONResponse({"metadata": found})
 
 
 async def send_signal(request: Request) -> Response:
     """POST .../resources/{r}/signal."""
     row = await stack_of(request, guest=True)
-    house, caller = house_of(request), caller_of(request)
+    house, caller = house_of(request), anyone_of(request)
     record = await use.find_resource(house, row, request.path_params["resource"])
     use.guest_may(house, caller, row, record)
     details = await parse.body(request, needed=False)
