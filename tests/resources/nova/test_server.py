@@ -8,6 +8,7 @@ import pytest
 from hearth.cloud import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import Change
+from hearth.resources.nova import interfaces
 from hearth.resources.registry import builtin_types
 from tests.resources.driver import Broken, drive
 
@@ -258,3 +259,23 @@ def test_a_port_that_turns_up_later_is_a_stray():
         return len(strays), driver.left()
 
     assert drive(story) == (1, {})
+
+
+def test_a_server_that_is_replaced_yields_its_ports_and_can_have_them_back():
+    async def story(driver):
+        net = await ground(driver)
+        port = await driver.create("OS::Neutron::Port", {"network": net.physical_id}, "port")
+        wanted = {**PLAIN, "networks": [{"port": port.physical_id}]}
+        old = await driver.create(SERVER, wanted, "old")
+        for step in old.kind.replaced_steps(old):
+            await step.do(old)
+        new = await driver.create(SERVER, wanted, "new")
+        held = [i["port_id"] for i in await interfaces.attached(new)]
+        for step in new.kind.replaced_steps(new):
+            await step.do(new)
+        await driver.run(old, Action.RESTORE)
+        back = [i["port_id"] for i in await interfaces.attached(old)]
+        return port.physical_id, held, back
+
+    port, held, back = drive(story)
+    assert held == back == [port]

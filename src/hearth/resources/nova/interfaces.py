@@ -229,6 +229,16 @@ async def detached(live: Live) -> Progress:
     return Later(1.0) if leaving(live, await attached(live)) else Ready()
 
 
+async def yield_ports(live: Live) -> Made | None:
+    """Let go of the ports that are resources of their own: a server that replaces it has them."""
+    given = {one["port"] for one in live.given("networks") or [] if one.get("port")}
+    for interface in await attached(live):
+        if interface["port_id"] in given:
+            path = f"/servers/{live.physical}/os-interface/{interface['port_id']}"
+            await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
+    return None
+
+
 async def attach(live: Live) -> Made | None:
     """Add the interfaces that are missing, and drop our own ports that nobody wants."""
     kept = kept_ports(live)

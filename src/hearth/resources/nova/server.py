@@ -293,6 +293,14 @@ class Server(CollectionResource):
             return "user_data changed and user_data_update_policy is REPLACE"
         return None
 
+    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+        """The new server wants the same ports."""
+        given = any(one.get("port") for one in live.given("networks") or [])
+        return (Step("yield-ports", interfaces.yield_ports),) if given and live.physical_id else ()
+
+    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("take-ports", interfaces.attach, poll=interfaces.all_attached),)
+
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         steps = super().delete_steps(live)
         if interfaces.kept_ports(live):
