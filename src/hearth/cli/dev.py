@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
     from hearth.cli.wiring import log_to_stderr
 
     log_to_stderr()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
     try:
         _prepare(folder)
@@ -30,6 +32,8 @@ def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
     except WrongSetting as problem:
         print(f"hearth: {problem}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     finally:
         if ephemeral:
             shutil.rmtree(folder, ignore_errors=True)

@@ -22,10 +22,18 @@ def cli() -> None:
 
 
 @cli.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8004, show_default=True,
-              help="Port of the Orchestration API; 0 takes a free one. The cloud takes the next.")
-@click.option("--data", type=click.Path(path_type=Path, file_okay=False),
-              help="Directory that keeps everything  [default: ~/.local/share/hearth].")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8004,
+    show_default=True,
+    help="Port of the Orchestration API; 0 takes a free one. The cloud takes the next.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory that keeps everything  [default: ~/.local/share/hearth].",
+)
 @click.option("--ephemeral", is_flag=True, help="Keep nothing: the data goes with the process.")
 def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
     """Hearth with a whole OpenStack in a box, on this machine, nothing to install."""
@@ -35,11 +43,21 @@ def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
 
 
 @cli.command()
-@click.option("--config", "configs", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
-              help="Configuration file in the form of heat.conf; may be repeated.")
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Configuration file in the form of heat.conf; may be repeated.",
+)
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of [heat_api] bind_port.")
-@click.option("--role", type=click.Choice(["all", "api", "engine"]), default="all",
-              show_default=True, help="What this process does.")
+@click.option(
+    "--role",
+    type=click.Choice(["all", "api", "engine"]),
+    default="all",
+    show_default=True,
+    help="What this process does.",
+)
 def serve(configs: tuple[Path, ...], port: int | None, role: str) -> None:
     """Hearth for an existing Keystone and database."""
     from hearth.cli.serve import run

@@ -52,11 +52,18 @@ def _read(configs: Sequence[Path]) -> Any:
             number("max_stacks_per_tenant", default=512, min=-1),
             number("max_resources_per_stack", default=1000, min=-1),
             number("max_nested_stack_depth", default=5, min=0),
+            number("max_template_size", default=524288, min=0),
+            number("max_json_body_size", default=1048576, min=0),
         ]
     )
     conf.register_opts([text("connection", secret=True)], "database")
-    conf.register_opts([text("bind_host", default="0.0.0.0"),  # noqa: S104 - as Heat's default
-                        number("bind_port", default=8004, min=0, max=65535)], "heat_api")
+    conf.register_opts(
+        [
+            text("bind_host", default="0.0.0.0"),  # noqa: S104 - as Heat's default
+            number("bind_port", default=8004, min=0, max=65535),
+        ],
+        "heat_api",
+    )
     conf.register_opts(
         [text(name, secret=name == "password") for name in
          ("auth_url", "www_authenticate_uri", "username", "password", "project_name",
@@ -124,7 +131,11 @@ def _settings(conf: Any, url: str) -> Settings:
         cfn_url=conf.heat_metadata_server_url or "",
         waitcondition_url=conf.heat_waitcondition_server_url or "",
         limits=Limits(
-            conf.max_stacks_per_tenant, conf.max_resources_per_stack, conf.max_nested_stack_depth
+            stacks_per_project=conf.max_stacks_per_tenant,
+            resources_per_stack=conf.max_resources_per_stack,
+            nested_depth=conf.max_nested_stack_depth,
+            template_characters=conf.max_template_size,
+            body_bytes=conf.max_json_body_size,
         ),
         lock=lock,
     )
@@ -141,6 +152,7 @@ async def _run(conf: Any, port: int | None, role: str) -> int:
     shown = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104
     url = f"http://{shown}:{number}"
     settings = _settings(conf, url)
+    told = f"hearth is ready: {role} {url}/v1 (pid {os.getpid()})"
     async with wired(settings) as running:
         await until_stopped(
             running,
@@ -148,6 +160,6 @@ async def _run(conf: Any, port: int | None, role: str) -> int:
             api=role != "engine",
             work=role != "api",
             auth_url=settings.auth_url,
-            ready=lambda: print(f"hearth is ready: {role} {url}/v1 (pid {os.getpid()})", flush=True),
+            ready=lambda: print(told, flush=True),
         )
     return 0

@@ -34,6 +34,7 @@ from hearth.store import claim
 from hearth.store.database import Store
 from hearth.store.migrate import upgrade
 from hearth.store.seal import sealer_from_secret
+from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,16 @@ async def wired(settings: Settings) -> AsyncIterator[Running]:
     executor = ThreadPoolExecutor(1, "compile")
     clock = SystemClock()
     clouds = StackClouds(pool)
-    programs = Programs(default_catalog(), template_type=TemplateResource, executor=executor)
+    programs = Programs(
+        default_catalog(),
+        template_type=TemplateResource,
+        limits=TemplateLimits(
+            template_size_max=settings.limits.template_characters,
+            resources_max=settings.limits.resources_per_stack,
+            stack_depth_max=settings.limits.nested_depth,
+        ),
+        executor=executor,
+    )
     endpoints = Endpoints(
         heat=settings.heat_url,
         cfn=settings.cfn_url,
@@ -165,8 +175,8 @@ def listening(host: str, port: int) -> socket.socket:
         bound.bind((host, port))
     except OSError as problem:
         bound.close()
-        words = f"port {port} on {host} cannot be used: {problem.strerror}; choose another with --port"
-        raise WrongSetting(words) from None
+        words = f"port {port} on {host} cannot be used: {problem.strerror}"
+        raise WrongSetting(f"{words}; choose another with --port") from None
     bound.listen(2048)
     return bound
 
@@ -192,7 +202,7 @@ async def until_stopped(
     if api:
         server = _server(running, auth_url)
         tasks.append(loop.create_task(server.serve(sockets=sockets)))
-        while not server.started and not tasks[-1].done():
+        while not server.started and not tasks[-1].done():  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.005)
     ready()
     stopped = loop.create_task(stop.wait())

@@ -1,0 +1,80 @@
+"""What is known of the stack's resources, from its events alone."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Line:
+    """One resource as it stands."""
+
+    path: tuple[str, ...]
+    status: str
+    since: float
+    until: float | None = None
+    physical_id: str | None = None
+
+    def elapsed(self, now: float) -> float:
+        """Seconds in its last action, up to now if that has not ended."""
+        return (self.until if self.until is not None else now) - self.since
+
+
+@dataclass
+class Board:
+    """Folds events into lines; `stack` is the root stack's name."""
+
+    stack: str
+    lines: dict[tuple[str, ...], Line] = field(default_factory=dict)
+    marker: str | None = None
+    status: str = ""
+    ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[Line]:
+        """Take new events in order; the lines that changed, as they were after each."""
+        changed = []
+        for event in events:
+            self.marker = event["id"]
+            line = self._take(event, now)
+            if line is not None:
+                changed.append(Line(**vars(line)))
+        return changed
+
+    def _take(self, event: Mapping[str, Any], now: float) -> Line | None:
+        name, status = event["resource_name"], event["resource_status"]
+        stack = _link(event, "stack").rsplit("/", 2)
+        stack_name, stack_id = stack[1], stack[2]
+        if event["physical_resource_id"] == stack_id:  # of the stack itself
+            if stack_name == self.stack:
+                self.status = status
+            return None
+        path = (*self._place(stack_name), name)
+        line = self.lines.get(path)
+        if line is None or status.endswith("_IN_PROGRESS"):
+            line = self.lines[path] = Line(path, status, now)
+        line.status = status
+        line.physical_id = event["physical_resource_id"] or line.physical_id
+        if not status.endswith("_IN_PROGRESS"):
+            line.until = now
+        return line
+
+    def _place(self, stack_name: str) -> tuple[str, ...]:
+        """A nested stack is called parent-resource-suffix."""
+        if stack_name == self.stack:
+            return ()
+        inner = stack_name.removeprefix(f"{self.stack}-").rpartition("-")[0]
+        return (inner,)
+
+    def done(self) -> tuple[int, int]:
+        """How many resources have ended what they did, and how many are known."""
+        ended = sum(not line.status.endswith("_IN_PROGRESS") for line in self.lines.values())
+        return ended, len(self.lines)
+
+    def fresh(self) -> None:
+        """Forget the lines: another action begins."""
+        self.lines = {}
+        self.status = ""
+
+
+def _link(event: Mapping[str, Any], rel: str) -> str:
+    return next(str(link["href"]) for link in event["links"] if link["rel"] == rel)

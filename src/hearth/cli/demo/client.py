@@ -1,0 +1,73 @@
+"""The REST API as the demo uses it: the user's calls, and what only an administrator sees."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+
+from hearth.cli.demo.house import House, Trouble
+
+PASSWORD = "secret"  # noqa: S105 - the one `hearth dev` gives everybody
+ROOT = "three_tier.yaml"
+FILES = ("tier.yaml",)
+
+
+class Client:
+    """Calls of one user; answers as they come."""
+
+    def __init__(self, house: House, user: str) -> None:
+        login = v3.Password(
+            auth_url=house.auth_url,
+            username=user,
+            password=PASSWORD,
+            project_name=user,
+            user_domain_name="Default",
+            project_domain_name="Default",
+        )
+        self._session = session.Session(login)
+        self._house = house
+
+    def call(self, service: str, method: str, path: str, **more: Any) -> Any:
+        """One call by the service's catalogue entry; the body, None if there is none."""
+        return self._answer(path, method, endpoint_filter={"service_type": service}, **more)
+
+    def behind_the_scenes(self, method: str, path: str, **more: Any) -> Any:
+        """One call to the embedded cloud's own account and knobs."""
+        return self._answer(
+            f"{self._house.cloud_url}/devcloud/{path}", method, authenticated=False, **more
+        )
+
+    def _answer(self, url: str, method: str, **more: Any) -> Any:
+        reply = self._session.request(url, method, raise_exc=False, **more)
+        if reply.status_code >= 400:
+            raise Trouble(f"{method} {url}: {reply.status_code} {reply.text}")
+        return reply.json() if reply.text else None
+
+
+def request_body(environment: str) -> dict[str, Any]:
+    """What a client sends for the demo's template and one of its environments."""
+    return {
+        "template": text_of(ROOT),
+        "files": {name: text_of(name) for name in FILES},
+        "environment": text_of(environment),
+    }
+
+
+def text_of(name: str) -> str:
+    """A file that comes with the demo."""
+    return (files("hearth.cli.demo") / "templates" / name).read_text()
+
+
+def path_of(name: str) -> str:
+    """Where that file is, for commands to be typed."""
+    return str(files("hearth.cli.demo") / "templates" / name)
+
+
+def outputs_of(stack: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name. Raises Trouble if one could not be had."""
+    wrong = [one["output_error"] for one in stack["outputs"] if one.get("output_error")]
+    if wrong:
+        raise Trouble("; ".join(wrong))
+    return {one["output_key"]: one["output_value"] for one in stack["outputs"]}

@@ -1,0 +1,81 @@
+"""The part of the guest: what its user data would do is done from here."""
+
+import base64
+import email
+import shlex
+from dataclasses import dataclass
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+from hearth.cli.demo.client import Client
+from hearth.cli.demo.house import Trouble
+
+SEES_USER_DATA = "2.3"  # the microversion from which administrators may
+TIMEOUT_S = 10
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One call of curl, taken apart."""
+
+    url: str
+    headers: dict[str, str]
+    data: str
+
+    def send(self) -> None:
+        """Do what curl would do. Raises Trouble."""
+        request = Request(  # noqa: S310 - the address comes from the stack itself
+            self.url, self.data.encode(), self.headers, method="POST"
+        )
+        try:
+            with urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310
+                reply.read()
+        except URLError as problem:
+            raise Trouble(f"the signal was not taken: {problem}") from None
+
+
+def read_script(admin: Client, server_id: str) -> str:
+    """The script in a server's user data, as the guest would find it. Raises Trouble."""
+    path = f"/servers/{server_id}"
+    server: dict[str, Any] = admin.call("compute", "GET", path, microversion=SEES_USER_DATA)
+    sent = server["server"].get("OS-EXT-SRV-ATTR:user_data")
+    if not sent:
+        raise Trouble(f"server {server_id} has no user data")
+    return script_in(base64.b64decode(sent).decode())
+
+
+def script_in(user_data: str) -> str:
+    """The user's own part of a multipart user data. Raises Trouble."""
+    for part in email.message_from_string(user_data).walk():
+        if part.get_filename() == "cfn-userdata":
+            payload = part.get_payload(decode=True)
+            assert isinstance(payload, bytes)
+            return payload.decode()
+    raise Trouble("the user data has no part with the user's script")
+
+
+def signal_in(script: str) -> Signal:
+    """The call of curl in a script. Raises Trouble."""
+    for line in script.splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["curl"]:
+            return _parsed(words)
+    raise Trouble("the script does not call curl")
+
+
+def _parsed(words: list[str]) -> Signal:
+    headers, data, url = {}, "", ""
+    rest = iter(words[1:])
+    for word in rest:
+        match word:
+            case "-H":
+                name, _, value = next(rest).partition(":")
+                headers[name] = value.strip()
+            case "--data-binary":
+                data = next(rest)
+            case "-X":
+                next(rest)
+            case _ if word.startswith("http"):
+                url = word
+    return Signal(url, headers, data)

@@ -1,0 +1,49 @@
+"""`hearth dev` as a process of the demo's own: started, found by its ready line, ended."""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+END_S = 15
+READY = re.compile(r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)$")
+
+
+class Trouble(Exception):
+    """Something is not as the demo says it is."""
+
+
+@dataclass(frozen=True)
+class House:
+    """Where Hearth and its cloud answer."""
+
+    auth_url: str
+    openrc: Path
+
+    @property
+    def cloud_url(self) -> str:
+        return self.auth_url.removesuffix("/identity/v3")
+
+
+@contextlib.contextmanager
+def hearth_dev() -> Iterator[House]:
+    """Hearth with its embedded cloud; nothing of it is left in the end. Raises Trouble."""
+    command = [sys.executable, "-m", "hearth.cli.main", "dev", "--ephemeral", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            found = READY.search(process.stdout.readline())
+            if found is None:
+                raise Trouble("`hearth dev` did not start")
+            yield House(found["identity"], Path(found["openrc"].strip()))
+        finally:
+            process.terminate()
+            try:
+                process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()

@@ -1,0 +1,197 @@
+"""The play itself: create, signal, update, outputs, delete, and an empty cloud."""
+
+import signal
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from hearth.cli.demo.board import Board, Line
+from hearth.cli.demo.client import ROOT, Client, outputs_of, path_of, request_body
+from hearth.cli.demo.guest import read_script, signal_in
+from hearth.cli.demo.house import House, Trouble, hearth_dev
+from hearth.cli.demo.screen import Plain, Screen, Terminal, View
+
+NAME = "shop"
+STEP_S = 0.1
+LIMIT_S = 120
+SERVER_S, VOLUME_S = 1.0, 0.5  # the cloud in a box is in no hurry
+STACKS = "orchestration"
+
+
+def run(*, transcript: bool) -> int:
+    """Play; the exit status."""
+    signal.signal(signal.SIGTERM, _stop)
+    screen = _screen()
+    try:
+        with hearth_dev() as house:
+            Play(house, screen, transcript=transcript).all()
+    except Trouble as trouble:
+        print(f"hearth: {trouble}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("hearth: stopped; nothing is left", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _stop(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _screen() -> Screen:
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        return Terminal(Console())
+    return Plain()
+
+
+class Play:
+    """One performance on one cloud."""
+
+    def __init__(self, house: House, screen: Screen, *, transcript: bool) -> None:
+        self._house = house
+        self._screen = screen
+        self._transcript = transcript
+        self._user = Client(house, "demo")
+        self._admin = Client(house, "admin")
+        self._board = Board(NAME)
+        self._began = time.monotonic()
+        self._signalled = False
+
+    def all(self) -> None:
+        """Every act, in order. Raises Trouble as soon as something is not as it should be."""
+        self._screen.say(f"Hearth and its cloud are up (identity {self._house.auth_url}).")
+        self._command(f". {self._house.openrc}")
+        self._slow_down()
+        self._user.behind_the_scenes("POST", "ledger/mark")
+        self._create()
+        before = self._servers()
+        self._update()
+        self._compare(before, self._servers())
+        self._outputs()
+        self._delete()
+        self._account()
+
+    def _slow_down(self) -> None:
+        rules = [
+            {"match": {"service": service, "method": "POST", "path_regex": path},
+             "effect": {"slow_s": seconds}}
+            for service, path, seconds in (("compute", "/servers$", SERVER_S),
+                                           ("volume", "/volumes$", VOLUME_S))
+        ]  # fmt: skip
+        self._user.behind_the_scenes("POST", "knobs", json=rules)
+
+    def _create(self) -> None:
+        template, environment = path_of(ROOT), path_of("env.yaml")
+        self._command(f"openstack stack create -t {template} -e {environment} --wait {NAME}")
+        body = {"stack_name": NAME, **request_body("env.yaml")}
+        self._user.call(STACKS, "POST", "/stacks", json=body)
+        self._watch("CREATE", f"Creating the stack {NAME}")
+        self._command(f"openstack stack resource list -n 5 {NAME}")
+
+    def _update(self) -> None:
+        template, environment = path_of(ROOT), path_of("update.yaml")
+        self._command(f"openstack stack update -t {template} -e {environment} --wait {NAME}")
+        self._user.call(STACKS, "PUT", f"/stacks/{NAME}", json=request_body("update.yaml"))
+        self._watch("UPDATE", "Updating it: a new release on web, another key for app")
+
+    def _delete(self) -> None:
+        self._command(f"openstack stack delete --yes --wait {NAME}")
+        stack = self._user.call(STACKS, "GET", f"/stacks/{NAME}")["stack"]
+        self._user.call(STACKS, "DELETE", f"/stacks/{NAME}")
+        self._watch("DELETE", "Deleting it", given=f"{NAME}/{stack['id']}")
+
+    def _watch(self, action: str, title: str, given: str = NAME) -> None:
+        self._board.fresh()
+        began = time.monotonic()
+        with self._screen.showing(self._board, title) as view:
+            while not self._board.status.startswith(action) or self._running():
+                self._look(given, view)
+                if time.monotonic() > began + LIMIT_S:
+                    raise Trouble(f"{title}: not done after {LIMIT_S} s")
+                time.sleep(STEP_S)
+            self._look(given, view)
+        if self._board.status != f"{action}_COMPLETE":
+            raise Trouble(f"{title}: {self._board.status}: {self._reason(given)}")
+        self._screen.say(f"{self._board.status} in {time.monotonic() - began:.1f} s")
+
+    def _running(self) -> bool:
+        return self._board.status.endswith("_IN_PROGRESS")
+
+    def _reason(self, given: str) -> str:
+        stack = self._user.call(STACKS, "GET", f"/stacks/{given}")["stack"]
+        return str(stack["stack_status_reason"])
+
+    def _look(self, given: str, view: View) -> None:
+        params = {"sort_dir": "asc", "nested_depth": "2"}
+        if self._board.marker is not None:
+            params["marker"] = self._board.marker
+        found = self._user.call(STACKS, "GET", f"/stacks/{given}/events", params=params)
+        now = time.monotonic()
+        lines = self._board.take(found["events"], now)
+        view.changed(lines, now)
+        for line in lines:
+            self._be_the_guest(line)
+
+    def _be_the_guest(self, line: Line) -> None:
+        """Once the database server runs, say so, as its user data would."""
+        if line.path != ("db",) or line.status != "CREATE_COMPLETE" or self._signalled:
+            return
+        assert line.physical_id is not None
+        told = signal_in(read_script(self._admin, line.physical_id))
+        told.send()
+        self._signalled = True
+        self._screen.say(f"          the guest of db signals {told.data}")
+
+    def _servers(self) -> dict[str, dict[str, Any]]:
+        """The stack's servers as the cloud has them, by the resource they belong to."""
+        found = self._user.call("compute", "GET", "/servers/detail")["servers"]
+        self._command("openstack server list")
+        tiers = {
+            tier: s for s in found for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
+        }
+        if len(found) != 3 or len(tiers) != 3:
+            raise Trouble(f"three servers are expected, there are {[s['name'] for s in found]}")
+        return tiers
+
+    def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """One server untouched, one changed, one new."""
+        same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
+        if same != {"db", "web"}:
+            raise Trouble(f"only app was to be replaced; the same are {', '.join(sorted(same))}")
+        if before["db"] != after["db"]:
+            raise Trouble("db was to be left alone")
+        if after["web"]["metadata"].get("release") != "1.1":
+            raise Trouble("web was to carry its new release")
+        if after["app"]["key_name"] != "test_key":
+            raise Trouble("app was to have its new key")
+        self._screen.say(
+            "db was left alone, web was changed in place (release 1.0 -> 1.1), "
+            "app was replaced (another key)"
+        )
+
+    def _outputs(self) -> None:
+        self._command(f"openstack stack output show --all {NAME}")
+        stack = self._user.call(STACKS, "GET", f"/stacks/{NAME}")["stack"]
+        self._screen.say("Outputs:")
+        for name, value in sorted(outputs_of(stack).items()):
+            self._screen.say(f"  {name:20} {value}")
+
+    def _account(self) -> None:
+        """The cloud is as it was before: everything made is gone again."""
+        ledger = self._user.behind_the_scenes("GET", "ledger")
+        made = [entry for entry in ledger["objects"] if not entry["implicit"]]
+        left = [entry for entry in made if entry["deleted"] is None]
+        if left:
+            words = ", ".join(f"{e['service']} {e['collection']} {e['name']}" for e in left)
+            raise Trouble(f"left over in the cloud: {words}")
+        kinds = Counter(entry["collection"] for entry in made)
+        shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        self._screen.say(f"The cloud is empty: {len(made)} creates, {len(made)} deletes ({shown})")
+        self._screen.say(f"All of it took {time.monotonic() - self._began:.1f} s.")
+
+    def _command(self, words: str) -> None:
+        if self._transcript:
+            self._screen.say(f"$ {words}")

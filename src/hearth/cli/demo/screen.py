@@ -1,0 +1,98 @@
+"""The two ways to show it: a live tree on a terminal, plain lines elsewhere."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+from rich.tree import Tree
+
+from hearth.cli.demo.board import Board, Line
+
+COLOURS = {"COMPLETE": "green", "IN_PROGRESS": "yellow", "FAILED": "red bold"}
+MARKS = {"COMPLETE": "✔", "IN_PROGRESS": "…", "FAILED": "✘"}
+FRAMES_PER_S = 12
+
+
+class Screen(Protocol):
+    """Where the demo speaks."""
+
+    def say(self, words: str) -> None:
+        """A sentence of its own."""
+
+    def showing(self, board: Board, title: str) -> contextlib.AbstractContextManager["View"]:
+        """Show a board while an action runs."""
+
+
+class View(Protocol):
+    """A board being shown."""
+
+    def changed(self, lines: list[Line], now: float) -> None:
+        """Show what is new."""
+
+
+class Plain:
+    """Lines, one per event."""
+
+    _began = 0.0
+
+    def say(self, words: str) -> None:
+        print(words, flush=True)
+
+    @contextlib.contextmanager
+    def showing(self, board: Board, title: str) -> Iterator[View]:
+        print(title, flush=True)
+        self._began = time.monotonic()
+        yield self
+
+    def changed(self, lines: list[Line], now: float) -> None:
+        for line in lines:
+            print(f"{now - self._began:6.1f} s  {'.'.join(line.path):24} {line.status}", flush=True)
+
+
+class Terminal:
+    """A tree that grows and changes its colours."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def say(self, words: str) -> None:
+        self._console.print(words, highlight=False, markup=False)
+
+    @contextlib.contextmanager
+    def showing(self, board: Board, title: str) -> Iterator[View]:
+        with Live(console=self._console, refresh_per_second=FRAMES_PER_S) as live:
+            yield _LiveView(live, board, title)
+
+
+class _LiveView:
+    def __init__(self, live: Live, board: Board, title: str) -> None:
+        self._live, self._board, self._title = live, board, title
+
+    def changed(self, lines: list[Line], now: float) -> None:
+        self._live.update(tree_of(self._board, self._title, now))
+
+
+def tree_of(board: Board, title: str, now: float) -> Tree:
+    """The board as a tree; nested resources under the one they belong to."""
+    ended, count = board.done()
+    tree = Tree(Text.assemble((title, "bold"), f"  {ended}/{count}"))
+    branches: dict[tuple[str, ...], Tree] = {}
+    for path in sorted(board.lines, key=lambda path: (len(path), path)):
+        branch = branches.get(path[:-1], tree)
+        branches[path] = branch.add(_text(board.lines[path], now))
+    return tree
+
+
+def _text(line: Line, now: float) -> Text:
+    action, _, status = line.status.partition("_")
+    colour = COLOURS.get(status, "")
+    return Text.assemble(
+        (f"{MARKS.get(status, '?')} ", colour),
+        f"{line.path[-1]:{24 - 4 * (len(line.path) - 1)}}",
+        (f"{action} {status}".ljust(20), colour),
+        (f"{line.elapsed(now):5.1f} s", "dim"),
+    )
