@@ -169,7 +169,9 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
 
 def listening(host: str, port: int) -> socket.socket:
     """A bound socket. Raises WrongSetting for a port that is taken."""
-    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio turns Nagle off only where the protocol is named
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))

@@ -27,6 +27,8 @@ class Limits:
     stacks_per_project: int = 512
     resources_per_stack: int = 1000
     nested_depth: int = 5
+    template_characters: int = 524288
+    body_bytes: int = 1024 * 1024
 
 
 @dataclass

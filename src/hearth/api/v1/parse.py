@@ -6,11 +6,11 @@ from typing import Any
 
 from starlette.requests import Request
 
+from hearth.api.v1.context import house_of
 from hearth.model.problem import HTTPBadRequest, Rejected, RequestLimitExceeded
 from hearth.service.wanted import Wanted
 from hearth.store.reads import EventFilter, StackFilter
 
-BODY_BYTES_MAX = 1024 * 1024
 TAG_CHARACTERS_MAX = 80
 STACK_FILTERS = {
     "stack_name": "name",
@@ -43,14 +43,15 @@ def bad(words: str) -> Rejected:
 
 async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     """The JSON object of a request; empty where there is none and none is needed."""
+    limit = house_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > BODY_BYTES_MAX:
-        raise too_large(int(declared))
-    raw = b""
+    if declared.isdecimal() and int(declared) > limit:
+        raise too_large(int(declared), limit)
+    raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
-        if len(raw) > BODY_BYTES_MAX:
-            raise too_large(len(raw))
+        if len(raw) > limit:
+            raise too_large(len(raw), limit)
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind not in ("", "application/json", "text/plain") or not raw.lstrip().startswith(b"{"):
         if needed:
@@ -63,9 +64,9 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     return found
 
 
-def too_large(size: int) -> Rejected:
+def too_large(size: int, limit: int) -> Rejected:
     words = f"Request limit exceeded: JSON body size ({size} bytes) exceeds maximum allowed size "
-    return Rejected([RequestLimitExceeded(None, f"{words}({BODY_BYTES_MAX} bytes).")])
+    return Rejected([RequestLimitExceeded(None, f"{words}({limit} bytes).")])
 
 
 def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:

@@ -1,0 +1,110 @@
+"""Servers on the cloud in a box: processor time, calls, and the way to the end."""
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import templates
+from benchmarks.figure import Figure
+from benchmarks.machine import cpu_s
+from benchmarks.rest import latency_ms
+from benchmarks.served import Client, Served, served
+
+IN_FLIGHT = 64  # calls of one project at a time
+
+
+def servers(quick: bool) -> Iterator[Figure]:
+    """20 servers, and 200 for the processor time of a call."""
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as both:
+        warm = both.stack("warm", templates.servers(1))
+        warm.create()
+        yield from _calls(both, 20)
+        if not quick:
+            yield from _calls(both, 200)
+
+
+def _calls(both: Served, count: int) -> Iterator[Figure]:
+    both.mark()
+    before = cpu_s(both.hearth.pid)
+    stack = both.stack(f"servers{count}", templates.servers(count))
+    took = stack.create()
+    used = cpu_s(both.hearth.pid) - before
+    calls = [c for c in both.ledger()["calls"] if "/identity" not in c["path"]]
+    writes = sum(call["method"] != "GET" for call in calls)
+    reads = len(calls) - writes
+    yield Figure(f"create {count} servers", took, "s")
+    yield Figure(f"create {count} servers: writes per resource", writes / count, "", 1.1)
+    yield Figure(f"create {count} servers: reads per resource", reads / count, "", 3)
+    cpu = used * 1000 / max(1, len(calls))
+    whole = "whole process: API, compiler, store and engine"
+    yield Figure(f"create {count} servers: processor time per call", cpu, "ms", 0.3, whole)
+    yield Figure(f"delete {count} servers", stack.delete(), "s")
+
+
+def makespan(quick: bool) -> Iterator[Figure]:
+    """500 servers while every call takes 50 to 500 ms, and what readers feel meanwhile."""
+    count = 50 if quick else 500
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as both:
+        both.stack("warm", templates.servers(1)).create()
+        both.knobs(_latencies(count))
+        both.mark()
+        stack = both.stack(f"servers{count}", templates.servers(count))
+        seen: dict[str, float] = {}
+        reader = threading.Thread(target=_read_beside, args=(both, stack, seen))
+        reader.start()
+        took = stack.create()
+        reader.join()
+        calls = [c for c in both.ledger()["calls"] if "/identity" not in c["path"]]
+    bound = critical_s(calls)
+    note = f"{took:.1f} s; floor {bound:.1f} s: {len(calls)} calls, {IN_FLIGHT} at a time"
+    yield Figure(f"makespan of {count} slow servers over the floor", took / bound, "x", 1.2, note)
+    for what, budget in (("show", 30), ("list", 60)):
+        if what in seen:
+            yield Figure(f"{what} under a {count}-server create, 95th", seen[what], "ms", budget)
+
+
+def _latencies(count: int) -> list[dict[str, Any]]:
+    """Rules that give every call between 50 and 500 ms, always the same for the same call."""
+    middle = {"latency_s": 0.275}
+    one = r"/servers/[0-9a-f-]{36}$"
+    rules: list[dict[str, Any]] = [
+        {"match": {"service": "network"}, "effect": middle},
+        {"match": {"service": "image"}, "effect": middle},
+        {"match": {"service": "compute", "method": "GET", "path_regex": f"^(?!.*{one})"},
+         "effect": middle},
+    ]  # fmt: skip
+    for digit in range(16):
+        path = f"/servers/[0-9a-f-]{{35}}{digit:x}$"
+        rules.append(
+            {"match": {"service": "compute", "method": "GET", "path_regex": path},
+             "effect": {"latency_s": 0.05 + 0.03 * digit}}
+        )  # fmt: skip
+    for number in range(count):
+        rules.append(
+            {"match": {"service": "compute", "method": "POST", "nth": number + 1},
+             "effect": {"latency_s": 0.05 + 0.45 * (number * 7 % 100) / 99}}
+        )  # fmt: skip
+    return rules
+
+
+def critical_s(calls: list[dict[str, Any]]) -> float:
+    """The longest way of one server, or all calls through the narrow door, whichever is longer."""
+    by_path: dict[str, float] = {}
+    for call in calls:
+        if call["method"] == "GET":
+            by_path[call["path"]] = by_path.get(call["path"], 0.0) + call["ms"] / 1000
+    posts = [c["ms"] / 1000 for c in calls if c["method"] == "POST"]
+    longest = max(posts, default=0.0) + max(by_path.values(), default=0.0)
+    return max(longest, sum(c["ms"] for c in calls) / 1000 / IN_FLIGHT)
+
+
+def _read_beside(both: Served, stack: Any, seen: dict[str, float]) -> None:
+    mine = Client(both.client.url, both.client.token)
+    while not stack.path:
+        time.sleep(0.01)
+    seen["show"] = latency_ms(mine, stack.path, 50)
+    seen["list"] = latency_ms(mine, "/stacks?limit=200", 50)
+    mine.close()

@@ -1,0 +1,133 @@
+"""Service, engine and store in this process, without HTTP and without a cloud."""
+
+import asyncio
+import contextlib
+import random
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.bus.local import Bus
+from hearth.cloud.pool import CloudPool
+from hearth.engine.worker.clouds import StackClouds
+from hearth.engine.worker.engine import Engine, Tools
+from hearth.engine.worker.live import Endpoints
+from hearth.engine.worker.programs import Programs
+from hearth.resources.heat.template_resource import TemplateResource
+from hearth.resources.registry import default_catalog
+from hearth.service.caller import Caller
+from hearth.service.create_stack import create_stack
+from hearth.service.house import House, Limits
+from hearth.service.update_stack import delete_stack, update_stack
+from hearth.service.wanted import Wanted
+from hearth.store import reads
+from hearth.store.database import Store
+from hearth.store.migrate import upgrade
+from hearth.store.rows import StackRow
+from hearth.store.seal import sealer_from_secret
+from hearth.template import Limits as TemplateLimits
+
+CALLER = Caller("user", "user", "project", token="token", auth_url="http://nowhere")
+
+
+class _Clock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an operation took: seconds and statements, those of the request and all."""
+
+    request_s: float
+    whole_s: float
+    request_statements: int
+    statements: int
+
+    @property
+    def engine_s(self) -> float:
+        return self.whole_s - self.request_s
+
+
+@dataclass
+class Inside:
+    """A house with a running engine."""
+
+    house: House
+
+    async def create(self, name: str, template: str) -> tuple[StackRow, Spent]:
+        wanted = Wanted(template=template)
+        return await self._measured(lambda: create_stack(self.house, CALLER, name, wanted))
+
+    async def update(self, row: StackRow, template: str) -> tuple[StackRow, Spent]:
+        wanted = Wanted(template=template)
+        return await self._measured(lambda: update_stack(self.house, CALLER, row, wanted))
+
+    async def delete(self, row: StackRow) -> tuple[StackRow, Spent]:
+        async def act() -> StackRow:
+            await delete_stack(self.house, CALLER, row)
+            return row
+
+        return await self._measured(act)
+
+    async def _measured(self, act: Callable[[], Awaitable[StackRow]]) -> tuple[StackRow, Spent]:
+        store = self.house.store
+        looks = 0
+        begun, before = time.perf_counter(), store.statements
+        row = await act()
+        accepted, at_accept = time.perf_counter(), store.statements
+        while row.status == "IN_PROGRESS" or (row.owner and not row.deleted_at) or not looks:
+            await asyncio.sleep(0.005)
+            row = await store.read(lambda tx: _row(tx, row.id))
+            looks += 1
+        ended = time.perf_counter()
+        assert row.status == "COMPLETE", row.reason
+        spent = store.statements - before - looks
+        return row, Spent(accepted - begun, ended - begun, at_accept - before, spent)
+
+
+def _row(tx: object, stack_id: str) -> StackRow:
+    found = reads.find_stack(tx, None, stack_id, deleted=True)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+@contextlib.asynccontextmanager
+async def inside(path: Path) -> AsyncIterator[Inside]:
+    """A house on a fresh SQLite file."""
+    store = Store(f"sqlite:///{path}", sealer_from_secret("benchmark"))
+    upgrade(store)
+    pool = CloudPool()
+    clouds = StackClouds(pool)
+    executor = ThreadPoolExecutor(1, "compile")
+    limits = TemplateLimits(resources_max=-1, template_size_max=100_000_000)
+    programs = Programs(
+        default_catalog(), template_type=TemplateResource, limits=limits, executor=executor
+    )
+
+    def new_id() -> str:
+        return str(uuid.uuid4())
+
+    endpoints = Endpoints()
+    clock = _Clock()
+    engine = Engine(Tools(store, clouds, programs, clock, new_id, random.random, endpoints))
+    bus = Bus()
+    bus.listen(engine.wake)
+    house = House(
+        store, programs, clouds, bus, clock, new_id, endpoints, Limits(resources_per_stack=-1)
+    )
+    running = asyncio.create_task(engine.run())
+    try:
+        yield Inside(house)
+    finally:
+        await engine.stop()
+        await running
+        await pool.aclose()
+        executor.shutdown()
+        store.close()

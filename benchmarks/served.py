@@ -1,0 +1,186 @@
+"""`hearth serve` and the cloud in a box as processes of their own, and a client."""
+
+import contextlib
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+PASSWORD = "secret"
+HEARTH = Path(sys.executable).with_name("hearth")
+
+CONFIG = """
+[DEFAULT]
+auth_encryption_key = benchmark
+stack_domain_admin = heat_domain_admin
+stack_domain_admin_password = {password}
+stack_user_domain_name = heat
+region_name_for_services = RegionOne
+max_resources_per_stack = -1
+max_template_size = 100000000
+max_json_body_size = 100000000
+[database]
+connection = sqlite:///{folder}/hearth.db
+[heat_api]
+bind_host = 127.0.0.1
+bind_port = 0
+[keystone_authtoken]
+auth_url = {auth_url}
+username = hearth
+password = {password}
+project_name = service
+"""
+
+
+@dataclass
+class Client:
+    """One kept connection with a token."""
+
+    url: str
+    token: str = ""
+    _kept: http.client.HTTPConnection | None = field(default=None, repr=False)
+
+    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Status and decoded body. `path` is below the client's address."""
+        parts = urlsplit(self.url)
+        if self._kept is None:
+            self._kept = http.client.HTTPConnection(parts.netloc, timeout=300)
+        headers = {"X-Auth-Token": self.token, "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body)
+        self._kept.request(method, parts.path + path, data, headers)
+        answer = self._kept.getresponse()
+        raw = answer.read()
+        if "X-Subject-Token" in answer.headers:
+            self.token = answer.headers["X-Subject-Token"]
+        return answer.status, json.loads(raw) if raw[:1] in (b"{", b"[") else None
+
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+
+
+@dataclass
+class Served:
+    """Two running processes."""
+
+    cloud: subprocess.Popen[str]
+    hearth: subprocess.Popen[str]
+    cloud_url: str
+    client: Client  # of the Orchestration API, below the project
+    started_s: float
+
+    def ledger(self) -> dict[str, Any]:
+        """The cloud's account of calls since the last mark."""
+        return Client(self.cloud_url).call("GET", "/devcloud/ledger?calls=1")[1]
+
+    def mark(self) -> None:
+        Client(self.cloud_url).call("POST", "/devcloud/ledger/mark", {})
+
+    def knobs(self, rules: list[dict[str, Any]]) -> None:
+        status, _ = Client(self.cloud_url).call("POST", "/devcloud/knobs", rules)
+        assert status == 200
+
+    def stack(self, name: str, template: str) -> "Stack":
+        return Stack(self.client, name, template)
+
+
+@dataclass
+class Stack:
+    """A stack, and the seconds each operation took until a final state was shown."""
+
+    client: Client
+    name: str
+    template: str
+    path: str = ""
+
+    def create(self) -> float:
+        body = {"stack_name": self.name, "template": self.template, "timeout_mins": 60}
+        start = time.perf_counter()
+        status, answer = self.client.call("POST", "/stacks", body)
+        assert status == 201, answer
+        self.path = f"/stacks/{self.name}/{answer['stack']['id']}"
+        return self._until("CREATE_COMPLETE", start)
+
+    def update(self, template: str) -> float:
+        start = time.perf_counter()
+        status, answer = self.client.call("PUT", self.path, {"template": template})
+        assert status == 202, answer
+        return self._until("UPDATE_COMPLETE", start)
+
+    def delete(self) -> float:
+        start = time.perf_counter()
+        status, answer = self.client.call("DELETE", self.path)
+        assert status == 204, answer
+        return self._until("DELETE_COMPLETE", start)
+
+    def _until(self, wanted: str, start: float) -> float:
+        while True:
+            _, answer = self.client.call("GET", f"{self.path}?resolve_outputs=False")
+            state, now = answer["stack"]["stack_status"], time.perf_counter() - start
+            if state == wanted:
+                return now
+            assert state.endswith("IN_PROGRESS"), answer["stack"]["stack_status_reason"]
+            time.sleep(min(1.0, max(0.01, now * 0.02)))
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    """Start both, sign in, and end both afterwards."""
+    command = [sys.executable, "-m", "hearth.devcloud", "--no-quotas", "--password", PASSWORD]
+    cloud = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    hearth: subprocess.Popen[str] | None = None
+    client = None
+    try:
+        assert cloud.stdout is not None
+        told = json.loads(cloud.stdout.readline())
+        config = folder / "hearth.conf"
+        config.write_text(
+            CONFIG.format(password=PASSWORD, folder=folder, auth_url=told["auth_url"])
+        )
+        start = time.perf_counter()
+        hearth = subprocess.Popen(
+            [str(HEARTH), "serve", "--config", str(config)], stdout=subprocess.PIPE, text=True
+        )
+        assert hearth.stdout is not None
+        line = hearth.stdout.readline()
+        url = next(word for word in line.split() if word.startswith("http"))
+        token, project = sign_in(told["auth_url"])
+        client = Client(f"{url}/{project}", token)
+        yield Served(cloud, hearth, told["url"], client, time.perf_counter() - start)
+    finally:
+        if client is not None:
+            client.close()
+        for process in (hearth, cloud):
+            if process is not None:
+                end(process)
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    """Ask a process to stop, and wait."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def sign_in(auth_url: str) -> tuple[str, str]:
+    """A token of the user demo, and the id of its project."""
+    who = {"name": "demo", "domain": {"id": "default"}, "password": PASSWORD}
+    auth = {
+        "identity": {"methods": ["password"], "password": {"user": who}},
+        "scope": {"project": {"name": "demo", "domain": {"id": "default"}}},
+    }
+    client = Client(auth_url)
+    _, answer = client.call("POST", "/auth/tokens", {"auth": auth})
+    client.close()
+    return client.token, answer["token"]["project"]["id"]

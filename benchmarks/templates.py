@@ -1,0 +1,43 @@
+"""Template texts of any size."""
+
+HEAD = "heat_template_version: 2018-08-31\nresources:\n"
+
+
+def wide(count: int, *, changed: bool = False) -> str:
+    """Independent values; with `changed` the one in the middle has another value."""
+    lines = [
+        f" r{i}: {{type: OS::Heat::Value, properties: {{value: {i}}}}}\n" for i in range(count)
+    ]
+    if changed:
+        lines[count // 2] = lines[count // 2].replace("value: ", "value: 9")
+    return HEAD + "".join(lines)
+
+
+def chain(count: int) -> str:
+    """Values each of which reads the one before."""
+    lines = [" r0: {type: OS::Heat::Value, properties: {value: 0}}\n"]
+    for i in range(1, count):
+        read = f"{{get_attr: [r{i - 1}, value]}}"
+        lines.append(f" r{i}: {{type: OS::Heat::Value, properties: {{value: {read}}}}}\n")
+    return HEAD + "".join(lines)
+
+
+def levels(count: int, depth: int) -> str:
+    """Values in so many levels of equal width; each reads one of the level before."""
+    width = count // depth
+    lines = []
+    for i in range(count):
+        value = f"{{get_attr: [r{i - width}, value]}}" if i >= width else str(i)
+        lines.append(f" r{i}: {{type: OS::Heat::Value, properties: {{value: {value}}}}}\n")
+    return HEAD + "".join(lines)
+
+
+def servers(count: int) -> str:
+    """Servers on a network that is there."""
+    lines = []
+    for i in range(count):
+        lines.append(
+            f" s{i}:\n  type: OS::Nova::Server\n  properties:\n"
+            "   {image: cirros, flavor: m1.tiny, networks: [{network: private}]}\n"
+        )
+    return HEAD + "".join(lines)
