@@ -98,6 +98,26 @@ def test_a_held_call_waits_until_it_is_released(served: Served) -> None:
     assert "held" in names(served)
 
 
+def test_a_held_call_can_be_cut_as_if_it_had_never_arrived(served: Served) -> None:
+    knob(served, {"hold": True}, name="unheard")
+    outcome: list[Any] = []
+
+    def call() -> None:
+        try:
+            outcome.append(make(served, "unheard"))
+        except requests.ConnectionError as problem:
+            outcome.append(problem)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    waiting(served, 1)
+    assert served.call("POST", "/devcloud/knobs/release?discard=1").json() == {"released": 1}
+    thread.join(5)
+    assert isinstance(outcome[0], requests.ConnectionError)
+    served.call("DELETE", "/devcloud/knobs")
+    assert "unheard" not in names(served)
+
+
 def test_an_invisible_object_turns_up_later(served: Served) -> None:
     knob(served, {"invisible_s": 0.2}, name="shy", method="POST")
     shy = make(served, "shy").json()["network"]["id"]

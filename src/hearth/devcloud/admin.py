@@ -37,7 +37,8 @@ def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
             cloud.knobs.clear()
             return Reply(204)
         case "POST", ["knobs", "release"]:
-            return Reply(200, {"released": cloud.knobs.release()})
+            discard = query.get("discard", ["0"])[0] == "1"
+            return Reply(200, {"released": cloud.knobs.release(discard=discard)})
     return Reply(404, {"error": "no such thing"})
 
 

@@ -99,7 +99,7 @@ class Knobs:
     def __init__(self) -> None:
         self.rules: list[Rule] = []
         self.waiting = 0
-        self._gate: asyncio.Event | None = None
+        self._gate: asyncio.Future[bool] | None = None
 
     def add(self, rules: list[Any]) -> None:
         """More rules from JSON; raises `BadRule`."""
@@ -110,26 +110,28 @@ class Knobs:
         self.rules = []
         self.release()
 
-    def release(self) -> int:
-        """Let all held and withheld calls go on; gives how many there were."""
+    def release(self, *, discard: bool = False) -> int:
+        """Let all held and withheld calls go on; gives how many there were.
+
+        With `discard` the held ones are cut off instead, as if they had never arrived.
+        """
         count = self.waiting
         if self._gate is not None:
-            self._gate.set()
+            self._gate.set_result(discard)
             self._gate = None
         return count
 
-    async def released(self, timeout_s: float | None = None) -> bool:
-        """Wait for the next release; False when the time was over first."""
+    async def held(self, timeout_s: float | None = None) -> bool:
+        """Wait for the next release, or for the time to be over; False for a call to be cut."""
         if self._gate is None:
-            self._gate = asyncio.Event()
+            self._gate = asyncio.get_running_loop().create_future()
         self.waiting += 1
         try:
-            await asyncio.wait_for(self._gate.wait(), timeout_s)
+            return not await asyncio.wait_for(asyncio.shield(self._gate), timeout_s)
         except TimeoutError:
-            return False
+            return True
         finally:
             self.waiting -= 1
-        return True
 
     def fate(self, service: str, method: str, path: str, names: frozenset[str]) -> Fate | None:
         """What befalls this call; None when nothing does."""

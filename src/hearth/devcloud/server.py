@@ -138,8 +138,8 @@ class _Front:
         """The reply under faults; None when the connection is to be cut."""
         if fate.drop:
             return None
-        if fate.hold:
-            await self.cloud.knobs.released()
+        if fate.hold and not await self.cloud.knobs.held():
+            return None
         if fate.latency_s:
             await asyncio.sleep(fate.latency_s)
         if fate.status is not None:
@@ -148,7 +148,7 @@ class _Front:
         reply = self.cloud.handle(call)
         if fate.withhold_s is not None:
             limit = None if fate.withhold_s == float("inf") else fate.withhold_s
-            await self.cloud.knobs.released(limit)
+            await self.cloud.knobs.held(limit)
             return None
         return reply
 

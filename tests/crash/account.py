@@ -1,0 +1,40 @@
+"""What came of a stack, by the cloud's ledger: nothing twice, nothing left over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Account:
+    """`wrong` is what must not be; `superfluous` what was made once too often and removed."""
+
+    wrong: list[str]
+    superfluous: list[str]
+
+
+def after_create(objects: Sequence[Mapping[str, Any]], wanted: Mapping[str, int]) -> Account:
+    """Compare what there is, once the stack is complete, with what was wanted of each kind."""
+    made = Counter(kind_of(one) for one in objects)
+    alive = Counter(kind_of(one) for one in objects if one["deleted"] is None)
+    wrong, superfluous = [], []
+    for kind in sorted({*made, *wanted}):
+        number = wanted.get(kind, 0)
+        if alive[kind] != number:
+            wrong.append(f"{kind}: {alive[kind]} alive, {number} wanted")
+        elif made[kind] != number:
+            superfluous.append(f"{kind}: {made[kind] - number} made and removed again")
+    return Account(wrong, superfluous)
+
+
+def after_delete(objects: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is left over."""
+    left = Counter(kind_of(one) for one in objects if one["deleted"] is None)
+    return [f"{kind}: {number} left over" for kind, number in sorted(left.items())]
+
+
+def kind_of(one: Mapping[str, Any]) -> str:
+    return f"{one['service']}.{one['collection']}"

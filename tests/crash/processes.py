@@ -1,0 +1,242 @@
+"""The two processes of a crash test: a cloud that survives, and a Hearth that does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import requests
+
+READY_S = 30.0
+PASSWORD = "secret"
+
+
+class Cloud:
+    """devcloud in a process of its own, with its admin API."""
+
+    def __init__(self, *, build_s: float = 0.2) -> None:
+        command = [sys.executable, "-m", "hearth.devcloud", "--no-quotas"]
+        command += ["--parent-pid", str(os.getpid())]
+        command += ["--build-s", str(build_s), "--volume-s", str(build_s)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        told = json.loads(self.process.stdout.readline())
+        self.url: str = told["url"]
+        self.auth_url: str = told["auth_url"]
+        self.http = requests.Session()
+
+    def close(self) -> None:
+        self.http.close()
+        self.process.terminate()
+        self.process.wait(10)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def admin(self, method: str, path: str, body: Any = None) -> Any:
+        """A call to the admin API."""
+        reply = self.http.request(method, f"{self.url}/devcloud/{path}", json=body, timeout=30)
+        assert reply.ok, reply.text
+        return reply.json() if reply.content else None
+
+    def knobs(self, rules: list[dict[str, Any]]) -> None:
+        """More rules."""
+        self.admin("POST", "knobs", {"rules": rules})
+
+    def waiting(self) -> int:
+        """How many calls are held or without their answer."""
+        return int(self.admin("GET", "knobs")["waiting"])
+
+    def release(self, *, discard: bool = False) -> None:
+        """Let held calls go on, or cut them off as if they had never arrived."""
+        self.admin("POST", f"knobs/release?discard={int(discard)}")
+
+    def objects(self) -> list[dict[str, Any]]:
+        """All objects since the mark that somebody asked for."""
+        found = self.admin("GET", "ledger")["objects"]
+        return [one for one in found if not one["implicit"]]
+
+    def answered(self) -> dict[int, int]:
+        """The status of each call that has ended, by its number."""
+        return {
+            call["seq"]: call["status"] for call in self.admin("GET", "ledger?calls=1")["calls"]
+        }
+
+    def login(self, user: str) -> tuple[str, str]:
+        """A token of a user, and the id of its project."""
+        who = {"name": user, "domain": {"id": "default"}, "password": PASSWORD}
+        where = {"name": user, "domain": {"id": "default"}}
+        identity = {"methods": ["password"], "password": {"user": who}}
+        body = {"auth": {"identity": identity, "scope": {"project": where}}}
+        reply = self.http.post(f"{self.auth_url}/auth/tokens", json=body, timeout=30)
+        assert reply.status_code == 201, reply.text
+        return reply.headers["X-Subject-Token"], reply.json()["token"]["project"]["id"]
+
+
+class Hearth:
+    """`hearth serve`, to be killed and started again on the same data."""
+
+    def __init__(
+        self, folder: Path, cloud: Cloud, *, database: str | None = None, role: str = "all"
+    ) -> None:
+        self.folder = folder
+        self.role = role
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file = folder / "hearth.db"
+        self.log = folder / "hearth.log"
+        self.process: subprocess.Popen[str] | None = None
+        (folder / "hearth.conf").write_text(
+            settings(database or f"sqlite:///{self.file}", cloud, self.port)
+        )
+
+    def start(self) -> None:
+        """Start it and wait until it says that it is ready."""
+        command = [sys.executable, "-m", "hearth.cli.main", "serve", "--role", self.role]
+        command += ["--config", str(self.folder / "hearth.conf")]
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], READY_S)
+        line = self.process.stdout.readline() if ready else ""
+        assert "ready" in line, f"hearth did not start: {self.said()}"
+
+    def said(self) -> str:
+        """The end of what it logged."""
+        return self.log.read_text()[-4000:] if self.log.exists() else ""
+
+    def kill(self) -> None:
+        """kill -9, and wait until the process is gone."""
+        self._end(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Stop it as an administrator would."""
+        self._end(signal.SIGTERM)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal and go on."""
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(number)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.process = None
+
+
+class Client:
+    """A user of the Orchestration API, who waits while Hearth is away."""
+
+    def __init__(self, cloud: Cloud, url: str, user: str = "demo") -> None:
+        self.token, project = cloud.login(user)
+        self.base = f"{url}/v1/{project}"
+        self.http = requests.Session()
+
+    def close(self) -> None:
+        self.http.close()
+
+    def call(self, method: str, path: str, body: Any = None) -> requests.Response | None:
+        """A call; None while nobody answers."""
+        headers = {"X-Auth-Token": self.token}
+        try:
+            return self.http.request(
+                method, f"{self.base}{path}", json=body, headers=headers, timeout=30
+            )
+        except requests.ConnectionError:
+            return None
+
+    def create(self, name: str, template: str, files: dict[str, str], **more: Any) -> str:
+        """Create a stack; its id."""
+        body = {"stack_name": name, "template": template, "files": files, "timeout_mins": 5, **more}
+        reply = self.call("POST", "/stacks", body)
+        assert reply is not None
+        assert reply.status_code == 201, reply.text
+        return str(reply.json()["stack"]["id"])
+
+    def delete(self, name: str, ident: str) -> None:
+        reply = self.call("DELETE", f"/stacks/{name}/{ident}")
+        assert reply is not None
+        assert reply.status_code == 204, reply.text
+
+    def state(self, name: str, ident: str) -> tuple[str, str]:
+        """Status and reason; GONE when there is no such stack, nothing while nobody answers."""
+        reply = self.call("GET", f"/stacks/{name}/{ident}")
+        if reply is None:
+            return "", ""
+        if reply.status_code == 404:
+            return "GONE", ""
+        assert reply.ok, reply.text
+        stack = reply.json()["stack"]
+        return stack["stack_status"], stack["stack_status_reason"]
+
+    def resources(self, name: str, ident: str) -> dict[str, str]:
+        """The states of the resources by name; none while nobody answers."""
+        reply = self.call("GET", f"/stacks/{name}/{ident}/resources")
+        if reply is None or not reply.ok:
+            return {}
+        return {one["resource_name"]: one["resource_status"] for one in reply.json()["resources"]}
+
+    def signal(self, name: str, ident: str, resource: str) -> bool:
+        """Signal a resource, in the role of the guest; whether it was taken."""
+        path = f"/stacks/{name}/{ident}/resources/{resource}/signal"
+        reply = self.call("POST", path, {"id": "guest", "status": "SUCCESS", "data": "up"})
+        return reply is not None and reply.ok
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
+def settings(database: str, cloud: Cloud, port: int) -> str:
+    """A configuration in the form of heat.conf."""
+    return f"""
+[DEFAULT]
+auth_encryption_key = 0123456789abcdef0123456789abcdef
+stack_domain_admin = heat_domain_admin
+stack_domain_admin_password = {PASSWORD}
+stack_user_domain_name = heat
+region_name_for_services = RegionOne
+heat_metadata_server_url = http://127.0.0.1:{port}/cfn/v1
+heat_waitcondition_server_url = http://127.0.0.1:{port}/cfn/v1/waitcondition
+[database]
+connection = {database.replace("%", "%%").replace("$", "$$")}
+[heat_api]
+bind_host = 127.0.0.1
+bind_port = {port}
+[keystone_authtoken]
+auth_url = {cloud.auth_url}
+username = hearth
+password = {PASSWORD}
+project_name = service
+user_domain_name = Default
+project_domain_name = Default
+"""
+
+
+def until(what: str, is_so: Any, within_s: float) -> Any:
+    """Ask until the answer is true; its value. Raises TimeoutError."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if found := is_so():
+            return found
+        time.sleep(0.03)
+    raise TimeoutError(f"{what}: not within {within_s} s")
