@@ -10,9 +10,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hearth.cli.settings import Settings, WrongSetting
+from hearth.cli.early import WrongSetting, listening, log_to_stderr
+
+if TYPE_CHECKING:
+    from hearth.cli.settings import Settings
 
 HOST = "127.0.0.1"
 PASSWORD = "secret"  # noqa: S105 - of a cloud that is reached from this machine only
@@ -21,8 +25,6 @@ REGION = "RegionOne"
 
 def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
     """Run until stopped; the exit status."""
-    from hearth.cli.wiring import log_to_stderr
-
     log_to_stderr()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
@@ -56,12 +58,10 @@ def _prepare(folder: Path) -> None:
 
 
 async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
-    from hearth.cli.wiring import listening
-
     bound = listening(HOST, port)
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     cloud = _start_cloud(port + 1 if port else 0, folder, url)
-    try:  # what takes time is imported while the cloud starts
+    try:  # the cloud starts while what takes time is imported
         from hearth.cli.wiring import until_stopped, wired
 
         auth_url = await _auth_url(cloud)
@@ -102,7 +102,8 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
     return str(json.loads(line)["auth_url"])
 
 
-def _settings(folder: Path, url: str, auth_url: str) -> Settings:
+def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
+    from hearth.cli.settings import Settings
     from hearth.cloud.credential import PasswordCredential
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hearth.cli.settings import Settings, WrongSetting
+from hearth.cli.early import WrongSetting, listening, log_to_stderr
+from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
 from hearth.service.house import Limits
 
@@ -16,8 +17,6 @@ PLACES = (Path("/etc/hearth/hearth.conf"), Path("/etc/heat/heat.conf"))
 
 def run(configs: Sequence[Path], port: int | None, role: str) -> int:
     """Run until stopped; the exit status."""
-    from hearth.cli.wiring import log_to_stderr
-
     log_to_stderr()
     try:
         conf = _read(configs)
@@ -142,7 +141,7 @@ def _settings(conf: Any, url: str) -> Settings:
 
 
 async def _run(conf: Any, port: int | None, role: str) -> int:
-    from hearth.cli.wiring import listening, until_stopped, wired
+    from hearth.cli.wiring import until_stopped, wired
 
     sockets = []
     host = conf.heat_api.bind_host

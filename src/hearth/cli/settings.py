@@ -24,7 +24,3 @@ class Settings:
     waitcondition_url: str = ""
     limits: Limits = field(default_factory=Limits)
     lock: Path | None = None  # whoever holds it is the only engine of its database
-
-
-class WrongSetting(Exception):
-    """A setting that cannot work; the message names it and says what would."""

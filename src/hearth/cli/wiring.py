@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import fcntl
+import gc
 import logging
-import os
 import random
 import signal
 import socket
@@ -19,7 +19,8 @@ from typing import Any, TextIO
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hearth.bus.local import Bus
-from hearth.cli.settings import Settings, WrongSetting
+from hearth.cli.early import WrongSetting
+from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.pool import CloudConfig, CloudPool
@@ -167,22 +168,6 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
     return str(found[0]["id"])
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A bound socket. Raises WrongSetting for a port that is taken."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio turns Nagle off only where the protocol is named
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind((host, port))
-    except OSError as problem:
-        bound.close()
-        words = f"port {port} on {host} cannot be used: {problem.strerror}"
-        raise WrongSetting(f"{words}; choose another with --port") from None
-    bound.listen(2048)
-    return bound
-
-
 async def until_stopped(
     running: Running,
     sockets: list[socket.socket],
@@ -206,6 +191,7 @@ async def until_stopped(
         tasks.append(loop.create_task(server.serve(sockets=sockets)))
         while not server.started and not tasks[-1].done():  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.005)
+    gc.freeze()  # what is there now stays; collections need not look at it again
     ready()
     stopped = loop.create_task(stop.wait())
     await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -234,11 +220,3 @@ def _server(running: Running, auth_url: str) -> Any:
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     return server
-
-
-def log_to_stderr(level: str | None = None) -> None:
-    """One line per message; the level from HEARTH_LOG (default WARNING)."""
-    logging.basicConfig(
-        level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from hearth.store.database import Tx
 from hearth.store.rows import Revision
@@ -89,6 +88,8 @@ def put_texts(tx: Tx, texts: dict[str, str]) -> None:
         case "sqlite":
             tx.execute(blob.insert().prefix_with("OR IGNORE"), rows)
         case "postgresql":
+            from sqlalchemy.dialects import postgresql
+
             tx.execute(postgresql.insert(blob).on_conflict_do_nothing(), rows)
         case _:
             tx.execute(blob.insert().prefix_with("IGNORE"), rows)

@@ -1,0 +1,33 @@
+"""What a process needs before anything large is imported: a port, a log, a word for a fault."""
+
+import logging
+import os
+import socket
+
+
+class WrongSetting(Exception):
+    """A setting that cannot work; the message names it and says what would."""
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A bound socket. Raises WrongSetting for a port that is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio turns Nagle off only where the protocol is named
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as problem:
+        bound.close()
+        words = f"port {port} on {host} cannot be used: {problem.strerror}"
+        raise WrongSetting(f"{words}; choose another with --port") from None
+    bound.listen(2048)
+    return bound
+
+
+def log_to_stderr(level: str | None = None) -> None:
+    """One line per message; the level from HEARTH_LOG (default WARNING)."""
+    logging.basicConfig(
+        level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )

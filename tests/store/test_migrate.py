@@ -1,0 +1,44 @@
+"""Both ways to a schema end at the same one."""
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.script import ScriptDirectory
+
+from hearth.store.database import Store
+from hearth.store.migrate import config, head, is_current, upgrade
+from hearth.store.seal import sealer_from_secret
+
+
+def test_the_newest_migration_is_known_by_its_file_name():
+    assert ScriptDirectory.from_config(config()).get_current_head() == head()
+
+
+def test_a_new_file_has_the_same_schema_as_a_migrated_one(tmp_path):
+    schemas = []
+    for name in ("direct", "migrated"):
+        store = Store(f"sqlite:///{tmp_path}/{name}.db", sealer_from_secret("s"))
+        if name == "direct":
+            upgrade(store)
+        else:
+            configured = config()
+            with store.sync_engine.connect() as connection:
+                configured.attributes["connection"] = connection
+                command.upgrade(configured, "head")
+        assert is_current(store)
+        with store.sync_engine.connect() as connection:
+            rows = connection.execute(
+                sa.text("SELECT type, name, tbl_name, sql FROM sqlite_master")
+            )
+            schemas.append({(r.type, r.name, r.tbl_name, _words(r.sql)) for r in rows})
+        store.close()
+    assert schemas[0] == schemas[1]
+
+
+def test_an_upgrade_of_what_is_current_changes_nothing(store: Store):
+    assert is_current(store)
+    upgrade(store)
+    assert is_current(store)
+
+
+def _words(sql: str | None) -> str:
+    return " ".join((sql or "").replace("(", " ( ").replace(")", " ) ").replace(",", " ").split())
