@@ -64,7 +64,7 @@ async def preview_update(
         Target(row.revision + 1, row.revision),
         new_id=house.new_id,
         now=house.clock.now(),
-        examine=lambda record, definition: house.programs.kind_of(definition).nested,
+        examine=lambda record, definition, chosen: house.programs.kind_of(definition).nested,
     )
     by_id = {record.id: record for record in records}
     found: dict[str, list[dict[str, Any]]] = {group: [] for group in GROUPS}

@@ -58,7 +58,7 @@ async def type_list(request: Request) -> Response:
 
 def _types(request: Request) -> list[ResourceType]:
     catalog = house_of(request).programs.catalog
-    found = (catalog.find(name) for name in catalog.names())
+    found = (catalog.find(name) for name in catalog.names() if not name.startswith("<"))
     return [kind for kind in found if isinstance(kind, ResourceType)]
 
 
