@@ -40,8 +40,8 @@ class Odds:
     """How likely things go wrong."""
 
     crash: float = 0.01
-    mischief: float = 0.02
-    failure: float = 0.02
+    mischief: float = 0.08
+    failure: float = 0.05
     rollback: float = 0.4
     cancel: float = 0.15
     delete: float = 0.1

@@ -61,10 +61,15 @@ class Claim:
 
 
 def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
-    """Take up to `limit` stacks that want an owner: due, with mail, or of a dead engine."""
-    dead = [
-        row.id for row in tx.rows(sa.select(engine.c.id).where(engine.c.beat_at < tx.now - LEASE_S))
-    ]
+    """Take up to `limit` stacks that want an owner: due, with mail, or of a dead engine.
+
+    None while our own lease is not valid: after a jump of the clock all look dead to each other.
+    """
+    fresh = sa.and_(engine.c.id == engine_id, engine.c.beat_at >= tx.now - LEASE_S)
+    if tx.first(sa.select(engine.c.id).where(fresh)) is None:
+        return []
+    stale = sa.and_(engine.c.beat_at < tx.now - LEASE_S, engine.c.id != engine_id)
+    dead = [row.id for row in tx.rows(sa.select(engine.c.id).where(stale))]
     found: dict[str, tuple[int, int]] = {}
     free = sa.and_(stack.c.owner.is_(None), stack.c.deleted_at.is_(None))
     wants = [

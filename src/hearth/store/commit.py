@@ -172,14 +172,14 @@ def _stack(tx: Tx, row: StackRow) -> None:
 
 
 _ID = resource.c.id == sa.bindparam("b_id")
-_STATE = {
+_STATE: dict[str, Any] = {
     name: sa.bindparam(f"b_{name}")
     for name in (
         "action", "status", "reason", "physical_id", "until", "traversal", "replaced_by",
         "updated_at",
     )
 }  # fmt: skip
-_HELD = {name: sa.bindparam(f"b_{name}") for name in ("requires", "state", "type")}
+_HELD: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("requires", "state", "type")}
 _UPDATE_STATE = resource.update().where(_ID).values(_STATE)
 _UPDATE_FULL = resource.update().where(_ID).values({**_STATE, **_HELD})
 

@@ -116,7 +116,8 @@ def _after(
     row = tx.first(sa.select(*columns).where(stack.c.id == marker))
     if row is None:
         return query
-    conditions, equal = [], []
+    conditions: list[sa.ColumnElement[bool]] = []
+    equal: list[sa.ColumnElement[bool]] = []
     for column, value in zip(columns, row, strict=True):
         if value is not None:
             past = column < value if down else column > value

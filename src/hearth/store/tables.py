@@ -25,7 +25,7 @@ NAME = String(255, collation=None).with_variant(
 )
 TEXT = Text().with_variant(mysql.LONGTEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
 SEALED = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
-TIME = Double()
+TIME: Double[float] = Double()
 COUNTER = BigInteger().with_variant(Integer(), "sqlite")
 
 metadata = MetaData(

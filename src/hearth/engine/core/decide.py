@@ -64,8 +64,9 @@ def decide(
     replace_failed: bool,
     must_replace: MustReplace,
     nested: bool = False,
+    always: bool = False,
 ) -> Decision:
-    """The decision for a record at its update node."""
+    """The decision for a record at its update node; `always` is a type replaced by any update."""
     if record.new:
         return Decision(Verdict.CREATE)
     held = record.held
@@ -77,6 +78,8 @@ def decide(
         return Decision(Verdict.REPLACE, "the last check of it failed")
     if record.failed and replace_failed:
         return Decision(Verdict.REPLACE, f"its {record.action} failed")
+    if always:
+        return Decision(Verdict.REPLACE, "the type is replaced by every update")
     changed = differing(held.properties, wanted.properties)
     if not changed and not nested and wanted.parts == held.parts:
         return Decision(Verdict.KEEP)
@@ -117,5 +120,6 @@ def provably_kept(record: Record, definition: str) -> bool:
         record.status is Status.COMPLETE
         and record.action not in (Action.INIT, Action.DELETE, Action.SUSPEND)
         and record.until is None
+        and record.replaced_by is None
         and record.held.definition == definition
     )

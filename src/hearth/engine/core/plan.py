@@ -106,8 +106,8 @@ def plan(
     nor anything it requires will change: its values are not those of its last success, or it is a
     stack of its own."""
     by_name: dict[str, list[Record]] = {}
-    for record in records:
-        by_name.setdefault(record.name, []).append(record)
+    for one in records:
+        by_name.setdefault(one.name, []).append(one)
 
     resources = program.resources if program else {}
     requires = program.requires if program else {}
@@ -120,20 +120,21 @@ def plan(
     chosen: set[str] = set()
     for name in program.order if program else ():
         definition = resources[name]
-        record: Record | None = choose(
+        record = choose(
             by_name.get(name, ()),
             wanted=definition.fingerprint,
             back_to=target.back_to,
             before=target.before,
         )
         if record is None:
-            record = Record(new_id(), name, definition.type, target.revision, now)
-            new.append(record)
-            entries.append(Entry(name, record.id, Foreseen.CREATE))
+            fresh = Record(new_id(), name, definition.type, target.revision, now)
+            new.append(fresh)
+            wanted[name] = fresh.id
+            entries.append(Entry(name, fresh.id, Foreseen.CREATE))
         else:
             chosen.add(record.id)
-            if record.until is not None or record.replaced_by:
-                touched.append(record.having(until=None, replaced_by=None))
+            if record.until is not None:
+                touched.append(record.having(until=None))
             unmoved = requires[name] <= kept_names
             if (
                 unmoved
@@ -145,13 +146,13 @@ def plan(
                 entries.append(Entry(name, record.id, Foreseen.KEEP))
             else:
                 entries.append(_open(record, definition.fingerprint, requires[name] - kept_names))
-        wanted[name] = record.id
+            wanted[name] = record.id
 
-    for record in records:
-        if record.id not in chosen:
-            entries.append(_going(record))
-            if record.until is None:
-                touched.append(record.having(until=target.revision))
+    for one in records:
+        if one.id not in chosen:
+            entries.append(_going(one))
+            if one.until is None:
+                touched.append(one.having(until=target.revision))
     return Plan(
         target,
         tuple(entries),

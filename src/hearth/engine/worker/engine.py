@@ -12,11 +12,12 @@ from typing import Any, Protocol
 from hearth.cloud.contract import Cloud
 from hearth.engine.worker.committer import Committer
 from hearth.engine.worker.live import Endpoints
-from hearth.engine.worker.work import StackWork
 from hearth.engine.worker.programs import Programs
+from hearth.engine.worker.work import StackWork
 from hearth.resources.base import ResourceType, Users
 from hearth.store import claim
 from hearth.store.database import Store
+from hearth.store.held import held
 from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
@@ -88,8 +89,7 @@ class Engine:
 
     async def run(self) -> None:
         """Claim and work until stopped."""
-        pid, host = os.getpid(), socket.gethostname()
-        await self.tools.store.run(lambda tx: claim.announce(tx, self.id, host, pid))
+        await self._announce()
         self._beaten_at = self.tools.clock.monotonic()
         beating = self._spawn(self._beat())
         try:
@@ -118,7 +118,7 @@ class Engine:
         self._woken.set()
         for work in list(self.works.values()):
             work.hand_over()
-        while self.works:
+        while self.works:  # noqa: ASYNC110 - it may empty and fill again
             await asyncio.sleep(0.01)
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
 
@@ -131,20 +131,32 @@ class Engine:
         for task in self._tasks:
             task.cancel()
 
+    async def _announce(self) -> None:
+        pid, host = os.getpid(), socket.gethostname()
+        await self.tools.store.run(lambda tx: claim.announce(tx, self.id, host, pid))
+
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(BEAT_S)
             before = self.tools.clock.monotonic()
             try:
                 alive = await self.tools.store.run(lambda tx: claim.beat(tx, self.id))
+                if not alive:
+                    await self._announce()
+                if not alive or before - self._beaten_at >= SILENT_MAX_S:
+                    await self._forget_lost()
             except Exception:
                 log.exception("the lease could not be renewed")
                 continue
-            if alive:
-                self._beaten_at = before
-            else:
-                pid, host = os.getpid(), socket.gethostname()
-                await self.tools.store.run(lambda tx: claim.announce(tx, self.id, host, pid))
+            self._beaten_at = before
+
+    async def _forget_lost(self) -> None:
+        """After a silence others may have taken stacks over: forget those before any write call."""
+        mine = await self.tools.store.read(lambda tx: held(tx, self.id))
+        for work in list(self.works.values()):
+            if mine.get(work.stack_id) != work.epoch:
+                log.warning("stack %s was taken over by another engine", work.stack_id)
+                work.kill()
 
     async def _look(self) -> None:
         room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))

@@ -144,6 +144,12 @@ class Flight:
             pure.fail(operation, operation.graph[self.key], record, trouble)  # type: ignore[index]
             return
         self._not_stale()
+        if record.replaced_by is not None:  # a rollback returns to it
+            live = self._live(kind, Action.RESTORE, record.held.properties)
+            for step in kind.taken_back_steps(live):
+                await self._call(kind, step, live)
+            self._not_stale()
+            record = self.record
         decision = decide(
             record,
             wanted,
@@ -153,6 +159,7 @@ class Flight:
                 Change(before, after, changed)
             ),
             nested=kind.nested,
+            always=kind.replaced_at_every_update and work.stack.action is Action.UPDATE,
         )
         match decision.verdict:
             case Verdict.KEEP:
@@ -227,11 +234,11 @@ class Flight:
         failed = self.record.having(status=Status.FAILED, reason=reason)
         work.put(failed)
         work.event(failed, Status.FAILED, reason)
-        if failed.physical_id is not None:
+        live = self._live(kind, Action.DELETE, wanted.properties)
+        if failed.physical_id is not None or kind.steps(Action.DELETE, live):
             leaving = failed.having(action=Action.DELETE, status=Status.IN_PROGRESS)
             work.put(leaving)
             work.event(leaving, Status.IN_PROGRESS)
-            live = self._live(kind, Action.DELETE, wanted.properties)
             await self._begin(Action.DELETE, kind, wanted, attempt, live, show=False)
             await self._steps(kind, live, Action.DELETE, wanted, attempt)
             gone = self.record.having(status=Status.COMPLETE, reason="state changed")
@@ -322,8 +329,7 @@ class Flight:
                 else:
                     if live.physical_id is None:
                         await self._find_unrecorded(kind, live)
-                    if live.physical_id is not None:
-                        await self._steps(kind, live, Action.DELETE, wanted, attempt)
+                    await self._steps(kind, live, Action.DELETE, wanted, attempt)
                 break
             except Stopped as why:
                 self._abort(Action.DELETE, str(why))
@@ -373,7 +379,7 @@ class Flight:
         work.put(record, full=action is Action.CREATE, advance=first)
         if show and before != (action, Status.IN_PROGRESS):
             work.event(record, Status.IN_PROGRESS, advance=first)
-        steps = () if kind.nested else kind.steps(action, live)
+        steps = () if kind.nested else self._steps_of(kind, live, action)
         row = self._row(action, "intent", steps[0].name if steps else "", attempt, wanted)
         (work.advance.nodes if first else work.sure.moved).append(row)
         if first and action is Action.CREATE and wanted.metadata:
@@ -401,7 +407,7 @@ class Flight:
         self, kind: ResourceType, live: Live, action: Action, wanted: Wanted, attempt: int
     ) -> None:
         """All steps of an action, from the first or from where an earlier owner was."""
-        steps = kind.steps(action, live)
+        steps = self._steps_of(kind, live, action)
         row, self.row = self.row, None
         at, phase = 0, ""
         if row is not None:
@@ -427,6 +433,14 @@ class Flight:
             self.work.sure.moved.append(self._row(action, "accepted", step.name, attempt, wanted))
             await self._poll(step, live)
 
+    def _steps_of(self, kind: ResourceType, live: Live, action: Action) -> tuple[Step, ...]:
+        """The type's steps; where a snapshot is wanted first, those that make one and delete."""
+        record = self.record
+        snapshot = self.kind is Kind.CLEANUP and record.held.deletion_policy == "Snapshot"
+        if snapshot and record.held.reference is not None and kind.snapshot_policy_allowed:
+            return kind.snapshot_delete_steps(live)
+        return kind.steps(action, live)
+
     async def _call(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
         """The write call. Without an answer it is looked for before it is made again."""
         passing = 0
@@ -443,15 +457,15 @@ class Flight:
                     found = await self._find(kind, step, live)
                     if found is not None:
                         return found
-                fault_ = fault
+                last: CloudFault = fault
             except CloudFault as fault:
                 if not fault.passing:
                     raise
-                fault_ = fault
+                last = fault
             passing += 1
             if passing > PASSING_MAX:
-                raise fault_
-            await self._pause(fault_.retry_after or PASSING_PAUSE_S)
+                raise last
+            await self._pause(last.retry_after or PASSING_PAUSE_S)
 
     async def _find(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
         """Look for what an attempt made, for as long as it may be there and not be seen."""
@@ -484,6 +498,10 @@ class Flight:
             live.data = {k: v for k, v in merged.items() if v is not None}
             work.data[record.id] = dict(live.data)
             work.sure.data[record.id] = {**work.sure.data.get(record.id, {}), **made.data}
+        if made.metadata is not None:
+            live.metadata = made.metadata
+            work.metadata[record.id] = made.metadata
+            work.sure.metadata[record.id] = made.metadata
         if made.body is not None:
             live.body = made.body
 
@@ -590,6 +608,7 @@ class Flight:
             status=Status.COMPLETE,
             reason="state changed",
             traversal=self.traversal,
+            replaced_by=None,
             requires=wanted.requires,
             held=pure.held(wanted, kind, live, attributes),
             updated_at=work.tools.clock.now(),

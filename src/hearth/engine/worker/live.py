@@ -91,7 +91,29 @@ async def _metadata(work: "StackWork", reference: str) -> Mapping[str, Any]:
     """The metadata, as it is in the rows now, of the resource with that reference id."""
     for record in work.records.values():
         if reference in (record.held.reference, record.physical_id):
-            found = await work.tools.store.read(lambda tx: claim.metadata(tx, record.id))
+            if (collected := await _collected(work, record)) is not None:
+                return collected
+            found: Mapping[str, Any] = await work.tools.store.read(lambda tx: claim.metadata(tx, record.id))
             work.metadata[record.id] = found
             return found
     return {}
+
+
+async def _collected(work: "StackWork", record: Record) -> Mapping[str, Any] | None:
+    """Signals that lie somewhere to be fetched, taken into the metadata; None if there are none."""
+    kind = work.tools.programs.type_of(record)
+    if kind is None or type(kind).collect is ResourceType.collect:
+        return None
+    seen = live(work, record, kind, record.action, properties=record.held.properties)
+    done = await kind.collect(seen)
+    if done is None or done.metadata is None:
+        return None
+    work.metadata[record.id] = done.metadata
+    work.sure.metadata[record.id] = done.metadata
+    if done.data:
+        work.data[record.id] = {**seen.data, **{k: v for k, v in done.data.items() if v}}
+        work.sure.data[record.id] = done.data
+    if done.reason is not None:
+        work.event(record, record.status, done.reason, action="SIGNAL")
+    work.wake()
+    return done.metadata

@@ -96,7 +96,8 @@ class Nest:
         """Private data that goes with the new definition."""
         if child.data:
             work, record_id = self.flight.work, live.record_id
-            live.data = {**live.data, **child.data}
+            kept = {**live.data, **child.data}
+            live.data = {key: value for key, value in kept.items() if value is not None}
             work.data[record_id] = dict(live.data)
             work.advance.data[record_id] = child.data
 

@@ -112,6 +112,8 @@ class Operation:
         self.current = wanted
         kind = self.work.tools.programs.kind_of(definition)
         recorded = record.held.attributes
+        if kind.replaced_at_every_update and self.work.stack.action is Action.UPDATE:
+            return True
         if kind.nested or any(n not in recorded for n in self.reads(record.name, kind)):
             return True
         required = self.program.requires[record.name]

@@ -99,6 +99,7 @@ def _apply(
         reason="state changed",
         physical_id=live.physical_id,
         traversal=operation.traversal,
+        replaced_by=None,
         requires=wanted.requires,
         type=operation.program.resources[record.name].type,
         held=held(wanted, kind, live, kind.recordable(live)),
@@ -145,7 +146,9 @@ def keep(
         work.event(record, Status.COMPLETE, reason, advance=True)
         work.put(record, advance=True)
     before = record.held
+    record = record.having(replaced_by=None)
     same = before.definition == wanted.definition and before.attributes == attributes
+    same = same and work.records[record.id].replaced_by is None
     if same and record.requires == wanted.requires:
         return
     after = Held(

@@ -46,6 +46,7 @@ class StackWork:
         self.sure = Changes()
         self.advance = Changes()
         self.undo: dict[str, Record | None] = {}
+        self._flying: dict[str, Record | None] = {}  # of the commit under way
         self.ending = False  # the stack's own state is decided, only flights remain
         self._wake = asyncio.Event()
         self._mail = True
@@ -214,7 +215,7 @@ class StackWork:
         advance, self.advance = self.advance, Changes()
         tickets = self._tickets + self._starts
         self._tickets, self._starts = [], []
-        undo, self.undo = self.undo, {}
+        self._flying, self.undo = self.undo, {}
         part = Part(
             self.stack_id,
             self.engine.id,
@@ -233,7 +234,7 @@ class StackWork:
                 ticket.cancel()
             raise
         if fate is Fate.SUPERSEDED:
-            self._undo(undo)
+            self._undo(self._flying)
             self._undo(self.undo)
             self.undo, self.advance = {}, Changes()
         for letter_id in sure.read:
@@ -349,10 +350,17 @@ class StackWork:
     def put(self, record: Record, *, full: bool = False, advance: bool = False) -> None:
         """Change a record in memory and in the next commit."""
         pile = self.advance if advance else self.sure
-        if advance and record.id not in self.undo:
+        if not advance:
+            self._certain(record.id)
+        elif record.id not in self.undo:
             self.undo[record.id] = self.records.get(record.id)
         self.records[record.id] = record
         (pile.full if full else pile.state).append(record)
+
+    def _certain(self, record_id: str) -> None:
+        """What is written for sure is not taken back with an advance that is refused."""
+        self.undo.pop(record_id, None)
+        self._flying.pop(record_id, None)
 
     def add(self, record: Record, *, advance: bool = True) -> None:
         """A new record."""
@@ -364,7 +372,9 @@ class StackWork:
     def drop(self, record: Record, *, advance: bool = False) -> None:
         """The record is gone."""
         pile = self.advance if advance else self.sure
-        if advance and record.id not in self.undo:
+        if not advance:
+            self._certain(record.id)
+        elif record.id not in self.undo:
             self.undo[record.id] = record
         self.records.pop(record.id, None)
         pile.delete.append(record.id)
@@ -375,7 +385,7 @@ class StackWork:
         status: Status,
         reason: str = "state changed",
         *,
-        action: Action | None = None,
+        action: Action | str | None = None,
         advance: bool = False,
         properties: Mapping[str, Any] | None = None,
     ) -> None:
@@ -390,8 +400,8 @@ class StackWork:
                 record.name,
                 record.type,
                 record.physical_id,
-                action or record.action,
-                status,
+                str(action or record.action),
+                status.value,
                 reason,
                 properties,
             )

@@ -3,6 +3,8 @@
 Written out table by table, not taken from `tables.py`: a migration never changes.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
@@ -14,16 +16,16 @@ ID = sa.String(36)
 NAME = sa.String(255).with_variant(mysql.VARCHAR(255, collation="utf8mb4_bin"), "mysql", "mariadb")
 TEXT = sa.Text().with_variant(mysql.LONGTEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
 SEALED = sa.LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
-TIME = sa.Double()
+TIME: sa.Double[float] = sa.Double()
 COUNTER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 WORD = sa.String(16)
 
 
-def must(name: str, kind: sa.types.TypeEngine, **more: object) -> sa.Column:
+def must(name: str, kind: Any, **more: Any) -> sa.Column[Any]:
     return sa.Column(name, kind, nullable=False, **more)
 
 
-def may(name: str, kind: sa.types.TypeEngine) -> sa.Column:
+def may(name: str, kind: Any) -> sa.Column[Any]:
     return sa.Column(name, kind)
 
 

@@ -1,0 +1,12 @@
+"""What an engine still holds, after it may have been taken for dead."""
+
+import sqlalchemy as sa
+
+from hearth.store.database import Tx
+from hearth.store.tables import stack
+
+
+def held(tx: Tx, engine_id: str) -> dict[str, int]:
+    """The stacks an engine owns, with the epoch of each."""
+    query = sa.select(stack.c.id, stack.c.epoch).where(stack.c.owner == engine_id)
+    return {row.id: row.epoch for row in tx.rows(query)}
