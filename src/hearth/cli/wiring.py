@@ -185,6 +185,7 @@ async def until_stopped(
     tasks: list[asyncio.Task[Any]] = []
     server = None
     if work:
+        running.pool.may_write = running.engine.may_write
         tasks.append(loop.create_task(running.engine.run()))
     if api:
         server = _server(running, auth_url)

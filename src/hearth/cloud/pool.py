@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -33,7 +34,12 @@ class CloudConfig:
 
 
 class CloudPool:
-    """Clouds by credential. Used on one event loop; `aclose` ends all connections."""
+    """Clouds by credential. Used on one event loop; `aclose` ends all connections.
+
+    `may_write` is asked right before each call that may change something.
+    """
+
+    may_write: Callable[[], bool] = staticmethod(lambda: True)
 
     def __init__(self, config: CloudConfig | None = None) -> None:
         self.config = config or CloudConfig()
@@ -56,7 +62,9 @@ class CloudPool:
                 verify=config.verify,
             )
             bounds = (self._all, self._bound(credential))
-            cloud = self._clouds[credential] = HttpCloud(session, self._session(), bounds)
+            cloud = self._clouds[credential] = HttpCloud(
+                session, self._session(), bounds, lambda: self.may_write()
+            )
             if len(self._clouds) > CREDENTIALS_MAX:
                 self._clouds.popitem(last=False)
         self._clouds.move_to_end(credential)

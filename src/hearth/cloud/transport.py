@@ -2,7 +2,7 @@
 
 import asyncio
 import json as json_codec
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -14,6 +14,7 @@ from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 
+READING = frozenset({"GET", "HEAD"})
 ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
 RETRY_AFTER_MAX_S = 30.0
 MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
@@ -27,8 +28,10 @@ class HttpCloud(ListingCloud):
         session: KeystoneSession,
         http: aiohttp.ClientSession,
         bounds: tuple[Bound, ...],
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__()
+        self._may_write = may_write
         self._session = session
         self._http = http
         self._bounds = bounds
@@ -69,7 +72,7 @@ class HttpCloud(ListingCloud):
         if json is not None:
             data = json_codec.dumps(json)
             sent.setdefault("Content-Type", "application/json")
-        safe = method in {"GET", "HEAD"} if idempotent is None else idempotent
+        safe = method in READING if idempotent is None else idempotent
         renewed: str | None = None
         for attempt in range(ATTEMPTS_MAX):
             token = await self._session.token(renew=renewed)
@@ -96,6 +99,8 @@ class HttpCloud(ListingCloud):
     ) -> Response:
         outer, inner = self._bounds
         async with inner, outer:
+            if method not in READING and not self._may_write():  # it may have waited for long
+                raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
             try:
                 async with self._http.request(
                     method, url, data=data, headers=headers, allow_redirects=False
