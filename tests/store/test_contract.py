@@ -178,14 +178,14 @@ def test_records_nodes_and_data_are_written_moved_and_removed(store: Store) -> N
     (one,) = claimed(store, engine_id)
     record = Record(new_id(), "port", "OS::Neutron::Port", 1, 1.0, requires=frozenset({"x", "y"}))
     node = NodeRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
-    first = Changes(insert=[record], nodes=[node], data={record.id: {"k": "v", "gone": "x"}},
+    first = Changes(insert={record.id: record}, nodes=[node], data={record.id: {"k": "v", "gone": "x"}},
                     metadata={record.id: {"m": 1}})  # fmt: skip
     assert written(store, part(store, engine_id, one, first)) is Fate.DONE
     held = Held(definition="d", properties={"name": "n"}, attributes={"ip": ["10.0.0.3"]})
     after = record.having(
         action=Action.CREATE, status=Status.COMPLETE, physical_id="p-1", held=held
     )
-    second = Changes(full=[after], moved=[node], data={record.id: {"gone": None, "new": "y"}})
+    second = Changes(full={after.id: after}, moved=[node], data={record.id: {"gone": None, "new": "y"}})
     assert written(store, part(store, engine_id, one, second)) is Fate.DONE
     found = loaded(store, stack_id)
     assert found.records == [after]
@@ -285,7 +285,7 @@ def test_a_record_reads_back_whatever_its_values(store: Store) -> None:
     (one,) = claimed(store, engine_id)
     values = {"text": "ü'\"\\\n\x00☃", "n": 1.5, "none": None, "deep": {"l": [1, {"b": True}]}}
     record = Record(new_id(), "x", "T", 1, 1.0, held=Held(properties=values, written=values))
-    assert written(store, part(store, engine_id, one, Changes(insert=[record]))) is Fate.DONE
+    assert written(store, part(store, engine_id, one, Changes(insert={record.id: record}))) is Fate.DONE
     row = sa.select(tables.resource)
     back = store.transact(lambda tx: record_of(tx, tx.first(row)), write=False)
     assert back == record

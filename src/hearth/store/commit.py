@@ -50,11 +50,11 @@ class Letter:
 
 @dataclass(slots=True)
 class Changes:
-    """Rows to write for one stack."""
+    """Rows to write for one stack; of each record one version only, whichever came last."""
 
-    insert: list[Record] = field(default_factory=list)
-    state: list[Record] = field(default_factory=list)
-    full: list[Record] = field(default_factory=list)
+    insert: dict[str, Record] = field(default_factory=dict)
+    state: dict[str, Record] = field(default_factory=dict)
+    full: dict[str, Record] = field(default_factory=dict)
     delete: list[str] = field(default_factory=list)
     data: dict[str, Mapping[str, str | None]] = field(default_factory=dict)
     metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -75,6 +75,22 @@ class Changes:
     credential: tuple[str, Any] | None = None
     user_project: tuple[str, str] | None = None
     release: tuple[float | None] | None = None
+
+    def put(self, record: Record, *, full: bool) -> None:
+        """Write a record, its state alone or all of it."""
+        if record.id in self.insert:
+            self.insert[record.id] = record
+        elif full or record.id in self.full:
+            self.state.pop(record.id, None)
+            self.full[record.id] = record
+        else:
+            self.state[record.id] = record
+
+    def take(self, record_id: str) -> bool | None:
+        """Leave a record out again; whether all of it was to be written, None if nothing was."""
+        if self.full.pop(record_id, None) is not None:
+            return True
+        return False if self.state.pop(record_id, None) is not None else None
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
@@ -188,12 +204,12 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     insert = [
         {**record_values(tx, record), "stack_id": part.stack_id}
         for part, changes in valid
-        for record in changes.insert
+        for record in changes.insert.values()
     ]
     state = [
         {f"b_{name}": value for name, value in record_state(record).items()}
         for _, changes in valid
-        for record in changes.state
+        for record in changes.state.values()
     ]
     full = [
         {
@@ -203,7 +219,7 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
             "b_type": record.type,
         }
         for _, changes in valid
-        for record in changes.full
+        for record in changes.full.values()
     ]
     if insert:
         tx.execute(resource.insert(), insert)

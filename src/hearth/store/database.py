@@ -8,7 +8,7 @@ PostgreSQL and MariaDB.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -41,6 +41,20 @@ class Tx:
     def execute(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
         self.statements += 1
         return self.connection.execute(statement, rows)
+
+    def many(self, statement: sa.Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """One statement for many rows, which all have the same keys. The statement must be one of
+        a module's own: its text is kept, for handling it anew takes longer than the database."""
+        self.statements += 1
+        names = tuple(rows[0])
+        known = _texts.get((statement, self.dialect, names))
+        if known is None:
+            known = _texts[statement, self.dialect, names] = _text(
+                self.connection, statement, names
+            )
+        text, order = known
+        values: Any = rows if order is None else [tuple(row[n] for n in order) for row in rows]
+        self.connection.exec_driver_sql(text, values)
 
     def rows(self, statement: sa.Executable) -> list[Any]:
         """All rows of a select."""
@@ -232,6 +246,18 @@ class Store:
         for pool in {id(p): p for p in (self._writers, self._readers) if p}.values():
             pool.shutdown(wait=True)
         self._engine.dispose()
+
+
+_Text = tuple[str, Sequence[str] | None]
+_texts: dict[tuple[sa.Executable, str, tuple[str, ...]], _Text] = {}
+
+
+def _text(connection: sa.Connection, statement: Any, names: Sequence[str]) -> _Text:
+    """The text of a statement, and the order of its values; None where they go by name."""
+    compiled = statement.compile(dialect=connection.dialect, column_keys=list(names))
+    for bind in compiled.binds.values():  # values go to the driver as they are
+        assert isinstance(bind.type, sa.String | sa.Double | sa.Integer | sa.LargeBinary), bind
+    return str(compiled), compiled.positiontup
 
 
 def _with_driver(url: str) -> sa.URL:

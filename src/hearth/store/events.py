@@ -9,6 +9,8 @@ from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow
 from hearth.store.tables import event, tree
 
+_INSERT = event.insert()
+
 
 def append(tx: Tx, events: Iterable[Event]) -> None:
     """Append events to their trees; whoever commits first comes first."""
@@ -28,7 +30,7 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
         ).scalar_one()
         rows += [_row(tx, one, last - len(mine) + i) for i, one in enumerate(mine, start=1)]
     if rows:
-        tx.execute(event.insert(), rows)
+        tx.many(_INSERT, rows)
 
 
 def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Records, stacks and events as rows, and back."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,10 +105,16 @@ def record_values(tx: Tx, record: Record) -> dict[str, Any]:
         "type": record.type,
         "since": record.since,
         "replaces": record.replaces,
-        "requires": json.dumps(sorted(record.requires)),
+        "requires": json_list(record.requires),
         "state": seal_held(tx, record.held),
         "created_at": record.created_at,
     }
+
+
+def json_list(ids: Iterable[str]) -> str:
+    """Ids as a JSON list, sorted."""
+    listed = sorted(ids)
+    return '["' + '","'.join(listed) + '"]' if listed else "[]"
 
 
 def record_state(record: Record) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Sealer:
 
     def fingerprint(self, value: Any) -> str:
         """Equal for equal values, and tells nothing without the pepper (64 hex digits)."""
-        return hmac.new(self._pepper, _encode(value), hashlib.sha256).hexdigest()
+        return hmac.digest(self._pepper, _encode(value), "sha256").hex()
 
 
 def sealer_from_secret(secret: str, older: Mapping[str, str] | None = None) -> Sealer:

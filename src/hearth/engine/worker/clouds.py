@@ -1,5 +1,6 @@
 """Which cloud a stack is worked with, and the users of its own project."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,14 +12,18 @@ from hearth.cloud.credential import (
     TokenCredential,
     TrustCredential,
 )
-from hearth.cloud.fault import CloudFault
-from hearth.cloud.identity import StackDomain, drop_trust, make_trust
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
 from hearth.cloud.pool import CloudPool
 from hearth.model.problem import Rejected
 from hearth.resources.base import ResourceType, Users
 from hearth.resources.lookup import Names
 from hearth.resources.translate import resolve
 from hearth.store.rows import StackRow
+
+TRUST_ATTEMPTS_MAX = 3
+TRUST_LOOKS = 5  # for a trust that was asked for and may not be seen yet
+LOOK_AGAIN_S = 1.0
 
 
 class StackClouds:
@@ -63,14 +68,35 @@ class StackClouds:
             return None
         trustee = await self.pool.cloud(service).whoami()
         token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
-        return await make_trust(self.pool.cloud(token), trustee.user_id, (), key=row.id)
+        cloud = self.pool.cloud(token)
+        lost = row.takeovers > 0  # an earlier owner may have asked for one
+        for attempt in range(TRUST_ATTEMPTS_MAX):
+            for _ in range(TRUST_LOOKS if lost else 0):
+                if found := await find_trust(cloud, trustee.user_id, key=row.id):
+                    return found
+                await asyncio.sleep(LOOK_AGAIN_S)
+            try:
+                return await make_trust(cloud, trustee.user_id, (), key=row.id)
+            except NoAnswer:
+                lost = True
+                if attempt == TRUST_ATTEMPTS_MAX - 1:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
 
     async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
         """What Hearth itself made for a root stack goes: its users' project, its trust."""
         if row.user_project_id is not None and self._domain is not None:
             await self._domain.drop_project(row.user_project_id)
-        if credential is not None and credential[1].get("trust_id"):
-            await drop_trust(self.of(row, credential), credential[1]["trust_id"])
+        service = self.pool.config.service_user
+        if credential is None or credential[0] != "token" or service is None:
+            return
+        cloud, recorded = self.of(row, credential), credential[1].get("trust_id")
+        trustee = await self.pool.cloud(service).whoami()
+        for trust_id in await find_trusts(cloud, trustee.user_id, key=row.id):
+            if trust_id != recorded:
+                await drop_trust(cloud, trust_id)
+        if recorded:  # the last: it is what the others are dropped with
+            await drop_trust(cloud, recorded)
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
         """Users of the stack's own project; None where there is no domain for them."""
@@ -129,4 +155,3 @@ class StackUsers(Users):
             project_id=await self.project(),
         )
         return await self._pool.cloud(mine).token()
-

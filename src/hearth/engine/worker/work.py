@@ -350,12 +350,13 @@ class StackWork:
     def put(self, record: Record, *, full: bool = False, advance: bool = False) -> None:
         """Change a record in memory and in the next commit."""
         pile = self.advance if advance else self.sure
-        if not advance:
+        if not advance:  # it holds what the advance wanted of the record, too
             self._certain(record.id)
+            full = bool(self.advance.take(record.id)) or full
         elif record.id not in self.undo:
             self.undo[record.id] = self.records.get(record.id)
         self.records[record.id] = record
-        (pile.full if full else pile.state).append(record)
+        pile.put(record, full=full)
 
     def _certain(self, record_id: str) -> None:
         """What is written for sure is not taken back with an advance that is refused."""
@@ -367,7 +368,7 @@ class StackWork:
         if advance and record.id not in self.undo:
             self.undo[record.id] = None
         self.records[record.id] = record
-        (self.advance if advance else self.sure).insert.append(record)
+        (self.advance if advance else self.sure).insert[record.id] = record
 
     def drop(self, record: Record, *, advance: bool = False) -> None:
         """The record is gone."""
@@ -377,7 +378,9 @@ class StackWork:
         elif record.id not in self.undo:
             self.undo[record.id] = record
         self.records.pop(record.id, None)
-        pile.delete.append(record.id)
+        pile.take(record.id)
+        if pile.insert.pop(record.id, None) is None:
+            pile.delete.append(record.id)
 
     def event(
         self,
