@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import resource
 import statistics
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from benchmarks import templates
 from benchmarks.bare import bare_s
 from benchmarks.figure import Figure
 from benchmarks.inside import Spent, inside
+from benchmarks.machine import peak_mib
 
 RUNS = 3
 
@@ -102,10 +102,9 @@ def main() -> None:
     """Print seconds and MiB of one create of argv[1] resources."""
     gc.collect()
     asyncio.run(_create_once(10))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_mib()
     time_s = asyncio.run(_create_once(int(sys.argv[1])))
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(time_s, grown / 1024)
+    print(time_s, peak_mib() - before)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import random
 import time
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.bus.local import Bus
+from hearth.cli.chance import new_id
+from hearth.cli.wiring import SystemClock, calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.engine.worker.clouds import StackClouds
 from hearth.engine.worker.engine import Engine, Tools
@@ -31,14 +32,6 @@ from hearth.store.seal import sealer_from_secret
 from hearth.template import Limits as TemplateLimits
 
 CALLER = Caller("user", "user", "project", token="token", auth_url="http://nowhere")
-
-
-class _Clock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -111,11 +104,9 @@ async def inside(path: Path) -> AsyncIterator[Inside]:
         default_catalog(), template_type=TemplateResource, limits=limits, executor=executor
     )
 
-    def new_id() -> str:
-        return str(uuid.uuid4())
-
     endpoints = Endpoints()
-    clock = _Clock()
+    clock = SystemClock()
+    calm_collector()
     engine = Engine(Tools(store, clouds, programs, clock, new_id, random.random, endpoints))
     bus = Bus()
     bus.listen(engine.wake)

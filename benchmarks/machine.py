@@ -46,3 +46,8 @@ def cpu_s(pid: int) -> float:
     """Processor time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_mib() -> float:
+    """The most memory this process has had."""
+    return int(_field("/proc/self/status", "VmHWM").split()[0]) / 1024
