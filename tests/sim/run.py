@@ -26,7 +26,9 @@ def main() -> int:
     seconds = time.monotonic() - began
     for what, count in seen.most_common():
         print(f"{count / options.count:6.1%} of the histories: {what}")
-    print(f"{options.count} histories in {seconds:.1f} s, {options.count / seconds * 60:.0f} a minute")
+    print(
+        f"{options.count} histories in {seconds:.1f} s, {options.count / seconds * 60:.0f} a minute"
+    )
     print(f"{options.count - bad} passed, {bad} failed")
     return 1 if bad else 0
 

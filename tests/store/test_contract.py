@@ -185,7 +185,9 @@ def test_records_nodes_and_data_are_written_moved_and_removed(store: Store) -> N
     after = record.having(
         action=Action.CREATE, status=Status.COMPLETE, physical_id="p-1", held=held
     )
-    second = Changes(full={after.id: after}, moved=[node], data={record.id: {"gone": None, "new": "y"}})
+    second = Changes(
+        full={after.id: after}, moved=[node], data={record.id: {"gone": None, "new": "y"}}
+    )
     assert written(store, part(store, engine_id, one, second)) is Fate.DONE
     found = loaded(store, stack_id)
     assert found.records == [after]
@@ -285,7 +287,10 @@ def test_a_record_reads_back_whatever_its_values(store: Store) -> None:
     (one,) = claimed(store, engine_id)
     values = {"text": "ü'\"\\\n\x00☃", "n": 1.5, "none": None, "deep": {"l": [1, {"b": True}]}}
     record = Record(new_id(), "x", "T", 1, 1.0, held=Held(properties=values, written=values))
-    assert written(store, part(store, engine_id, one, Changes(insert={record.id: record}))) is Fate.DONE
+    assert (
+        written(store, part(store, engine_id, one, Changes(insert={record.id: record})))
+        is Fate.DONE
+    )
     row = sa.select(tables.resource)
     back = store.transact(lambda tx: record_of(tx, tx.first(row)), write=False)
     assert back == record

@@ -113,7 +113,13 @@ async def show_resource(
     definition = program.resources.get(name)
     description = definition.description if definition is not None else ""
     return Shown(
-        row, record, around.required_by, around.nested, around.parent_resource, description, attributes
+        row,
+        record,
+        around.required_by,
+        around.nested,
+        around.parent_resource,
+        description,
+        attributes,
     )
 
 

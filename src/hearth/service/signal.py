@@ -16,22 +16,16 @@ from hearth.store.rows import Event, StackRow
 TRIES = 50  # against others who write the same metadata
 
 
-async def signal(
-    house: House, caller: Caller, row: StackRow, record: Record, details: Any
-) -> Any:
+async def signal(house: House, caller: Caller, row: StackRow, record: Record, details: Any) -> Any:
     """Hand a signal to a resource; gives its metadata afterwards. Raises Rejected."""
     if record.action in (Action.SUSPEND, Action.DELETE):
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
     kind = house.programs.type_of(record)
     if kind is None or not kind.takes_signals():
-        raise Rejected([
-            ResourceActionNotSupported(None, "signal is not supported for resource.")
-        ])
+        raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
     for _ in range(TRIES):
-        version, data, metadata = await house.store.read(
-            lambda tx: reads.data_of(tx, record.id)
-        )
+        version, data, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
         live = await live_of(house, caller, row, record, kind, as_stack=True)
         live.data, live.metadata = data, metadata
         done = kind.signal(live, details)
@@ -64,4 +58,3 @@ def _event(row: StackRow, record: Record, event_id: str, now: float, reason: str
         event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
         "SIGNAL", record.status.value, reason,
     )  # fmt: skip
-

@@ -149,8 +149,7 @@ def check_name(name: str) -> None:
     """Raises Rejected for a name no stack may have."""
     if not STACK_NAME.match(name):
         words = (
-            f'Invalid stack name {name}: it must begin with a letter, hold only letters, digits, '
+            f"Invalid stack name {name}: it must begin with a letter, hold only letters, digits, "
             '"_", "." and "-", and have at most 255 characters'
         )
         raise Rejected([StackValidationFailed(None, words)])
-

@@ -261,7 +261,9 @@ class _History:
                     case {"get_resource": other}:
                         wanted = only.get(other)
                     case {"get_attr": [other, attribute]}:
-                        wanted = things[only[other]].values.get(attribute) if other in only else None
+                        wanted = (
+                            things[only[other]].values.get(attribute) if other in only else None
+                        )
                     case value:
                         wanted = value
                 found = things[only[name]].values.get(key)

@@ -189,9 +189,7 @@ def set_data(
     """Write data and metadata if they are still at `version`; False if somebody was faster."""
     values = {"data": tx.seal(dict(data)), "metadata": tx.seal(metadata)}
     if version == 0:
-        there = sa.select(resource_data.c.version).where(
-            resource_data.c.resource_id == resource_id
-        )
+        there = sa.select(resource_data.c.version).where(resource_data.c.resource_id == resource_id)
         if tx.first(there.with_for_update()) is not None:
             return False
         row = {**values, "resource_id": resource_id, "stack_id": stack_id, "version": 1}

@@ -93,7 +93,9 @@ async def _metadata(work: "StackWork", reference: str) -> Mapping[str, Any]:
         if reference in (record.held.reference, record.physical_id):
             if (collected := await _collected(work, record)) is not None:
                 return collected
-            found: Mapping[str, Any] = await work.tools.store.read(lambda tx: claim.metadata(tx, record.id))
+            found: Mapping[str, Any] = await work.tools.store.read(
+                lambda tx: claim.metadata(tx, record.id)
+            )
             work.metadata[record.id] = found
             return found
     return {}

@@ -1,0 +1,66 @@
+"""What happens to a record whose values are known."""
+
+import pytest
+
+from hearth.engine.core.decide import Decision, Verdict, Wanted, decide, differing
+from hearth.engine.core.record import Held, Record
+from hearth.model.state import Action, Status
+from hearth.schema.prop import STRING, Prop
+
+SCHEMA = {
+    "u": Prop(STRING, update_allowed=True),
+    "r": Prop(STRING),
+    "m": Prop(STRING, immutable=True),
+}
+
+
+def record(action: Action = Action.CREATE, status: Status = Status.COMPLETE, **held) -> Record:
+    values = {"kind": "T", "properties": {"u": "1", "r": "1"}, **held}
+    return Record("id", "a", "T", 1, 1.0, action=action, status=status, held=Held(**values))
+
+
+def decided(before: Record, *, kind: str = "T", parts=None, must=None, **more) -> Decision:
+    properties = {"u": "1", "r": "1", **more.pop("properties", {})}
+    wanted = Wanted("d", kind, parts or {}, properties, properties, (), {}, "Delete", frozenset())
+    return decide(
+        before, wanted, SCHEMA,
+        replace_failed=more.pop("replace_failed", True), must_replace=lambda *_: must, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "more", "verdict"),
+    [
+        (record(Action.INIT), {}, Verdict.CREATE),
+        (record(), {}, Verdict.KEEP),
+        (record(), {"properties": {"u": "2"}}, Verdict.UPDATE),
+        (record(), {"properties": {"r": "2"}}, Verdict.REPLACE),
+        (record(), {"properties": {"m": "2"}}, Verdict.FAIL),
+        (record(), {"kind": "Other"}, Verdict.REPLACE),
+        (record(), {"parts": {"deletion_policy": "Retain"}}, Verdict.UPDATE),
+        (record(), {"nested": True}, Verdict.UPDATE),
+        (record(), {"always": True}, Verdict.REPLACE),
+        (record(), {"properties": {"u": "2"}, "must": "because"}, Verdict.REPLACE),
+        (record(status=Status.FAILED), {}, Verdict.REPLACE),
+        (record(status=Status.FAILED), {"replace_failed": False}, Verdict.KEEP),
+        (record(Action.CHECK, Status.FAILED), {"replace_failed": False}, Verdict.REPLACE),
+        (record(Action.DELETE, Status.FAILED), {}, Verdict.REPLACE),
+    ],
+)
+def test_a_record_is_made_changed_replaced_or_left_alone(before, more, verdict):
+    assert decided(before, **more).verdict is verdict
+
+
+def test_only_a_replacement_found_in_the_changed_properties_is_late():
+    assert decided(record(), properties={"r": "2"}).late
+    assert not decided(record(status=Status.FAILED)).late
+
+
+def test_the_reason_names_the_properties():
+    assert "r" in decided(record(), properties={"r": "2"}).reason
+    assert "properties m of a" in decided(record(), properties={"m": "2"}).reason
+
+
+def test_a_value_that_is_not_there_is_null():
+    assert differing({"a": None}, {}) == frozenset()
+    assert differing({"a": 1}, {"b": 2}) == {"a", "b"}
