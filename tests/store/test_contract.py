@@ -178,8 +178,12 @@ def test_records_nodes_and_data_are_written_moved_and_removed(store: Store) -> N
     (one,) = claimed(store, engine_id)
     record = Record(new_id(), "port", "OS::Neutron::Port", 1, 1.0, requires=frozenset({"x", "y"}))
     node = NodeRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
-    first = Changes(insert={record.id: record}, nodes=[node], data={record.id: {"k": "v", "gone": "x"}},
-                    metadata={record.id: {"m": 1}})  # fmt: skip
+    first = Changes(
+        insert={record.id: record},
+        nodes=[node],
+        data={record.id: {"k": "v", "gone": "x"}},
+        metadata={record.id: {"m": 1}},
+    )
     assert written(store, part(store, engine_id, one, first)) is Fate.DONE
     held = Held(definition="d", properties={"name": "n"}, attributes={"ip": ["10.0.0.3"]})
     after = record.having(
@@ -208,8 +212,8 @@ def test_an_operation_is_refused_where_the_state_forbids_it(store: Store) -> Non
     store.transact(
         lambda tx: accept.operate(tx, stack_id, accept.Operation(Action.DELETE), 1.0, new_id)
     )
+    wanted = accept.Operation(Action.UPDATE, Revision("t"))
     with pytest.raises(Rejected) as refused:
-        wanted = accept.Operation(Action.UPDATE, Revision("t"))
         store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 1.0, new_id))
     assert refused.value.problems[0].kind == "NotSupported"
 
@@ -282,7 +286,7 @@ def events_of(store: Store, stack_id: str) -> list:
 
 
 def test_a_record_reads_back_whatever_its_values(store: Store) -> None:
-    stack_id = made(store)
+    made(store)
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
     values = {"text": "ü'\"\\\n\x00☃", "n": 1.5, "none": None, "deep": {"l": [1, {"b": True}]}}

@@ -144,7 +144,10 @@ def _by_path(table: list[tuple[str, str, Handler]]) -> list[Route]:
     paths: dict[str, dict[str, Handler]] = {}
     for method, path, handler in table:
         paths.setdefault(path, {})[method] = handler
-    return [Route(path, _dispatch(by_method), methods=list(by_method)) for path, by_method in paths.items()]
+    return [
+        Route(path, _dispatch(by_method), methods=list(by_method))
+        for path, by_method in paths.items()
+    ]
 
 
 def _dispatch(by_method: dict[str, Handler]) -> Handler:

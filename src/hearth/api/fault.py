@@ -77,7 +77,8 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
     """Handler for faults of the cloud that reach the edge."""
     assert isinstance(problem, CloudFault)
     if problem.status in (401, 403, 404, 409):
-        return answer(problem.type, problem.message, 403 if problem.status == 401 else problem.status)
+        status = 403 if problem.status == 401 else problem.status
+        return answer(problem.type, problem.message, status)
     return answer("HTTPServiceUnavailable", str(problem), 503)
 
 

@@ -53,17 +53,17 @@ async def resources(
     for one, records in found:
         chosen = reads.in_charge(records)
         users = _required_by(records)
-        for record in chosen.values():
-            result.append(
-                Shown(
-                    one,
-                    record,
-                    sorted(users.get(record.id, ())),
-                    by_id.get(record.physical_id or "") if _nests(house, record) else None,
-                    names.get(one.id) if one.parent_id else None,
-                    attributes=_recorded(house, record) if detail else None,
-                )
+        result += [
+            Shown(
+                one,
+                record,
+                sorted(users.get(record.id, ())),
+                by_id.get(record.physical_id or "") if _nests(house, record) else None,
+                names.get(one.id) if one.parent_id else None,
+                attributes=_recorded(house, record) if detail else None,
             )
+            for record in chosen.values()
+        ]
     return result
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from hearth.engine.core.record import Record
 from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action
+from hearth.resources.base import ResourceType
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
@@ -25,32 +26,41 @@ async def signal(house: House, caller: Caller, row: StackRow, record: Record, de
     if kind is None or not kind.takes_signals():
         raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
     for _ in range(TRIES):
-        version, data, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
-        live = await live_of(house, caller, row, record, kind, as_stack=True)
-        live.data, live.metadata = data, metadata
-        done = kind.signal(live, details)
-        after = dict(data)
-        for key, value in (done.data or {}).items():
-            if value is None:
-                after.pop(key, None)
-            else:
-                after[key] = value
-        result = metadata if done.metadata is None else done.metadata
-        now, event_id = house.clock.now(), house.new_id()
-
-        def transaction(tx: Tx) -> bool:
-            if not reads.set_data(tx, row.id, record.id, version, after, result):
-                return False
-            if done.reason is not None:
-                events.append(tx, [_event(row, record, event_id, now, done.reason)])
-            accept.send(tx, row.id, "signal", {"record": record.id}, now)
-            return True
-
-        if await house.store.run(transaction):
+        taken, metadata = await _once(house, caller, row, record, kind, details)
+        if taken:
             house.bus.tell()
-            return result
+            return metadata
     words = "the resource is signalled by too many at once; try again"
     raise Rejected([NotSupported(None, words)])
+
+
+async def _once(
+    house: House,
+    caller: Caller,
+    row: StackRow,
+    record: Record,
+    kind: ResourceType,
+    details: Any,
+) -> tuple[bool, Any]:
+    """One try: False if somebody else wrote the metadata meanwhile."""
+    version, data, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
+    live = await live_of(house, caller, row, record, kind, as_stack=True)
+    live.data, live.metadata = data, metadata
+    done = kind.signal(live, details)
+    merged = {**data, **(done.data or {})}
+    after = {key: value for key, value in merged.items() if value is not None}
+    result = metadata if done.metadata is None else done.metadata
+    now, event_id = house.clock.now(), house.new_id()
+
+    def transaction(tx: Tx) -> bool:
+        if not reads.set_data(tx, row.id, record.id, version, after, result):
+            return False
+        if done.reason is not None:
+            events.append(tx, [_event(row, record, event_id, now, done.reason)])
+        accept.send(tx, row.id, "signal", {"record": record.id}, now)
+        return True
+
+    return await house.store.run(transaction), result
 
 
 def _event(row: StackRow, record: Record, event_id: str, now: float, reason: str) -> Event:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.cloud.fault import CloudFault
 from hearth.resources.base import (
     Change,
     Failed,
@@ -15,7 +16,6 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.cloud.fault import CloudFault
 from hearth.schema.prop import STRING, Attr, Prop
 from hearth.template import Module
 
@@ -31,7 +31,9 @@ class Thing(ResourceType):
         "l": Prop(STRING, "A change replaces, decided late.", default="", update_allowed=True),
         "m": Prop(STRING, "Never changes.", default="", immutable=True),
     }
-    attributes = {name: Attr(STRING, f"The value of {name}.") for name in ("u", "r", "l", "rid")}
+    attributes = {
+        name: Attr(STRING, f"The value of {name}.") for name in ("u", "r", "l", "rid")
+    }
     identified_by = IntentKey.TAG
     visibility_delay_s = 4.0
     has_show = False

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.live import Endpoints
-from hearth.model.state import Action, Status
+from hearth.model.state import Status
 from hearth.resources.base import ResourceType
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualClock, VirtualLoop
@@ -18,7 +18,6 @@ from hearth.store import accept
 from hearth.store.database import Store, Tx
 from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.seal import sealer_from_secret
-from hearth.store.tables import engine as engine_table
 from hearth.store.tables import mail, node, stack
 
 T = TypeVar("T")

@@ -117,9 +117,8 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     request = Request(wanted.action.value.lower())
     if problem := refusal(request, row.name, row.action, row.status):
         raise Rejected([problem])
-    if wanted.action is Action.DELETE and row.action is Action.DELETE:
-        if row.status is Status.IN_PROGRESS:
-            return row  # join the one that runs
+    if wanted.action is Action.DELETE and row.state == "DELETE_IN_PROGRESS":
+        return row  # join the one that runs
     new_events = []
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"

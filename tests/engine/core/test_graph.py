@@ -80,7 +80,7 @@ def test_a_replaced_record_goes_after_the_one_that_replaced_it():
 def test_leaving_out_what_provably_stays_orders_the_clean_ups_as_the_full_graph_does(
     operation, data
 ):
-    names, requires, existing = operation
+    _, _, existing = operation
     chosen = {one.id: one.id for one in existing}
     needs = {one.id: one.requires for one in existing}
     gone = set()

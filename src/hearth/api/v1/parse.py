@@ -86,7 +86,10 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
         parameters=_map(data, "parameters"),
         environment=environment,
         environment_files=tuple(str(name) for name in names),
-        files={name: text if isinstance(text, str) else json.dumps(text) for name, text in files.items()},
+        files={
+            name: text if isinstance(text, str) else json.dumps(text)
+            for name, text in files.items()
+        },
         timeout_mins=None if timeout is None else integer(timeout, "timeout_mins") or None,
         disable_rollback=None if rollback is None else boolean(rollback, "disable_rollback"),
         tags=_tags(data.get("tags")),

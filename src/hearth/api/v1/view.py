@@ -135,7 +135,12 @@ def resource(
 
 
 def event(
-    request: Request, row: StackRow, one: NumberedEvent, root: StackRow | None, *, full: bool = False
+    request: Request,
+    row: StackRow,
+    one: NumberedEvent,
+    root: StackRow | None,
+    *,
+    full: bool = False,
 ) -> Body:
     """An event of a resource or of the stack itself."""
     e = one.event

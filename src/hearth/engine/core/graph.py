@@ -67,14 +67,17 @@ def build(
     they need, `existing` are the records from before the operation, `kept` the ids of records that
     provably stay as they are.
     """
-    graph: Graph = {}
-    for name, record_id in wanted.items():
-        if record_id not in kept:
-            graph[Kind.UPDATE, record_id] = Node((Kind.UPDATE, record_id))
-    for record in existing:
-        if record.id not in kept:
-            graph[Kind.CLEANUP, record.id] = Node((Kind.CLEANUP, record.id))
+    keys: list[Key] = [(Kind.UPDATE, i) for i in wanted.values() if i not in kept]
+    keys += [(Kind.CLEANUP, record.id) for record in existing if record.id not in kept]
+    graph: Graph = {key: Node(key) for key in keys}
+    _updates(graph, wanted, requires)
+    _cleanups(graph, [record for record in existing if record.id not in kept])
+    return graph
 
+
+def _updates(
+    graph: Graph, wanted: Mapping[str, str], requires: Mapping[str, Collection[str]]
+) -> None:
     for name, record_id in wanted.items():
         update = graph.get((Kind.UPDATE, record_id))
         if update is None:
@@ -84,15 +87,15 @@ def build(
                 _wait(graph, update, (Kind.UPDATE, wanted[required]))
         if (cleanup := graph.get((Kind.CLEANUP, record_id))) is not None:
             _wait(graph, cleanup, update.key)
+
+
+def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
     for record in existing:
-        if record.id in kept:
-            continue
         for provider in record.requires:
             if (cleanup := graph.get((Kind.CLEANUP, provider))) is not None:
                 _wait(graph, cleanup, (Kind.CLEANUP, record.id))
         if record.replaces and (old := graph.get((Kind.CLEANUP, record.replaces))) is not None:
             _wait(graph, old, (Kind.CLEANUP, record.id))
-    return graph
 
 
 def _wait(graph: Graph, node: Node, key: Key) -> None:

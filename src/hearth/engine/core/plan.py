@@ -102,9 +102,9 @@ def plan(
     examine: Callable[[Record, Any, Mapping[str, str]], bool],
 ) -> Plan:
     """The plan. `program` is None where nothing shall remain. `examine` tells of a record, its
-    definition and the records chosen so far that it must be looked at although neither its definition
-    nor anything it requires will change: its values are not those of its last success, or it is a
-    stack of its own."""
+    definition and the records chosen so far that it must be looked at although neither its
+    definition nor anything it requires will change: its values are not those of its last success,
+    or it is a stack of its own."""
     by_name: dict[str, list[Record]] = {}
     for one in records:
         by_name.setdefault(one.name, []).append(one)
