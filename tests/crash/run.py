@@ -110,11 +110,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=40, help="how many kills")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lanes", type=int, default=LANES, help="pairs of processes side by side")
+    parser.add_argument("--only", help="of the plan only this one, such as shelf or tiers-7")
     parser.add_argument("--out", type=Path, default=Path("build/crash.json"))
     options = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hearth-crash-") as folder:
         lives = plan(options.count, options.seed)
+        lives = [life for life in lives if options.only in (None, life.name)]
         outcomes = carry_out(lives, Path(folder), options.lanes, tell=True)
     seconds = time.monotonic() - began
     result = summary(outcomes)

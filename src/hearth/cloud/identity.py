@@ -59,13 +59,20 @@ async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *
 
 async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | None:
     """The trust that an earlier `make_trust` with this key made."""
+    found = await find_trusts(cloud, trustee_user_id, key=key)
+    return found[0] if found else None
+
+
+async def find_trusts(cloud: Cloud, trustee_user_id: str, *, key: str) -> list[str]:
+    """All trusts under the key; there are several when a call came late that was given up."""
     who = await cloud.whoami()
     trusts = await cloud.listing("identity", f"/v3/OS-TRUST/trusts?trustor_user_id={who.user_id}")
     ends = trust_end(key)
-    for trust in trusts:
-        if trust.get("trustee_user_id") == trustee_user_id and trust.get("expires_at") == ends:
-            return str(trust["id"])
-    return None
+    return [
+        str(trust["id"])
+        for trust in trusts
+        if trust.get("trustee_user_id") == trustee_user_id and trust.get("expires_at") == ends
+    ]
 
 
 async def drop_trust(cloud: Cloud, trust_id: str) -> None:
