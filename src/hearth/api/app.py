@@ -13,7 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api import fault
 from hearth.api.auth import Authenticated, Tokens
+from hearth.api.cfn import signal as cfn_signal
 from hearth.api.v1 import events, resources, stacks, templates
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.service.house import House
@@ -106,7 +108,7 @@ class RequestId:
         await self._app(scope, receive, marked)
 
 
-def application(house: House, tokens: Tokens, auth_url: str) -> Starlette:
+def application(house: House, tokens: Tokens, service: Cloud, auth_url: str) -> Starlette:
     """The ASGI application of the Orchestration API."""
     routes = [
         Route("/", version_document),
@@ -114,6 +116,8 @@ def application(house: House, tokens: Tokens, auth_url: str) -> Starlette:
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/healthcheck", healthcheck),
+        Route("/cfn/v1/waitcondition/{arn:path}", cfn_signal.waitcondition, methods=["PUT"]),
+        Route("/cfn/v1/signal/{arn:path}", cfn_signal.plain, methods=["POST"]),
         *_by_path(ROUTES),
         *(
             Route(f"{TENANT}/stacks/{{identity}}/{word}", _with_rest(word), methods=methods)
@@ -136,6 +140,8 @@ def application(house: House, tokens: Tokens, auth_url: str) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.house = house
+    app.state.service_cloud = service
+    app.state.auth_url = auth_url
     return app
 
 

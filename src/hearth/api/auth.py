@@ -17,6 +17,7 @@ from hearth.service.caller import Caller
 
 KEPT_S = 60.0
 KEPT_MAX = 5000
+SIGNED = "/cfn/"
 OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck"})
 
 
@@ -53,7 +54,7 @@ class Tokens:
                 return None
             raise
         facts = answer.part("token")
-        caller = self._of(facts, token)
+        caller = caller_from(facts, token, self._auth_url)
         if caller is not None:
             until = min(time.time() + KEPT_S, _moment(facts["expires_at"]))
             self._kept[key] = _Kept(caller, until)
@@ -61,23 +62,30 @@ class Tokens:
                 self._kept.popitem(last=False)
         return caller
 
-    def _of(self, facts: dict[str, Any], token: str) -> Caller | None:
-        project = facts.get("project")
-        if project is None:
-            return None
-        return Caller(
-            user_id=facts["user"]["id"],
-            user_name=facts["user"]["name"],
-            project_id=project["id"],
-            project_name=project["name"],
-            roles=frozenset(role["name"] for role in facts.get("roles", ())),
-            token=token,
-            auth_url=self._auth_url,
-        )
+
+def caller_from(facts: dict[str, Any], token: str, auth_url: str) -> Caller | None:
+    """The caller that a token's body tells of; None without a project."""
+    project = facts.get("project")
+    if project is None:
+        return None
+    return Caller(
+        user_id=facts["user"]["id"],
+        user_name=facts["user"]["name"],
+        project_id=project["id"],
+        project_name=project["name"],
+        roles=frozenset(role["name"] for role in facts.get("roles", ())),
+        token=token,
+        auth_url=auth_url,
+    )
 
 
 def _moment(text: str) -> float:
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def _is_open(path: str) -> bool:
+    """Paths without a token: discovery, and what is signed instead."""
+    return path in OPEN_PATHS or path.startswith(SIGNED)
 
 
 class Authenticated:
@@ -89,7 +97,7 @@ class Authenticated:
         self._auth_url = auth_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+        if scope["type"] != "http" or _is_open(scope["path"]):
             await self._app(scope, receive, send)
             return
         request = Request(scope)

@@ -217,8 +217,8 @@ def _server(running: Running, auth_url: str) -> Any:
 
     service = running.pool.config.service_user
     assert service is not None
-    tokens = Tokens(running.pool.cloud(service), auth_url)
-    app = application(running.house, tokens, auth_url)
+    cloud = running.pool.cloud(service)
+    app = application(running.house, Tokens(cloud, auth_url), cloud, auth_url)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=3,
         ws="none", proxy_headers=True,

@@ -146,20 +146,21 @@ async def _live(
 async def metadata(house: House, caller: Caller, row: StackRow, name: str) -> Any:
     """A resource's metadata; polled by guests, so it costs two reads."""
     record = await find_resource(house, row, name)
-    guest_may(house, caller, row, record)
+    await guest_may(house, caller, row, record)
     _, _, found = await house.store.read(lambda tx: reads.data_of(tx, record.id))
     return found
 
 
-def guest_may(house: House, caller: Caller, row: StackRow, record: Record) -> None:
+async def guest_may(house: House, caller: Caller, row: StackRow, record: Record) -> None:
     """A user of a stack's own project reaches the resource that it was made for.
 
     Raises Rejected with Forbidden.
     """
     if not caller.guest:
         return
-    tail = record.name
-    if caller.project_id == row.user_project_id and f"-{tail}-" in caller.user_name:
-        return
+    if caller.project_id == row.user_project_id:
+        _, data, _ = await house.store.read(lambda tx: reads.data_of(tx, record.id))
+        if data.get("user_id") == caller.user_id:
+            return
     words = f"You are not authorized to use the resource {record.name}."
     raise Rejected([Forbidden(None, words)])

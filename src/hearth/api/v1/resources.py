@@ -65,7 +65,7 @@ async def show(request: Request) -> Response:
     house, caller = house_of(request), anyone_of(request)
     name = request.path_params["resource"]
     if caller.guest:
-        use.guest_may(house, caller, row, await use.find_resource(house, row, name))
+        await use.guest_may(house, caller, row, await use.find_resource(house, row, name))
     shown = await use.show_resource(
         house, caller, row, name, request.query_params.getlist("with_attr")
     )
@@ -85,7 +85,7 @@ async def send_signal(request: Request) -> Response:
     row = await stack_of(request, guest=True)
     house, caller = house_of(request), anyone_of(request)
     record = await use.find_resource(house, row, request.path_params["resource"])
-    use.guest_may(house, caller, row, record)
+    await use.guest_may(house, caller, row, record)
     details = await parse.body(request, needed=False)
     await signal(house, caller, row, record, details or None)
     return JSONResponse(None)

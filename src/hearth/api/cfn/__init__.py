@@ -1,0 +1,1 @@
+"""The CloudFormation-style API: pre-signed signals. Source: spec/cfn-api.md."""
