@@ -1,0 +1,154 @@
+"""`hearth dev` as a process of the tests' own, and the unmodified clients against it."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import requests
+
+READY = re.compile(
+    r"^hearth is ready: orchestration (?P<url>\S+)/v1, cloud (?P<cloud>\S+), "
+    r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)\n$"
+)
+OPENSTACK = Path(sys.executable).with_name("openstack")
+HEARTH = [sys.executable, "-m", "hearth.cli.main"]
+
+
+class CommandFailed(Exception):
+    """The command's exit status was not zero; the message is what it said."""
+
+
+@dataclass
+class Dev:
+    """A running `hearth dev`."""
+
+    process: "subprocess.Popen[str]"
+    url: str
+    cloud_url: str
+    auth_url: str
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def openstack(self, *arguments: str, cloud: str = "hearth") -> str:
+        """The real command, in a process of its own; what it printed. Raises CommandFailed."""
+        done = subprocess.run(
+            [OPENSTACK, "--os-cloud", cloud, *arguments],
+            env={**os.environ, **self.environment, "PYTHONWARNINGS": "ignore", "COLUMNS": "200"},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise CommandFailed(done.stdout + done.stderr)
+        return done.stdout
+
+    def shell(self, *arguments: str, cloud: str = "hearth") -> str:
+        """The same command inside this process: a second less per call."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, self.environment),
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            warnings.simplefilter("ignore")
+            from openstackclient.shell import OpenStackShell
+
+            status = OpenStackShell().run(["--os-cloud", cloud, *arguments])
+        if status != 0:
+            raise CommandFailed(out.getvalue() + err.getvalue())
+        return out.getvalue()
+
+    def json(self, *arguments: str, cloud: str = "hearth") -> Any:
+        """What the command printed as JSON."""
+        return json.loads(self.shell(*arguments, "-f", "json", cloud=cloud))
+
+    @contextlib.contextmanager
+    def sdk(self, cloud: str = "hearth") -> Iterator[Any]:
+        """A connection of openstacksdk."""
+        with mock.patch.dict(os.environ, self.environment), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import openstack
+
+            connection = openstack.connect(cloud=cloud)
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    @contextlib.contextmanager
+    def heat(self) -> Iterator[Any]:
+        """python-heatclient, with the session of a connection."""
+        with self.sdk() as connection:
+            from heatclient.client import Client
+
+            yield Client("1", session=connection.session, region_name="RegionOne")
+
+    def mark(self) -> None:
+        """A fresh account in the cloud's ledger."""
+        requests.post(f"{self.cloud_url}/devcloud/ledger/mark", timeout=10)
+
+    def ledger(self) -> list[dict[str, Any]]:
+        """Everything made since the mark that somebody asked for."""
+        view = requests.get(f"{self.cloud_url}/devcloud/ledger", timeout=10).json()
+        return [entry for entry in view["objects"] if not entry["implicit"]]
+
+    def left_over(self) -> list[str]:
+        """What of that is still there."""
+        return [
+            f"{entry['service']} {entry['collection']} {entry['name']}"
+            for entry in self.ledger()
+            if entry["deleted"] is None
+        ]
+
+
+@contextlib.contextmanager
+def hearth_dev(folder: Path, *options: str) -> Iterator[Dev]:
+    """Start it on a free port with its data in a folder; stop it in the end."""
+    command = [*HEARTH, "dev", "--port", "0", "--data", str(folder), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            found = READY.match(line)
+            assert found is not None, f"no ready line: {line!r}"
+            environment = {"OS_CLIENT_CONFIG_FILE": str(folder.resolve() / "clouds.yaml")}
+            yield Dev(process, found["url"], found["cloud"], found["identity"], folder, environment)
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+
+def wait_for(look: Callable[[], Any], what: str, timeout_s: float = 60) -> Any:
+    """The first answer that is not None."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        found = look()
+        if found is not None:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{what}: not within {timeout_s} s")
+
+
+def settled(heat: Any, stack_id: str, action: str) -> Any:
+    """The stack once the action has ended."""
+
+    def look() -> Any:
+        stack = heat.stacks.get(stack_id, resolve_outputs=False)
+        state = stack.stack_status
+        return stack if state in {f"{action}_COMPLETE", f"{action}_FAILED"} else None
+
+    return wait_for(look, f"{action} of {stack_id}")
