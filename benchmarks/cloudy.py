@@ -82,11 +82,11 @@ def _latencies(count: int) -> list[dict[str, Any]]:
             {"match": {"service": "compute", "method": "GET", "path_regex": path},
              "effect": {"latency_s": 0.05 + 0.03 * digit}}
         )  # fmt: skip
-    for number in range(count):
-        rules.append(
-            {"match": {"service": "compute", "method": "POST", "nth": number + 1},
-             "effect": {"latency_s": 0.05 + 0.45 * (number * 7 % 100) / 99}}
-        )  # fmt: skip
+    rules += [
+        {"match": {"service": "compute", "method": "POST", "nth": number + 1},
+         "effect": {"latency_s": 0.05 + 0.45 * (number * 7 % 100) / 99}}
+        for number in range(count)
+    ]  # fmt: skip
     return rules
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hearth.bus.local import Bus
@@ -25,7 +26,7 @@ from hearth.service.house import House, Limits
 from hearth.service.update_stack import delete_stack, update_stack
 from hearth.service.wanted import Wanted
 from hearth.store import reads
-from hearth.store.database import Store
+from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
 from hearth.store.rows import StackRow
 from hearth.store.seal import sealer_from_secret
@@ -77,7 +78,7 @@ class Inside:
         accepted, at_accept = time.perf_counter(), store.statements
         while row.status == "IN_PROGRESS" or (row.owner and not row.deleted_at) or not looks:
             await asyncio.sleep(0.005)
-            row = await store.read(lambda tx: _row(tx, row.id))
+            row = await store.read(partial(_row, stack_id=row.id))
             looks += 1
         ended = time.perf_counter()
         assert row.status == "COMPLETE", row.reason
@@ -85,8 +86,8 @@ class Inside:
         return row, Spent(accepted - begun, ended - begun, at_accept - before, spent)
 
 
-def _row(tx: object, stack_id: str) -> StackRow:
-    found = reads.find_stack(tx, None, stack_id, deleted=True)  # type: ignore[arg-type]
+def _row(tx: Tx, stack_id: str) -> StackRow:
+    found = reads.find_stack(tx, None, stack_id, deleted=True)
     assert found is not None
     return found
 

@@ -34,10 +34,9 @@ def levels(count: int, depth: int) -> str:
 
 def servers(count: int) -> str:
     """Servers on a network that is there."""
-    lines = []
-    for i in range(count):
-        lines.append(
-            f" s{i}:\n  type: OS::Nova::Server\n  properties:\n"
-            "   {image: cirros, flavor: m1.tiny, networks: [{network: private}]}\n"
-        )
+    lines = [
+        f" s{i}:\n  type: OS::Nova::Server\n  properties:\n"
+        "   {image: cirros, flavor: m1.tiny, networks: [{network: private}]}\n"
+        for i in range(count)
+    ]
     return HEAD + "".join(lines)

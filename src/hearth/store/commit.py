@@ -5,9 +5,10 @@ lost. The advance of a part (nodes that start, the stack's state) counts only wh
 still in the traversal the owner knows; what has ended is recorded in any case.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +16,14 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Record
 from hearth.store import accept, events
 from hearth.store.database import Tx
-from hearth.store.rows import Event, StackRow, record_state, record_values, seal_held
+from hearth.store.rows import (
+    Event,
+    StackRow,
+    json_list,
+    record_state,
+    record_values,
+    seal_held,
+)
 from hearth.store.tables import credential, mail, node, resource, resource_data, stack, stray
 from hearth.store.texts import copy_revision
 
@@ -196,6 +204,7 @@ _STATE: dict[str, Any] = {
     )
 }  # fmt: skip
 _HELD: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("requires", "state", "type")}
+_INSERT = resource.insert()
 _UPDATE_STATE = resource.update().where(_ID).values(_STATE)
 _UPDATE_FULL = resource.update().where(_ID).values({**_STATE, **_HELD})
 
@@ -214,7 +223,7 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     full = [
         {
             **{f"b_{name}": value for name, value in record_state(record).items()},
-            "b_requires": _json_list(record.requires),
+            "b_requires": json_list(record.requires),
             "b_state": seal_held(tx, record.held),
             "b_type": record.type,
         }
@@ -222,19 +231,14 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         for record in changes.full.values()
     ]
     if insert:
-        tx.execute(resource.insert(), insert)
+        tx.many(_INSERT, insert)
     if state:
-        tx.execute(_UPDATE_STATE, state)
+        tx.many(_UPDATE_STATE, state)
     if full:
-        tx.execute(_UPDATE_FULL, full)
+        tx.many(_UPDATE_FULL, full)
     gone = [i for _, changes in valid for i in changes.delete]
     _delete(tx, resource, resource.c.id, gone)
     _delete(tx, resource_data, resource_data.c.resource_id, gone)
-
-
-def _json_list(ids: Iterable[str]) -> str:
-    listed = sorted(ids)
-    return '["' + '","'.join(listed) + '"]' if listed else "[]"
 
 
 def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
@@ -264,11 +268,12 @@ def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         else:
             update.append({**{f"b_{k}": v for k, v in values.items()}, "b_id": resource_id})
     if insert:
-        tx.execute(resource_data.insert(), insert)
+        tx.many(_INSERT_DATA, insert)
     if update:
-        tx.execute(_UPDATE_DATA, update)
+        tx.many(_UPDATE_DATA, update)
 
 
+_INSERT_DATA = resource_data.insert()
 _UPDATE_DATA = (
     resource_data.update()
     .where(resource_data.c.resource_id == sa.bindparam("b_id"))
@@ -278,6 +283,7 @@ _UPDATE_DATA = (
         version=resource_data.c.version + 1,
     )
 )
+_INSERT_NODE = node.insert()
 _MOVE_NODE = (
     node.update()
     .where(node.c.resource_id == sa.bindparam("b_id"))
@@ -322,9 +328,9 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     ]
     _delete(tx, node, node.c.resource_id, [i for _, changes in valid for i in changes.ended])
     if insert:
-        tx.execute(node.insert(), insert)
+        tx.many(_INSERT_NODE, insert)
     if moved:
-        tx.execute(_MOVE_NODE, moved)
+        tx.many(_MOVE_NODE, moved)
 
 
 def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
@@ -340,5 +346,9 @@ def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
 
 def _delete(tx: Tx, table: sa.Table, column: sa.Column[Any], ids: Sequence[Any]) -> None:
     if ids:
-        statement = table.delete().where(column == sa.bindparam("b_id"))
-        tx.execute(statement, [{"b_id": i} for i in ids])
+        tx.many(_delete_one(table, column), [{"b_id": i} for i in ids])
+
+
+@cache
+def _delete_one(table: sa.Table, column: sa.Column[Any]) -> sa.Delete:
+    return table.delete().where(column == sa.bindparam("b_id"))

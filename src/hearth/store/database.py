@@ -52,7 +52,9 @@ class Tx:
             known = _texts[statement, self.dialect, names] = _text(
                 self.connection, statement, names
             )
-        text, order = known
+        text, order, own = known
+        if own:
+            rows = [{**own, **row} for row in rows]
         values: Any = rows if order is None else [tuple(row[n] for n in order) for row in rows]
         self.connection.exec_driver_sql(text, values)
 
@@ -248,16 +250,18 @@ class Store:
         self._engine.dispose()
 
 
-_Text = tuple[str, Sequence[str] | None]
+_Text = tuple[str, Sequence[str] | None, Mapping[str, Any]]
 _texts: dict[tuple[sa.Executable, str, tuple[str, ...]], _Text] = {}
 
 
 def _text(connection: sa.Connection, statement: Any, names: Sequence[str]) -> _Text:
-    """The text of a statement, and the order of its values; None where they go by name."""
+    """The text of a statement, the order of its values (None where they go by name), and the values
+    that it brings itself."""
     compiled = statement.compile(dialect=connection.dialect, column_keys=list(names))
     for bind in compiled.binds.values():  # values go to the driver as they are
         assert isinstance(bind.type, sa.String | sa.Double | sa.Integer | sa.LargeBinary), bind
-    return str(compiled), compiled.positiontup
+    own = {name: value for name, value in compiled.params.items() if name not in names}
+    return str(compiled), compiled.positiontup, own
 
 
 def _with_driver(url: str) -> sa.URL:

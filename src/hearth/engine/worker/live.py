@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.naming import physical_name
@@ -46,7 +47,7 @@ def live(
         record_id=record.id,
         name=record.name,
         type_name=record.type,
-        stack=stack_facts(work.stack, work.tools.endpoints),
+        stack=_facts(work),
         action=action,
         physical_id=record.physical_id,
         physical_name=physical_name(
@@ -67,6 +68,14 @@ def live(
         users=work.users(),
         read_metadata=lambda reference: _metadata(work, reference),
     )
+
+
+def _facts(work: "StackWork") -> StackFacts:
+    """The facts of the stack as it is now, made once for all its resources."""
+    known = work.facts
+    if known is None or known[0] is not work.stack:
+        known = work.facts = (work.stack, stack_facts(work.stack, work.tools.endpoints))
+    return known[1]
 
 
 def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
@@ -93,9 +102,8 @@ async def _metadata(work: "StackWork", reference: str) -> Mapping[str, Any]:
         if reference in (record.held.reference, record.physical_id):
             if (collected := await _collected(work, record)) is not None:
                 return collected
-            found: Mapping[str, Any] = await work.tools.store.read(
-                lambda tx: claim.metadata(tx, record.id)
-            )
+            read = partial(claim.metadata, resource_id=record.id)
+            found: Mapping[str, Any] = await work.tools.store.read(read)
             work.metadata[record.id] = found
             return found
     return {}

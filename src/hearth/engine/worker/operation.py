@@ -47,6 +47,7 @@ class Operation:
         self.open = 0  # nodes not done
         self.queue: deque[Key] = deque()
         self.current: Mapping[str, str] = {}
+        self._current: dict[str, str] = {}
         self.world = RecordedWorld(work, self)
         self.traversal_known = work.stack.traversal
         self.strays: list[Stray] = []
@@ -91,7 +92,7 @@ class Operation:
             self.work.add(record)
         for record in self.plan.touched:
             self.work.put(record, advance=True)
-        self.current = dict(self.plan.wanted)
+        self.current = self._current = dict(self.plan.wanted)
         self.graph = self.plan.graph()
         self._join_flights()
         self.open = sum(node.state is not State.DONE for node in self.graph.values())
@@ -174,10 +175,9 @@ class Operation:
             node = self.graph[key]
             if node.state is not State.PLANNED or node.waiting:
                 continue
-            if self.work.stack.deadline is not None and not left % 100:
-                if self.out_of_time():
-                    self.fail("Timed out")
-                    return
+            if not left % 100 and self.out_of_time():
+                self.fail("Timed out")
+                return
             self._start(node)
         if self.queue and not self.over:
             self.work.wake()
@@ -249,7 +249,7 @@ class Operation:
 
     def replaced(self, name: str, new: Record) -> None:
         """A new record is in charge of the name."""
-        self.current = {**self.current, name: new.id}
+        self._current[name] = new.id
 
     def child_ended(self, letter: int, body: Mapping[str, Any]) -> bool:
         """A nested stack's operation ended; False if nobody waits for that."""

@@ -88,13 +88,13 @@ def _apply(
         before=record.held.properties,
         changed=decision.changed,
     )
-    begun = record.having(action=action, status=Status.IN_PROGRESS)
-    work.event(begun, Status.IN_PROGRESS, advance=True)
+    work.event(record, Status.IN_PROGRESS, action=action, advance=True)
     made = kind.make(live) if action is Action.CREATE else kind.amend(live)
     live.physical_id = made.physical_id or record.physical_id or record.id
     live.body = made.body
     now = work.tools.clock.now()
-    ended = begun.having(
+    ended = record.having(
+        action=action,
         status=Status.COMPLETE,
         reason="state changed",
         physical_id=live.physical_id,

@@ -2,7 +2,7 @@
 
 Everything runs on one event loop, so a change to the memory here needs no lock. What happens is
 gathered in two piles: `sure` is recorded in any case, `advance` only while the traversal is still
-ours. Memory is ahead of the rows by at most one commit; what a refused advance had changed is undone.
+ours. Memory is ahead of the rows by one commit at most; a refused advance is undone in it.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from hearth.store.rows import Event, StackRow
 if TYPE_CHECKING:
     from hearth.engine.worker.engine import Engine
     from hearth.engine.worker.flight import Flight
+    from hearth.resources.base import StackFacts
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class StackWork:
         self.undo: dict[str, Record | None] = {}
         self._flying: dict[str, Record | None] = {}  # of the commit under way
         self.ending = False  # the stack's own state is decided, only flights remain
+        self.facts: tuple[StackRow, StackFacts] | None = None  # see live.py
         self._wake = asyncio.Event()
         self._mail = True
         self._letters: dict[int, tuple[str, Any]] = {}
