@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -55,7 +56,7 @@ class Tx:
         text, order, own = known
         if own:
             rows = [{**own, **row} for row in rows]
-        values: Any = rows if order is None else [tuple(row[n] for n in order) for row in rows]
+        values: Any = rows if order is None else [order(row) for row in rows]
         self.connection.exec_driver_sql(text, values)
 
     def rows(self, statement: sa.Executable) -> list[Any]:
@@ -250,7 +251,8 @@ class Store:
         self._engine.dispose()
 
 
-_Text = tuple[str, Sequence[str] | None, Mapping[str, Any]]
+_Order = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+_Text = tuple[str, _Order | None, Mapping[str, Any]]
 _texts: dict[tuple[sa.Executable, str, tuple[str, ...]], _Text] = {}
 
 
@@ -261,7 +263,14 @@ def _text(connection: sa.Connection, statement: Any, names: Sequence[str]) -> _T
     for bind in compiled.binds.values():  # values go to the driver as they are
         assert isinstance(bind.type, sa.String | sa.Double | sa.Integer | sa.LargeBinary), bind
     own = {name: value for name, value in compiled.params.items() if name not in names}
-    return str(compiled), compiled.positiontup, own
+    order = compiled.positiontup
+    if order is None:
+        return str(compiled), None, own
+    return str(compiled), itemgetter(*order) if len(order) > 1 else _only(order[0]), own
+
+
+def _only(name: str) -> _Order:
+    return lambda row: (row[name],)
 
 
 def _with_driver(url: str) -> sa.URL:

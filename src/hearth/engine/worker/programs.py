@@ -8,7 +8,9 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from typing import Any, Protocol
+from typing import Protocol
+
+import msgspec
 
 from hearth.engine.core.record import Record
 from hearth.resources.base import Child, Live, ResourceType
@@ -26,6 +28,7 @@ from hearth.template import (
 )
 
 MODULES_MAX = 200
+PROGRAMS_MAX = 50
 INLINE_MAX = 16 * 1024  # characters; larger texts are compiled off the loop
 
 
@@ -55,19 +58,33 @@ class Programs:
         self._template_type = template_type
         self._executor = executor
         self._modules: OrderedDict[str, Module] = OrderedDict()
+        self._programs: OrderedDict[bytes, tuple[Module, Program]] = OrderedDict()
 
     async def of(self, stack: StackRow, revision: Revision) -> Program:
-        """The program of a stack's revision. Raises Rejected."""
+        """The program of a stack's revision. Raises Rejected.
+
+        The last few are kept: who accepts an operation and who carries it out want the same.
+        """
         environment = Environment.parse(revision.environment)
         module = await self.module(revision.template, revision.files, environment)
-        facade = Facade(**revision.facade) if revision.facade else None
-        return module.specialise(
-            {**environment.parameters, **revision.parameters},
+        parameters = {**environment.parameters, **revision.parameters}
+        facts = (stack.name, stack.id, stack.project_id, parameters, revision.facade)
+        key = msgspec.json.encode(facts, enc_hook=str)
+        known = self._programs.get(key)
+        if known is not None and known[0] is module:
+            self._programs.move_to_end(key)
+            return known[1]
+        program = module.specialise(
+            parameters,
             stack_name=stack.name,
             stack_id=stack.id,
             project_id=stack.project_id,
-            facade=facade,
+            facade=Facade(**revision.facade) if revision.facade else None,
         )
+        self._programs[key] = (module, program)
+        while len(self._programs) > PROGRAMS_MAX:
+            self._programs.popitem(last=False)
+        return program
 
     async def module(
         self, template: str, files: Mapping[str, str], environment: Environment

@@ -209,8 +209,7 @@ def fail(operation: "Operation", node: Node, record: Record, trouble: Trouble) -
 def _remove(operation: "Operation", node: Node, record: Record) -> None:
     work = operation.work
     if not record.new:
-        leaving = record.having(action=Action.DELETE, status=Status.IN_PROGRESS)
-        work.event(leaving, Status.IN_PROGRESS, advance=True)
-        work.event(leaving, Status.COMPLETE, advance=True)
+        work.event(record, Status.IN_PROGRESS, action=Action.DELETE, advance=True)
+        work.event(record, Status.COMPLETE, action=Action.DELETE, advance=True)
     work.drop(record, advance=True)
     operation.done(node.key)
