@@ -24,6 +24,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 TENANT = "/v1/{tenant_id}"
 STACK = TENANT + "/stacks/{stack_name}/{stack_id}"
+ARN = "arn:openstack:heat::"
+ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 RESOURCE = STACK + "/resources/{resource}"
 
 ROUTES: list[tuple[str, str, Handler]] = [
@@ -36,9 +38,8 @@ ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", TENANT + "/template_versions", templates.versions),
     ("GET", TENANT + "/template_versions/{version}/functions", templates.functions),
     ("GET", TENANT + "/build_info", templates.build_info),
-    *((m, TENANT + "/stacks/{identity}", stacks.lookup) for m in
-      ("GET", "POST", "PUT", "PATCH", "DELETE")),
-]  # fmt: skip
+    *((method, TENANT + "/stacks/{identity}", stacks.lookup) for method in ANY_METHOD),
+]
 
 BY_NAME = {
     "GET": ("resources", "events", "template", "actions", "environment", "files"),
@@ -76,6 +77,13 @@ async def version_document(request: Request) -> Response:
 async def version_one(request: Request) -> Response:
     """GET /v1: the same without the question."""
     return JSONResponse(_versions(request))
+
+
+async def version_other(request: Request) -> Response:
+    """GET /v2 and the like: what there is instead."""
+    if request.path_params["number"] == 1:
+        raise HTTPException(404)
+    return JSONResponse(_versions(request), status_code=300)
 
 
 def _versions(request: Request) -> dict[str, object]:
@@ -116,14 +124,14 @@ def application(house: House, tokens: Tokens, service: Cloud, auth_url: str) -> 
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/healthcheck", healthcheck),
+        Route(f"{TENANT}/stacks/{ARN}{{arn:path}}", _with("arn"), methods=ANY_METHOD),
         Route("/cfn/v1/waitcondition/{arn:path}", cfn_signal.waitcondition, methods=["PUT"]),
         Route("/cfn/v1/signal/{arn:path}", cfn_signal.plain, methods=["POST"]),
         *_by_path(ROUTES),
-        *(
-            Route(f"{TENANT}/stacks/{{identity}}/{word}", _with_rest(word), methods=methods)
-            for word, methods in _words().items()
-        ),
+        *_by_path(_words()),
         *_by_path(ON_STACK),
+        Route("/v{number:int}", version_other),
+        Route("/v{number:int}/{rest:path}", version_other),
     ]
     app = Starlette(
         routes=routes,
@@ -151,29 +159,39 @@ def _by_path(table: list[tuple[str, str, Handler]]) -> list[Route]:
     for method, path, handler in table:
         paths.setdefault(path, {})[method] = handler
     return [
-        Route(path, _dispatch(by_method), methods=list(by_method))
+        Route(path, _dispatch(by_method), methods=[*by_method, "OPTIONS"])
         for path, by_method in paths.items()
     ]
 
 
 def _dispatch(by_method: dict[str, Handler]) -> Handler:
+    allow = {"Allow": ", ".join(by_method)}
+
     async def handle(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=allow)
+        if request.method not in by_method:  # the framework lets HEAD in wherever GET is
+            raise HTTPException(405, headers=allow)
         return await by_method[request.method](request)
 
     return handle
 
 
-def _words() -> dict[str, list[str]]:
-    words: dict[str, list[str]] = {}
-    for method, names in BY_NAME.items():
-        for name in names:
-            words.setdefault(name, []).append(method)
-    return words
+def _words() -> list[tuple[str, str, Handler]]:
+    """Parts of a stack that are known by the stack's name alone."""
+    return [
+        (method, f"{TENANT}/stacks/{{identity}}/{word}", _with("rest", word))
+        for method, words in BY_NAME.items()
+        for word in words
+    ]
 
 
-def _with_rest(word: str) -> Handler:
+def _with(name: str, value: str | None = None) -> Handler:
+    """The lookup, for a path that says one thing more."""
+
     async def handle(request: Request) -> Response:
-        request.path_params["rest"] = word
+        if value is not None:
+            request.path_params[name] = value
         return await stacks.lookup(request)
 
     return handle

@@ -1,6 +1,7 @@
 """Tokens: checked with Keystone, kept for a short while."""
 
 import hashlib
+import re
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from hearth.service.caller import Caller
 KEPT_S = 60.0
 KEPT_MAX = 5000
 SIGNED = "/cfn/"
+OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(/|$)")
 OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck"})
 
 
@@ -85,7 +87,7 @@ def _moment(text: str) -> float:
 
 def _is_open(path: str) -> bool:
     """Paths without a token: discovery, and what is signed instead."""
-    return path in OPEN_PATHS or path.startswith(SIGNED)
+    return path in OPEN_PATHS or path.startswith(SIGNED) or OTHER_VERSION.match(path) is not None
 
 
 class Authenticated:

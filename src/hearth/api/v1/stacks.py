@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from hearth.api.v1 import parse, view
-from hearth.api.v1.context import caller_of, house_of, stack_of
+from hearth.api.v1.context import caller_of, house_of, member_of, stack_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.service.create_stack import create_stack
@@ -20,7 +20,7 @@ from hearth.template import load
 
 async def index(request: Request) -> Response:
     """GET /stacks."""
-    caller = caller_of(request)
+    member_of(request)
     wanted = parse.stack_filter(request, request.path_params["tenant_id"])
     if parse.flag(request, "global_tenant"):
         from hearth.service.problems import HTTPForbidden
@@ -34,7 +34,6 @@ async def index(request: Request) -> Response:
         body["links"] = [{"rel": "next", "href": _next(request, rows[-1].id)}]
     if count is not None:
         body["count"] = count
-    del caller
     return JSONResponse(body)
 
 
@@ -47,6 +46,7 @@ def _next(request: Request, marker: str) -> str:
 
 async def create(request: Request) -> Response:
     """POST /stacks: 201 with the new stack's id and link."""
+    caller = member_of(request)
     data = await parse.body(request)
     name = data.get("stack_name")
     if not name:
@@ -54,19 +54,20 @@ async def create(request: Request) -> Response:
     if "converge" in data:
         raise parse.bad("converge is for updates only")
     wanted = parse.wanted(data)
-    row = await create_stack(house_of(request), caller_of(request), str(name), wanted)
+    row = await create_stack(house_of(request), caller, str(name), wanted)
     headers = {"Location": view.stack_url(request, row)}
     return JSONResponse(view.created(request, row), status_code=201, headers=headers)
 
 
 async def preview(request: Request) -> Response:
     """POST /stacks/preview."""
+    caller = member_of(request)
     data = await parse.body(request)
     name = data.get("stack_name")
     if not name:
         raise parse.bad("No stack name specified")
     row, program, items = await preview_create(
-        house_of(request), caller_of(request), str(name), parse.wanted(data)
+        house_of(request), caller, str(name), parse.wanted(data)
     )
     body = view.stack(request, row, program, None)
     for key in ("stack_status", "stack_status_reason"):
@@ -79,14 +80,13 @@ async def preview(request: Request) -> Response:
 async def lookup(request: Request) -> Response:
     """Any method on a stack by name or id alone: 302 to where it really is, query and all."""
     path = request.path_params
-    identity = path["identity"]
-    if identity.startswith("arn:openstack:heat::"):
-        tenant, _, rest = identity.removeprefix("arn:openstack:heat::").partition(":stacks/")
+    caller = caller_of(request)
+    if "arn" in path:
+        tenant, _, rest = path["arn"].partition(":stacks/")
         url = f"{view.base(request)}/{tenant}/stacks/{rest}"
     else:
-        row = await find_stack(
-            house_of(request), caller_of(request), path["tenant_id"], identity, deleted=True
-        )
+        identity = path["identity"]
+        row = await find_stack(house_of(request), caller, path["tenant_id"], identity, deleted=True)
         url = view.stack_url(request, row)
     if "rest" in path:
         url += f"/{path['rest']}"
