@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hearth.cli.early import WrongSetting, listening, log_to_stderr
+from hearth.cli.early import WrongSetting, listening, lock, log_to_stderr
 
 if TYPE_CHECKING:
     from hearth.cli.settings import Settings
@@ -58,7 +58,10 @@ def _prepare(folder: Path) -> None:
 
 
 async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
+    held = lock(folder / "hearth.lock")  # before anything of another's is touched
     bound = listening(HOST, port)
+    if port:
+        listening(HOST, port + 1).close()
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     cloud = _start_cloud(port + 1 if port else 0, folder, url)
     try:  # the cloud starts while what takes time is imported
@@ -67,7 +70,7 @@ async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
         auth_url = await _auth_url(cloud)
         settings = _settings(folder, url, auth_url)
         _write_clouds(folder, auth_url)
-        async with wired(settings) as running:
+        async with wired(settings, held) as running:
             await until_stopped(
                 running,
                 [bound],
@@ -122,7 +125,6 @@ def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
         heat_url=f"{url}/v1/{{project}}",
         cfn_url=f"{url}/cfn/v1",
         waitcondition_url=f"{url}/cfn/v1/waitcondition",
-        lock=folder / "hearth.lock",
     )
 
 

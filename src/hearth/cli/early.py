@@ -1,8 +1,11 @@
 """What a process needs before anything large is imported: a port, a log, a word for a fault."""
 
+import fcntl
 import logging
 import os
 import socket
+from pathlib import Path
+from typing import TextIO
 
 
 class WrongSetting(Exception):
@@ -31,3 +34,18 @@ def log_to_stderr(level: str | None = None) -> None:
         level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+
+
+def lock(path: Path) -> TextIO:
+    """Whoever has this is the only engine of its database. Raises WrongSetting."""
+    try:
+        held = path.open("w")
+    except OSError as problem:
+        raise WrongSetting(f"{path} cannot be written: {problem.strerror}") from None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.close()
+        words = "is in use by another hearth; stop that one or choose another place"
+        raise WrongSetting(f"{path.parent} {words}") from None
+    return held

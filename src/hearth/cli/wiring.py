@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import fcntl
 import gc
 import logging
 import random
@@ -12,14 +11,13 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TextIO
 
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hearth.bus.local import Bus
 from hearth.cli.chance import new_id
-from hearth.cli.early import WrongSetting
+from hearth.cli.early import WrongSetting, lock
 from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
@@ -39,7 +37,7 @@ from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
-COLLECT_AFTER = 50_000  # objects more than went
+COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
 
 
 class SystemClock:
@@ -69,14 +67,16 @@ def open_store(settings: Settings) -> Store:
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
     except (SQLAlchemyError, ModuleNotFoundError) as problem:
-        raise WrongSetting(f"the database cannot be used: {problem}") from None
+        words = str(problem).partition("\n")[0]
+        raise WrongSetting(f"the database cannot be used: {words}") from None
     return store
 
 
 @contextlib.asynccontextmanager
-async def wired(settings: Settings) -> AsyncIterator[Running]:
-    """Everything of a process that serves or works, closed in the end."""
-    held = _lock(settings.lock)
+async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
+    """Everything of a process that serves or works, closed in the end; so is the lock `held`."""
+    if held is None and settings.lock is not None:
+        held = lock(settings.lock)
     store = open_store(settings)
     pool = CloudPool(await _cloud_config(settings))
     executor = ThreadPoolExecutor(1, "compile")
@@ -122,19 +122,6 @@ async def wired(settings: Settings) -> AsyncIterator[Running]:
             held.close()
 
 
-def _lock(path: Path | None) -> TextIO | None:
-    if path is None:
-        return None
-    held = path.open("w")
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        held.close()
-        words = f"{path.parent} is in use by another hearth; stop that one or choose another --data"
-        raise WrongSetting(words) from None
-    return held
-
-
 async def _cloud_config(settings: Settings) -> CloudConfig:
     config = CloudConfig(
         region=settings.region,
@@ -170,7 +157,7 @@ def calm_collector() -> None:
     """What is there now stays: collections need not look at it again, nor come at every turn of a
     stack of ten thousand resources (a third of its time went there)."""
     gc.freeze()
-    gc.set_threshold(COLLECT_AFTER, 20, 20)
+    gc.set_threshold(COLLECT_AFTER, 50, 10)
 
 
 async def until_stopped(
