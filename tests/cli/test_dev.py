@@ -1,0 +1,116 @@
+"""`hearth dev` as a process: what it says, what it writes, how it ends."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+import requests
+import yaml
+
+from tests.clients.dev import HEARTH, READY, Dev, hearth_dev, wait_for
+
+pytestmark = pytest.mark.slow
+
+
+def refused(*arguments: str) -> str:
+    """What it says when it does not start: one line."""
+    done = subprocess.run(
+        [*HEARTH, "dev", *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def answers(dev: Dev) -> bool:
+    try:
+        requests.get(dev.cloud_url, timeout=5)
+    except requests.ConnectionError:
+        return False
+    return True
+
+
+def test_the_files_for_clients_are_written(tmp_path: Path):
+    with hearth_dev(tmp_path / "data") as dev:
+        clouds = yaml.safe_load((dev.folder / "clouds.yaml").read_text())["clouds"]
+        assert set(clouds) == {"hearth", "hearth-admin"}
+        assert clouds["hearth"]["auth"]["auth_url"] == dev.auth_url
+        shell = subprocess.run(
+            ["sh", "-c", f". '{dev.folder}/openrc' && echo $OS_CLOUD $OS_CLIENT_CONFIG_FILE"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert shell.stdout == f"hearth {dev.folder.resolve()}/clouds.yaml\n"
+        assert (dev.folder / "secret").stat().st_mode & 0o077 == 0
+
+
+def test_it_ends_on_sigterm_with_its_cloud(tmp_path: Path):
+    with hearth_dev(tmp_path) as dev:
+        assert answers(dev)
+        dev.process.send_signal(signal.SIGTERM)
+        assert dev.process.wait(20) == 0
+        assert not answers(dev)
+        assert dev.process.stdout is not None
+        assert dev.process.stdout.read() == ""  # the ready line was all
+
+
+def test_the_cloud_dies_with_it(tmp_path: Path):
+    with hearth_dev(tmp_path) as dev:
+        dev.process.kill()
+        dev.process.wait(10)
+        wait_for(lambda: True if not answers(dev) else None, "the end of the cloud", 10)
+
+
+def test_what_was_made_is_there_after_a_restart(tmp_path: Path):
+    template = "heat_template_version: 2021-04-16\nresources: {n: {type: OS::Neutron::Net}}\n"
+    with hearth_dev(tmp_path) as dev, dev.heat() as heat:
+        heat.stacks.create(stack_name="kept", template=template)
+        wait_for(
+            lambda: True if heat.stacks.get("kept").stack_status == "CREATE_COMPLETE" else None,
+            "the stack",
+        )
+    with hearth_dev(tmp_path) as dev, dev.heat() as heat, dev.sdk() as cloud:
+        assert heat.stacks.get("kept").stack_status == "CREATE_COMPLETE"
+        (resource,) = heat.resources.list("kept")
+        assert cloud.get_network(resource.physical_resource_id) is not None
+
+
+def test_an_ephemeral_one_leaves_nothing(tmp_path: Path):
+    with subprocess.Popen(
+        [*HEARTH, "dev", "--ephemeral", "--port", "0"],
+        env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert READY.match(process.stdout.readline())
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) in {0, 130}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_taken_port_is_told(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        own = refused("--port", str(port), "--data", str(tmp_path))
+        clouds = refused("--port", str(port - 1), "--data", str(tmp_path))
+    assert re.search(rf"port {port} on .* cannot be used: Address already in use", own)
+    assert f"port {port} on" in clouds
+    assert "choose another with --port" in own
+
+
+def test_a_folder_that_cannot_be_written_is_told():
+    said = refused("--port", "0", "--data", "/proc/nowhere")
+    assert said.startswith("hearth: /proc/nowhere cannot be written to")
+
+
+def test_a_folder_in_use_is_left_alone(tmp_path: Path):
+    with hearth_dev(tmp_path) as dev:
+        before = (tmp_path / "clouds.yaml").read_text()
+        said = refused("--port", "0", "--data", str(tmp_path))
+        assert "in use by another hearth" in said
+        assert (tmp_path / "clouds.yaml").read_text() == before
+        assert answers(dev)
