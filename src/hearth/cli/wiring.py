@@ -37,6 +37,8 @@ from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
+KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
+
 COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
 
 
@@ -156,6 +158,7 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
 def calm_collector() -> None:
     """What is there now stays: collections need not look at it again, nor come at every turn of a
     stack of ten thousand resources (a third of its time went there)."""
+    gc.enable()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 50, 10)
 
@@ -208,6 +211,7 @@ def _server(running: Running, auth_url: str) -> Any:
     app = application(running.house, Tokens(cloud, auth_url), cloud, auth_url)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=3,
+        timeout_keep_alive=KEEP_ALIVE_S,
         ws="none", proxy_headers=True,
     )  # fmt: skip
     server = uvicorn.Server(config)
