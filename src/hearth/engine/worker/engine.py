@@ -100,7 +100,8 @@ class Engine:
                 except Exception:
                     log.exception("looking for work failed; trying again")
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken.wait(), LOOK_S)
+                    async with asyncio.timeout(LOOK_S):
+                        await self._woken.wait()
         finally:
             beating.cancel()
 

@@ -536,7 +536,8 @@ class Flight:
         self.resting = True
         try:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._look.wait()
         finally:
             self.resting = False
         if not wakes:

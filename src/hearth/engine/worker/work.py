@@ -137,7 +137,8 @@ class StackWork:
         if self.stack.deadline is not None and not self.operation.late:
             limit = max(0.0, self.stack.deadline - self.tools.clock.now())
         try:
-            await asyncio.wait_for(self._wake.wait(), limit)
+            async with asyncio.timeout(limit):  # wait_for may swallow a cancel in Python 3.11
+                await self._wake.wait()
         except TimeoutError:
             if self.operation.out_of_time():
                 for _ in range(3):  # what is broken off shows before the stack's failure
