@@ -127,7 +127,8 @@ class Knobs:
             self._gate = asyncio.get_running_loop().create_future()
         self.waiting += 1
         try:
-            return not await asyncio.wait_for(asyncio.shield(self._gate), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                return not await asyncio.shield(self._gate)
         except TimeoutError:
             return True
         finally:

@@ -1,0 +1,249 @@
+"""What a cloud can do to an engine, over real HTTP: refuse, be slow, lose answers, hide things."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from hearth.cloud import PasswordCredential
+from hearth.model.state import Action
+from hearth.store import accept
+from hearth.store.rows import Revision
+from tests.crash import account
+from tests.crash.templates import Story, shelf, three_tiers
+from tests.resources.test_in_engine import House, new_id
+
+SMALL = """
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}
+  server:
+    type: OS::Nova::Server
+    depends_on: subnet
+    properties: {image: cirros, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+"""
+WAIT = """  is_up:
+    type: OS::Heat::WaitCondition
+    depends_on: db_plug
+    properties: {handle: {get_resource: handle}, timeout: 120}
+"""
+UNATTENDED = three_tiers.template.replace(WAIT, "").replace(
+    "depends_on: is_up", "depends_on: db_plug"
+)
+SERVERS = {"service": "compute", "method": "POST", "path_regex": "/servers$"}
+NETWORKS = {"service": "network", "method": "POST", "path_regex": "/networks$"}
+
+
+class Town(House):
+    """A house whose stacks are given with each test."""
+
+    async def make(
+        self, template: str, files: dict[str, str], *, user: str = "demo", rollback: bool = False
+    ) -> Any:
+        """Create a stack and wait for its end; the row."""
+        url = self.running.auth_url
+        cloud = self.pool.cloud(
+            PasswordCredential(
+                url,
+                user,
+                "secret",
+                user_domain_id="default",
+                project_name=user,
+                project_domain_id="default",
+            )
+        )
+        who, token = await cloud.whoami(), await cloud.token()
+        self.running.cloud.store.ledger.mark()
+        new = accept.NewStack(
+            id=new_id(),
+            project_id=who.project_id or "",
+            name="web",
+            revision=Revision(template=template, files=files, parameters={}),
+            credential=(new_id(), "token", {"auth_url": url, "token": token}),
+            disable_rollback=not rollback,
+        )
+        await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
+        return await self.rest(new.id)
+
+    async def unmake(self, ident: str) -> Any:
+        return await self.operate(ident, Action.DELETE)
+
+    def knob(self, match: dict[str, Any], effect: dict[str, Any]) -> None:
+        self.running.cloud.knobs.add([{"match": match, "effect": effect}])
+
+    def objects(self) -> list[dict[str, Any]]:
+        ledger = self.running.cloud.store.ledger
+        return [asdict(one) for one in ledger.entries[ledger.first :] if not one.implicit]
+
+    def made(self) -> Counter[str]:
+        """How often each kind of thing was made."""
+        return Counter(account.kind_of(one) for one in self.objects())
+
+    def alive(self) -> list[str]:
+        return account.after_delete(self.objects())
+
+
+def told(story: Callable[[Town], Awaitable[Any]]) -> Any:
+    """Run a story in a town of its own."""
+
+    async def main() -> Any:
+        town = Town()
+        await town.open()
+        try:
+            return await story(town)
+        finally:
+            await town.close()
+
+    return asyncio.run(main())
+
+
+def state(row: Any) -> str:
+    return f"{row.action}_{row.status}"
+
+
+def test_a_refused_create_fails_the_stack_with_the_words_of_the_cloud() -> None:
+    async def story(town: Town) -> None:
+        words = "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"
+        town.knob(SERVERS, {"status": 403, "body": {"forbidden": {"code": 403, "message": words}}})
+        row = await town.make(SMALL, {})
+        assert state(row) == "CREATE_FAILED"
+        assert row.reason == f"Resource CREATE failed: forbidden: resources.server: {words}"
+        town.running.cloud.knobs.clear()
+        assert state(await town.unmake(row.id)) == "DELETE_COMPLETE"
+        assert town.alive() == []
+
+    told(story)
+
+
+def test_after_a_rollback_the_cloud_is_empty() -> None:
+    async def story(town: Town) -> None:
+        town.knob(SERVERS, {"status": 400})
+        row = await town.make(SMALL, {}, rollback=True)
+        assert state(row) == "ROLLBACK_COMPLETE"
+        assert town.made()["network.subnets"] == 1
+        left = [line for line in town.alive() if "trusts" not in line]  # kept with the stack
+        assert left == []
+        await town.unmake(row.id)
+        assert town.alive() == []
+
+    told(story)
+
+
+def test_a_half_made_handle_leaves_no_user_behind() -> None:
+    async def story(town: Town) -> None:
+        keys = {"service": "identity", "method": "POST", "path_regex": "/credentials/OS-EC2$"}
+        town.knob(keys, {"status": 400})
+        row = await town.make(shelf.template, {}, user="admin", rollback=True)
+        assert state(row) == "ROLLBACK_COMPLETE"
+        await town.unmake(row.id)
+        assert town.alive() == []
+
+    told(story)
+
+
+def test_a_server_that_ends_in_error_is_made_once_more() -> None:
+    async def story(town: Town) -> None:
+        town.knob({**SERVERS, "times": 1}, {"error": True})
+        row = await town.make(SMALL, {})
+        assert state(row) == "CREATE_COMPLETE"
+        wanted = {"compute.servers": 1, "network.networks": 1, "network.subnets": 1}
+        seen = account.after_create(town.objects(), {**wanted, "identity.trusts": 1})
+        expected = ["compute.servers: 1 made and removed again"]
+        assert seen == account.Account([], expected)
+        await town.unmake(row.id)
+        assert town.alive() == []
+
+    told(story)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_an_overloaded_service_is_asked_again_when_it_says(status: int) -> None:
+    async def story(town: Town) -> None:
+        town.knob({**NETWORKS, "times": 2}, {"status": status, "retry_after": 1})
+        began = time.monotonic()
+        row = await town.make(SMALL, {})
+        assert state(row) == "CREATE_COMPLETE"
+        assert time.monotonic() - began > 2.0
+        assert town.made()["network.networks"] == 1
+
+    told(story)
+
+
+def test_an_outage_without_a_time_to_come_back_is_sat_out() -> None:
+    async def story(town: Town) -> None:
+        town.knob({**NETWORKS, "times": 1}, {"status": 503})
+        row = await town.make(SMALL, {})
+        assert state(row) == "CREATE_COMPLETE"
+        assert town.made()["network.networks"] == 1
+
+    told(story)
+
+
+def test_a_call_that_was_lost_on_its_way_is_made_once() -> None:
+    async def story(town: Town) -> None:
+        town.knob({**NETWORKS, "times": 1}, {"drop": True})
+        row = await town.make(SMALL, {})
+        assert state(row) == "CREATE_COMPLETE"
+        assert town.made()["network.networks"] == 1
+        await town.unmake(row.id)
+        assert town.alive() == []
+
+    told(story)
+
+
+def test_what_is_not_seen_yet_after_a_lost_answer_is_not_made_twice() -> None:
+    async def story(town: Town) -> None:
+        for match in (NETWORKS, SERVERS):
+            town.knob({**match, "times": 1}, {"withhold": 0.02, "invisible_s": 2.5})
+        row = await town.make(SMALL, {})
+        assert state(row) == "CREATE_COMPLETE"
+        assert (town.made()["network.networks"], town.made()["compute.servers"]) == (1, 1)
+        await town.unmake(row.id)
+        assert town.alive() == []
+
+    told(story)
+
+
+def test_what_turns_up_after_it_was_made_again_is_removed() -> None:
+    async def story(town: Town) -> None:
+        town.knob({**NETWORKS, "times": 1}, {"withhold": 0.02, "invisible_s": 7.0})
+        row = await town.make(SMALL, {})
+        assert state(row) == "CREATE_COMPLETE"
+        await asyncio.sleep(max(0.0, 7.0 - (time.time() - row.created_at)))
+        await town.unmake(row.id)
+        assert town.alive() == []
+
+    told(story)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tale", "template"),
+    [(three_tiers, UNATTENDED), (shelf, shelf.template)],
+    ids=["tiers", "shelf"],
+)
+def test_every_kind_of_create_whose_answer_is_lost_is_found_again(
+    tale: Story, template: str
+) -> None:
+    async def story(town: Town) -> None:
+        for call in {**tale.early, **tale.late}.values():
+            town.knob({**call.match(), "times": 1}, {"withhold": 0.02})
+        row = await town.make(template, tale.files, user=tale.user)
+        assert state(row) == "CREATE_COMPLETE", row.reason
+        assert account.after_create(town.objects(), tale.wanted) == account.Account([], [])
+        for service in ("compute", "network", "volume", "identity", "object-store"):
+            town.knob({"service": service, "method": "DELETE", "times": 3}, {"withhold": 0.02})
+        row = await town.unmake(row.id)
+        assert state(row) == "DELETE_COMPLETE", row.reason
+        assert town.alive() == []
+
+    told(story)
