@@ -19,11 +19,15 @@ IN_FLIGHT = 64  # calls of one project at a time
 def servers(quick: bool) -> Iterator[Figure]:
     """20 servers, and 200 for the processor time of a call."""
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as both:
-        warm = both.stack("warm", templates.servers(1))
-        warm.create()
+        _warm(both)
         yield from _calls(both, 20)
         if not quick:
             yield from _calls(both, 200)
+
+
+def _warm(both: Served) -> None:
+    both.stack("network", templates.network()).create()
+    both.stack("warm", templates.servers(1)).create()
 
 
 def _calls(both: Served, count: int) -> Iterator[Figure]:
@@ -48,7 +52,7 @@ def makespan(quick: bool) -> Iterator[Figure]:
     """500 servers while every call takes 50 to 500 ms, and what readers feel meanwhile."""
     count = 50 if quick else 500
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as both:
-        both.stack("warm", templates.servers(1)).create()
+        _warm(both)
         both.knobs(_latencies(count))
         both.mark()
         stack = both.stack(f"servers{count}", templates.servers(count))

@@ -32,11 +32,20 @@ def levels(count: int, depth: int) -> str:
     return HEAD + "".join(lines)
 
 
+def network() -> str:
+    """A network called `wide`, with room for many servers."""
+    return HEAD + (
+        " net: {type: OS::Neutron::Net, properties: {name: wide}}\n"
+        " subnet:\n  type: OS::Neutron::Subnet\n"
+        "  properties: {network: {get_resource: net}, cidr: 10.8.0.0/16}\n"
+    )
+
+
 def servers(count: int) -> str:
-    """Servers on a network that is there."""
+    """Servers on the network `wide`."""
     lines = [
         f" s{i}:\n  type: OS::Nova::Server\n  properties:\n"
-        "   {image: cirros, flavor: m1.tiny, networks: [{network: private}]}\n"
+        "   {image: cirros, flavor: m1.tiny, networks: [{network: wide}]}\n"
         for i in range(count)
     ]
     return HEAD + "".join(lines)

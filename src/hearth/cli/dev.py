@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hearth.cli.early import WrongSetting, listening, lock, log_to_stderr
+from hearth.cli.early import WrongSetting, listening, lock, log_to_stderr, no_collections
 
 if TYPE_CHECKING:
     from hearth.cli.settings import Settings
@@ -25,6 +25,7 @@ REGION = "RegionOne"
 
 def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
     """Run until stopped; the exit status."""
+    no_collections()
     log_to_stderr()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()

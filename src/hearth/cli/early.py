@@ -1,6 +1,7 @@
 """What a process needs before anything large is imported: a port, a log, a word for a fault."""
 
 import fcntl
+import gc
 import logging
 import os
 import socket
@@ -10,6 +11,11 @@ from typing import TextIO
 
 class WrongSetting(Exception):
     """A setting that cannot work; the message names it and says what would."""
+
+
+def no_collections() -> None:
+    """Imports leave hardly any garbage: collections wait until everything is there."""
+    gc.disable()
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hearth.cli.early import WrongSetting, listening, log_to_stderr
+from hearth.cli.early import WrongSetting, listening, log_to_stderr, no_collections
 from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
 from hearth.service.house import Limits
@@ -17,6 +17,7 @@ PLACES = (Path("/etc/hearth/hearth.conf"), Path("/etc/heat/heat.conf"))
 
 def run(configs: Sequence[Path], port: int | None, role: str) -> int:
     """Run until stopped; the exit status."""
+    no_collections()
     log_to_stderr()
     try:
         conf = _read(configs)

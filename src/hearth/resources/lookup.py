@@ -76,6 +76,12 @@ class Names:
         self._cloud = cloud
         self._listed: dict[str, asyncio.Task[list[Body]]] = {}
 
+    def begin(self, kinds: Iterable[str]) -> None:
+        """Ask for the lists of these kinds now, all at once; `id_of` waits for what it needs."""
+        for kind in kinds:
+            if kind in KINDS:
+                self._asked(kind, KINDS[kind])
+
     async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
         """The id of the thing of that name or id; a Problem when there is none, or several."""
         known = KINDS.get(kind)
@@ -106,13 +112,23 @@ class Names:
         return own or found
 
     async def _members(self, kind: str, known: Kind) -> list[Body]:
+        return await asyncio.shield(self._asked(kind, known))
+
+    def _asked(self, kind: str, known: Kind) -> asyncio.Task[list[Body]]:
         if kind not in self._listed:
-            self._listed[kind] = asyncio.create_task(self._list(known))
-        return await asyncio.shield(self._listed[kind])
+            task = self._listed[kind] = asyncio.create_task(self._list(known))
+            task.add_done_callback(_seen)
+        return self._listed[kind]
 
     async def _list(self, known: Kind) -> list[Body]:
         members = await self._cloud.listing(known.service, known.path)
         return [m[known.inner] for m in members] if known.inner else list(members)
+
+
+def _seen(task: asyncio.Task[Any]) -> None:
+    """A fault is told to whoever waits for the list, and to nobody else."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def check_constraints(
@@ -121,9 +137,9 @@ async def check_constraints(
     """What is wrong with values under named constraints, given as (constraint, value, place)."""
     names = names or Names(cloud)
     problems: list[Problem] = []
+    wanted = [one for one in wanted if one[1] is not None and one[1] != ""]
+    names.begin({constraint for constraint, _, _ in wanted if constraint not in CHECKS})
     for constraint, value, at in wanted:
-        if value is None or value == "":
-            continue
         local = CHECKS.get(constraint)
         if local is not None:
             text = local(value)

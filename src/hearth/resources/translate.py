@@ -39,7 +39,7 @@ async def resolve(
     problems = list(moved.problems)
 
     async def id_of(finder: str, value: Any) -> Any:
-        if not isinstance(value, str) or not value or ID.match(value):
+        if not _is_name(value):
             return value
         found = await names.id_of(finder, value, at)
         if isinstance(found, Problem):
@@ -47,11 +47,24 @@ async def resolve(
             return value
         return found
 
-    for rule in rules:
-        if isinstance(rule, Resolve):
-            for holder, key in places(values, rule.path):
-                holder[key] = await _each(holder[key], rule.finder, id_of)
+    lookups = [
+        (rule.finder, holder, key)
+        for rule in rules
+        if isinstance(rule, Resolve)
+        for holder, key in places(values, rule.path)
+    ]
+    names.begin({finder for finder, holder, key in lookups if _has_name(holder[key])})
+    for finder, holder, key in lookups:
+        holder[key] = await _each(holder[key], finder, id_of)
     return Resolved(values, tuple(problems))
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and not ID.match(value)
+
+
+def _has_name(value: Any) -> bool:
+    return any(map(_is_name, value)) if isinstance(value, list) else _is_name(value)
 
 
 def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None = None) -> Resolved:
