@@ -27,6 +27,8 @@ SILENT_MAX_S = 10.0  # no write call once the last beat is older than this
 LOOK_S = 1.0
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
+HAND_OVER_S = 10.0
+HAND_OVER_S = 10.0
 
 
 class Clock(Protocol):
@@ -119,8 +121,13 @@ class Engine:
         self._woken.set()
         for work in list(self.works.values()):
             work.hand_over()
-        while self.works:  # noqa: ASYNC110 - it may empty and fill again
+        ends = self.tools.clock.monotonic() + HAND_OVER_S
+        while self.works and self.tools.clock.monotonic() < ends:
             await asyncio.sleep(0.01)
+        for (
+            work
+        ) in self.works.values():  # a call of theirs does not end; the next owner looks for it
+            work.kill()
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
 
     def kill(self) -> None:

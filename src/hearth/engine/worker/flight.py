@@ -53,7 +53,7 @@ class Flight:
         self.key = key
         self.traversal = traversal
         self.holds: list[Key] = []
-        self.resting = False
+        self.rests_until: float | None = None  # None: it is at something
         self.row: InFlight | None = None  # what an earlier owner had committed
         self.began_at = work.tools.clock.now()
         self.nest: Nest | None = None
@@ -98,6 +98,12 @@ class Flight:
         """Tell a nested stack that is being worked on to stop."""
         if self.nest is not None:
             self.nest.cancel()
+
+    def rest(self, until: float) -> None:
+        """Nothing is under way before `until`, unless news comes."""
+        self.rests_until = until
+        if self.work.handing_over:
+            self.work.wake()
 
     @property
     def record(self) -> Record:
@@ -533,13 +539,13 @@ class Flight:
 
     async def _pause(self, seconds: float, *, wakes: bool = False) -> None:
         """Rest; a stop, or with `wakes` any news, ends it."""
-        self.resting = True
+        self.rest(self.work.tools.clock.now() + seconds)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._look.wait()
         finally:
-            self.resting = False
+            self.rests_until = None
         if not wakes:
             self._look.clear()
         self._not_stopped()

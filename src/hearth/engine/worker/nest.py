@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
 
 DEPTH_MAX = 5
+FOREVER = float("inf")
 
 
 class Nest:
@@ -121,7 +122,7 @@ class Nest:
 
     async def _wait(self) -> Mapping[str, Any]:
         flight = self.flight
-        flight.resting = True
+        flight.rest(FOREVER)  # until the child's letter
         try:
             while not self._heard.done():
                 stopped = await flight.stop_or(self._heard)
@@ -129,7 +130,7 @@ class Nest:
                     self.cancel()
                     raise Stopped(stopped)
         finally:
-            flight.resting = False
+            flight.rests_until = None
         return self._heard.result()
 
     def heard(self, letter: int, body: Mapping[str, Any]) -> bool:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TAKEOVERS_MAX = 3
+QUIET_S = 10.0  # without any news before a stack may be parked
+PARKED_S = 60.0  # waits from this length on hold no memory
 
 
 class StackWork:
@@ -121,29 +123,48 @@ class StackWork:
             if self._wake.is_set() or self._mail or self.operation.ready:
                 continue
             if not self.flights and not self._own:
-                if await self._release():
-                    return
-                continue
-            if self._handing_over and all(f.resting for f in self.flights.values()):
-                for flight in self.flights.values():
-                    flight.kill()
-                await self._release(due_now=True)
+                await self._release()
                 return
-            await self._wait()
+            if await self._park(quiet=False):
+                return
+            news = await self._wait()
+            if not news and await self._park(quiet=True):
+                return
 
-    async def _wait(self) -> None:
-        """Until something happens or the deadline is there."""
-        limit = None
+    async def _park(self, *, quiet: bool) -> bool:
+        """Give the stack back with flights that only wait: to hand it over, or when it was quiet
+        and the next look is far away. They go on from their rows. True if it was done."""
+        rests = [flight.rests_until for flight in self.flights.values()]
+        now = self.tools.clock.now()
+        if self._own or any(until is None for until in rests):
+            return False
+        far = quiet and all(until is not None and until - now >= PARKED_S for until in rests)
+        if not far and not self._handing_over:
+            return False
+        for flight in self.flights.values():
+            flight.kill()
+        until = min(rest for rest in rests if rest is not None)
+        await self._release(due_at=now if self._handing_over else until)
+        return True
+
+    async def _wait(self) -> bool:
+        """Until something happens or the deadline is there; False if it was quiet for long."""
+        limit: float | None = QUIET_S
+        late = False
         if self.stack.deadline is not None and not self.operation.late:
-            limit = max(0.0, self.stack.deadline - self.tools.clock.now())
+            left = max(0.0, self.stack.deadline - self.tools.clock.now())
+            late, limit = left <= QUIET_S, min(left, QUIET_S)
         try:
             async with asyncio.timeout(limit):  # wait_for may swallow a cancel in Python 3.11
                 await self._wake.wait()
         except TimeoutError:
+            if not late:
+                return False
             if self.operation.out_of_time():
                 for _ in range(3):  # what is broken off shows before the stack's failure
                     await asyncio.sleep(0)
                 self.operation.fail("Timed out")
+        return True
 
     async def _load(self) -> bool:
         loaded = await self.tools.store.read(lambda tx: claim.load(tx, self.stack_id))
@@ -268,15 +289,15 @@ class StackWork:
             else:
                 self.records[record_id] = record
 
-    async def _release(self, *, due_now: bool = False) -> bool:
-        """Give the stack back. True once it is; False if there is more to do after all."""
+    async def _release(self, *, due_at: float | None = None) -> None:
+        """Give the stack back; it is due again at `due_at`, and at its deadline in any case."""
         busy = self.stack.status is Status.IN_PROGRESS
-        now = self.tools.clock.now()
-        due = now if due_now else (self.stack.deadline if busy else None)
+        due = self.stack.deadline if busy else None
+        if due_at is not None:
+            due = due_at if due is None else min(due, due_at)
         self.sure.release = (due,)
         await self._commit()
         self.engine.wake()
-        return True
 
     async def _fail_whole(self, problem: Exception) -> None:
         """The engine itself is at fault: the stack fails with that, and is released."""
