@@ -139,6 +139,18 @@ def test_types_versions_and_functions_are_listed(dev: Dev):
         dev.shell("orchestration", "resource", "type", "show", "OS::Neutron::Net")
     )
     assert shown["properties"]["name"]["type"] == "string"
+    made = yaml.safe_load(
+        dev.shell(
+            "orchestration",
+            "resource",
+            "type",
+            "show",
+            "--template-type",
+            "hot",
+            "OS::Neutron::Net",
+        )
+    )
+    assert made["resources"]["Net"]["type"] == "OS::Neutron::Net"
     versions = {one["Version"] for one in dev.json("orchestration", "template", "version", "list")}
     assert "heat_template_version.2021-04-16" in versions
     functions = dev.json(

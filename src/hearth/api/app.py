@@ -35,6 +35,7 @@ ROUTES: list[tuple[str, str, Handler]] = [
     ("POST", TENANT + "/validate", templates.validate),
     ("GET", TENANT + "/resource_types", templates.type_list),
     ("GET", TENANT + "/resource_types/{type_name}", templates.type_show),
+    ("GET", TENANT + "/resource_types/{type_name}/template", templates.type_template),
     ("GET", TENANT + "/template_versions", templates.versions),
     ("GET", TENANT + "/template_versions/{version}/functions", templates.functions),
     ("GET", TENANT + "/build_info", templates.build_info),

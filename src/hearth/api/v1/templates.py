@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 import hearth
 from hearth.api.v1 import parse
+from hearth.api.v1 import type_template as made
 from hearth.api.v1.context import house_of, member_of
 from hearth.model.problem import EntityNotFound, NotSupported, Rejected, nearest
 from hearth.resources.base import ResourceType
@@ -102,6 +103,19 @@ async def type_show(request: Request) -> Response:
             "support_status": _support(support),
         }
     )
+
+
+async def type_template(request: Request) -> Response:
+    """GET /resource_types/{type}/template: a template with all that the type has."""
+    member_of(request)
+    kind = _type(request)
+    match request.query_params.get("template_type", "cfn").lower():
+        case "cfn":
+            return JSONResponse(made.cfn(kind))
+        case "hot":
+            return JSONResponse(made.hot(kind))
+        case other:
+            raise parse.bad(f"Template type is not supported: {other}; hot and cfn are")
 
 
 def _support(support: object) -> dict[str, object] | None:
