@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import logging
 import os
 import re
 import subprocess
@@ -59,6 +60,7 @@ class Dev:
             warnings.catch_warnings(),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
+            _logging_as_before(),
         ):
             warnings.simplefilter("ignore")
             from openstackclient.shell import OpenStackShell
@@ -109,6 +111,18 @@ class Dev:
             for entry in self.ledger()
             if entry["deleted"] is None
         ]
+
+
+@contextlib.contextmanager
+def _logging_as_before() -> Iterator[None]:
+    """The client sets up the root logger for itself; take that back."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers
 
 
 @contextlib.contextmanager
