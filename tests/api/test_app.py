@@ -166,3 +166,13 @@ def test_a_parameter_given_twice_counts_as_given_last(api: Caller, path: str):
     assert "outputs" not in shown
     assert "outputs" in api.call("GET", f"{path}?unknown=1").json()["stack"]
     assert api.call("GET", f"{path}?resolve_outputs=perhaps").status_code == 400
+
+
+def test_details_and_previews_are_no_names_of_stacks(api: Caller, path: str):
+    listed = api.call("GET", "/stacks").json()["stacks"]
+    assert api.call("GET", "/stacks/detail").json()["stacks"] == listed
+    shown = api.call("POST", "/stacks/preview", {"stack_name": "no", "template": HOT + VALUE})
+    assert shown.status_code == 200
+    assert shown.json()["stack"]["stack_name"] == "no"
+    assert api.call("GET", "/stacks/preview").status_code == 404
+    assert api.call("PUT", "/stacks/detail").status_code == 404

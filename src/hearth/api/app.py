@@ -31,6 +31,7 @@ RESOURCE = STACK + "/resources/{resource}"
 ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", TENANT + "/stacks", stacks.index),
     ("POST", TENANT + "/stacks", stacks.create),
+    ("GET", TENANT + "/stacks/detail", stacks.index),
     ("POST", TENANT + "/stacks/preview", stacks.preview),
     ("POST", TENANT + "/validate", templates.validate),
     ("GET", TENANT + "/resource_types", templates.type_list),
