@@ -64,7 +64,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     traversal, event_id = new_id(), new_id()
     parent = new.parent
     if parent is None:
-        tx.execute(tree.insert(), {"root_id": new.id, "event_seq": 0, "resources": 0})
+        tx.execute(tree.insert(), {"root_id": new.id, "event_seq": 1, "resources": 0})
     if new.credential:
         _put_credential(tx, new.credential, now)
     row = StackRow(
@@ -106,7 +106,11 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         problem = StackExists(None, f"The Stack ({new.name}) already exists.")
         raise Rejected([problem]) from None
     put_revision(tx, new.id, 1, new.revision, now, new.creator)
-    events.append(tx, [events.of_stack(row, event_id, now, row.action, row.status, row.reason)])
+    begun = events.of_stack(row, event_id, now, row.action, row.status, row.reason)
+    if parent is None:
+        events.first(tx, begun)
+    else:
+        events.append(tx, [begun])
     return row
 
 

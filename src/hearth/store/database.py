@@ -88,8 +88,8 @@ class Tx:
 
     @property
     def returning(self) -> bool:
-        """Whether INSERT … RETURNING may be used (not on MariaDB, by decision)."""
-        return self.dialect != "mysql"
+        """Whether RETURNING may be used (not on MariaDB, by decision; not on an old SQLite)."""
+        return self.dialect != "mysql" and self.connection.dialect.update_returning
 
 
 class Store:

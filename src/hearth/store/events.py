@@ -20,17 +20,28 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
     rows: list[dict[str, Any]] = []
     for root_id in sorted(by_root):
         mine = by_root[root_id]
-        tx.execute(
-            tree.update()
-            .where(tree.c.root_id == root_id)
-            .values(event_seq=tree.c.event_seq + len(mine))
-        )
-        last: int = tx.execute(
-            sa.select(tree.c.event_seq).where(tree.c.root_id == root_id)
-        ).scalar_one()
+        last = _advanced(tx, root_id, len(mine))
         rows += [_row(tx, one, last - len(mine) + i) for i, one in enumerate(mine, start=1)]
     if rows:
         tx.many(_INSERT, rows)
+
+
+def first(tx: Tx, one: Event) -> None:
+    """The first event of a new tree, whose sequence was stored as 1."""
+    tx.many(_INSERT, [_row(tx, one, 1)])
+
+
+def _advanced(tx: Tx, root_id: str, count: int) -> int:
+    """The tree's sequence after `count` more events."""
+    mine = tree.c.root_id == root_id
+    moved = tree.update().where(mine).values(event_seq=tree.c.event_seq + count)
+    last: int
+    if tx.returning:
+        last = tx.execute(moved.returning(tree.c.event_seq)).scalar_one()
+    else:
+        tx.execute(moved)
+        last = tx.execute(sa.select(tree.c.event_seq).where(mine)).scalar_one()
+    return last
 
 
 def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:

@@ -1,0 +1,85 @@
+"""Budgets that are counts: exact, the same on every machine."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from benchmarks.inside import CALLER, Inside, inside
+
+from benchmarks import templates
+from hearth.service.find_stack import find_stack
+from hearth.service.outputs import outputs
+from hearth.store.tables import event, resource
+
+
+def lived(path: Path, life: Callable[[Inside], Awaitable[Any]]) -> Any:
+    """What `life` gives in a house of its own."""
+
+    async def whole() -> Any:
+        async with inside(path / "hearth.db") as house:
+            return await life(house)
+
+    return asyncio.run(whole())
+
+
+@pytest.mark.parametrize(("count", "depth"), [(200, 1), (1000, 1), (1000, 20), (200, 200)])
+def test_statements_grow_with_a_tenth_of_the_resources_and_three_a_level(tmp_path, count, depth):
+    async def life(house: Inside) -> int:
+        _, spent = await house.create("levels", templates.levels(count, depth))
+        return spent.statements
+
+    assert lived(tmp_path, life) <= count / 10 + IDLE_STATEMENTS + 3 * depth
+
+
+IDLE_STATEMENTS = 20
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_an_update_of_one_in_a_thousand_leaves_the_other_rows_alone(tmp_path, changed):
+    async def life(house: Inside) -> tuple[int, int]:
+        row, _ = await house.create("wide", templates.wide(1000))
+        before = await house.house.store.read(rows_of(row.id))
+        row, _ = await house.update(row, templates.wide(1000, changed=bool(changed)))
+        after = await house.house.store.read(rows_of(row.id))
+        moved = sum(before[0][id_] != state for id_, state in after[0].items())
+        return moved, after[1] - before[1]
+
+    moved, events = lived(tmp_path, life)
+    assert moved == changed
+    assert events == 2 + 2 * changed  # the stack's own two, and those of what changed
+
+
+def test_a_show_takes_as_many_statements_for_a_thousand_resources_as_for_ten(tmp_path):
+    async def life(house: Inside) -> list[int]:
+        counts = []
+        for name, count in (("small", 10), ("large", 1000)):
+            row, _ = await house.create(name, templates.wide(count))
+            await shown(house, row.id)
+            before = house.house.store.statements
+            await shown(house, row.id)
+            counts.append(house.house.store.statements - before)
+        return counts
+
+    small, large = lived(tmp_path, life)
+    assert small == large <= 5
+
+
+async def shown(house: Inside, stack_id: str) -> None:
+    """What the handler of a show asks for."""
+    row = await find_stack(house.house, CALLER, CALLER.project_id, stack_id)
+    await house.house.program(row)
+    await outputs(house.house, CALLER, row)
+
+
+def rows_of(stack_id: str) -> Callable[[Any], tuple[dict[str, Any], int]]:
+    """All columns of a stack's records by id, and how many events there are."""
+
+    def read(tx: Any) -> tuple[dict[str, Any], int]:
+        rows = tx.rows(sa.select(resource).where(resource.c.stack_id == stack_id))
+        counted = sa.select(sa.func.count()).where(event.c.stack_id == stack_id)
+        return {row.id: tuple(row) for row in rows}, tx.execute(counted).scalar_one()
+
+    return read
