@@ -25,6 +25,7 @@ from tests.crash.windows import (
 
 END_S = 90.0
 EARLY_AT_ONCE = 3  # calls that are held together: the first resources need nothing of each other
+ABANDONED_AT_ONCE = 5
 KILLS_PER_STACK = 2  # an operation whose owner died three times is failed by design
 
 
@@ -46,6 +47,7 @@ class Life:
     kills: tuple[Kill, ...]
     seed: int
     unmade: bool = False  # one more kill while it is deleted
+    abandoned: bool = False  # deleted as soon as Hearth is there again, not completed
 
 
 @dataclass
@@ -79,7 +81,21 @@ def plan(count: int, seed: int) -> list[Life]:
                     f"tiers-{number}", three_tiers, kills, seed * 100_003 + number, unmade=not i % 2
                 )
             )
+    lives += _abandoned(len(lives), seed, luck)
     return lives
+
+
+def _abandoned(number: int, seed: int, luck: random.Random) -> list[Life]:
+    """Every early kind once more, in stacks that are deleted while Hearth comes back to them."""
+    kinds = luck.sample(list(three_tiers.early), len(three_tiers.early))
+    kills = [
+        Kill("accepted, no answer", tuple(kinds[i : i + ABANDONED_AT_ONCE]), late=False)
+        for i in range(0, len(kinds), ABANDONED_AT_ONCE)
+    ]
+    return [
+        Life(f"tiers-{number + i}", three_tiers, (kill,), seed * 100_003 + i, abandoned=True)
+        for i, kill in enumerate(kills)
+    ]
 
 
 def _of_the_shelf(seed: int) -> Life:
@@ -164,6 +180,10 @@ class Lane:
             window.leave()
             self.hearth.start()
             window.after_restart()
+        if life.abandoned:
+            guest.over()
+            self._delete(life, outcome, ident, luck)
+            return
         guest.may_signal.set()
         state, reason = self._end(client, life.name, ident)
         guest.over()
@@ -174,6 +194,11 @@ class Lane:
         seen = account.after_create(self.cloud.objects(), story.wanted)
         outcome.wrong += seen.wrong if state == "CREATE_COMPLETE" else []
         outcome.superfluous += seen.superfluous
+        self._delete(life, outcome, ident, luck)
+
+    def _delete(self, life: Life, outcome: Outcome, ident: str, luck: random.Random) -> None:
+        """Delete the stack and see that nothing is left over."""
+        client = self.client(life.story.user)
         if life.unmade:
             self._kill_while_deleting(life, outcome, ident, luck)
         else:

@@ -102,6 +102,10 @@ class StackDomain:
         wanted = {"name": name, "domain_id": self._domain_id, "description": key}
         return await self._make("projects", "project", wanted, key)
 
+    async def find_project(self, name: str, *, key: str) -> str | None:
+        """The project that an earlier `make_project` with this key made."""
+        return await self._find("projects", name, key)
+
     async def drop_project(self, project_id: str) -> None:
         """Delete a project; one that is gone already is well."""
         await _drop(self._admin, f"/v3/projects/{project_id}")

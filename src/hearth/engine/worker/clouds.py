@@ -85,8 +85,12 @@ class StackClouds:
 
     async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
         """What Hearth itself made for a root stack goes: its users' project, its trust."""
-        if row.user_project_id is not None and self._domain is not None:
-            await self._domain.drop_project(row.user_project_id)
+        if self._domain is not None:
+            project_id = row.user_project_id or await self._domain.find_project(
+                row.root_id, key=row.root_id
+            )  # one whose answer was lost is not recorded
+            if project_id is not None:
+                await self._domain.drop_project(project_id)
         service = self.pool.config.service_user
         if credential is None or credential[0] != "token" or service is None:
             return

@@ -434,7 +434,9 @@ class Flight:
             if phase == "intent" and i == at and step.find is not None:
                 found = await self._find(kind, step, live)
             if found is None:
-                found = await self._call(kind, step, live)
+                lost = phase == "intent" and i == at and action is Action.CREATE
+                lost = lost and step.find is None
+                found = await self._call(kind, step, live, lost=lost)
             self._absorb(found, live)
             self.work.sure.moved.append(self._row(action, "accepted", step.name, attempt, wanted))
             await self._poll(step, live)
@@ -447,13 +449,20 @@ class Flight:
             return kind.snapshot_delete_steps(live)
         return kind.steps(action, live)
 
-    async def _call(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
-        """The write call. Without an answer it is looked for before it is made again."""
+    async def _call(
+        self, kind: ResourceType, step: Step, live: Live, *, lost: bool = False
+    ) -> Made | None:
+        """The write call. Without an answer it is looked for before it is made again.
+
+        `lost`: an earlier attempt may have made something, and only to do it again can tell what;
+        no stop forbids that.
+        """
         passing = 0
         while True:
             while not self.work.engine.may_write():
                 await self._pause(LEASE_PAUSE_S)
-            self._not_stopped()
+            if not lost:
+                self._not_stopped()
             try:
                 return await step.do(live)
             except NoAnswer as fault:
@@ -463,6 +472,8 @@ class Flight:
                     found = await self._find(kind, step, live)
                     if found is not None:
                         return found
+                else:
+                    lost = live.action is Action.CREATE
                 last: CloudFault = fault
             except CloudFault as fault:
                 if not fault.passing:
@@ -471,7 +482,8 @@ class Flight:
             passing += 1
             if passing > PASSING_MAX:
                 raise last
-            await self._pause(last.retry_after or PASSING_PAUSE_S)
+            pause_s = last.retry_after or PASSING_PAUSE_S
+            await (asyncio.sleep(pause_s) if lost else self._pause(pause_s))
 
     async def _find(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
         """Look for what an attempt made, for as long as it may be there and not be seen."""

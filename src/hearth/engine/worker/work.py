@@ -201,11 +201,21 @@ class StackWork:
         self.stack = replace(loaded.stack, owner=self.engine.id, epoch=self.epoch)
         self.credential = loaded.credential
         self.data, self.metadata = loaded.data, loaded.metadata
+        self._stay_ahead()
         strays = self.operation.strays
         self.operation = Operation(self, loaded.revision)
         self.operation.strays = strays
         if self.stack.status is Status.IN_PROGRESS:
             await self.operation.begin()
+
+    def _stay_ahead(self) -> None:
+        """What flights have put and is not committed yet is truer than the rows just read."""
+        for record_id, changed in self.sure.data.items():
+            merged = {**self.data.get(record_id, {}), **changed}
+            self.data[record_id] = {k: v for k, v in merged.items() if v is not None}
+        self.metadata.update(self.sure.metadata)
+        if self.sure.user_project is not None:
+            self.stack = replace(self.stack, user_project_id=self.sure.user_project[1])
 
     async def _read_mail(self) -> None:
         self._mail = False
