@@ -19,6 +19,8 @@ from tests.crash import account
 from tests.crash.templates import Story, shelf, three_tiers
 from tests.resources.test_in_engine import House, new_id
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 heat_template_version: 2021-04-16
 resources:
@@ -225,7 +227,6 @@ def test_what_turns_up_after_it_was_made_again_is_removed() -> None:
     told(story)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tale", "template"),
     [(three_tiers, UNATTENDED), (shelf, shelf.template)],
