@@ -122,7 +122,7 @@ class Engine:
         for work in list(self.works.values()):
             work.hand_over()
         ends = self.tools.clock.monotonic() + HAND_OVER_S
-        while self.works and self.tools.clock.monotonic() < ends:
+        while self.works and self.tools.clock.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         for (
             work

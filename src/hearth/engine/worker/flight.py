@@ -19,6 +19,7 @@ from hearth.engine.core.graph import Key, Kind
 from hearth.engine.core.record import Held, Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
 from hearth.engine.worker import pure
+from hearth.engine.worker.live import facts_of
 from hearth.engine.worker.live import live as live_of
 from hearth.engine.worker.nest import Nest
 from hearth.engine.worker.trouble import Stopped, Superseded, Trouble, trouble_from, trouble_of
@@ -58,6 +59,7 @@ class Flight:
         self.began_at = work.tools.clock.now()
         self.nest: Nest | None = None
         self.letter: int | None = None  # to be marked as read with the end
+        self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE
         self._stopped: str | None = None
         self._look = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -123,6 +125,8 @@ class Flight:
             return
         except Superseded:
             pass
+        except Stopped as why:
+            self._abort(self.doing, str(why))
         except Exception as problem:
             if not isinstance(problem, CloudFault | Trouble):
                 log.exception("resource %s: engine fault", self.record_id)
@@ -152,8 +156,7 @@ class Flight:
         self._not_stale()
         if record.replaced_by is not None:  # a rollback returns to it
             live = self._live(kind, Action.RESTORE, record.held.properties)
-            for step in kind.taken_back_steps(live):
-                await self._call(kind, step, live)
+            await self._aside(kind, live, kind.taken_back_steps(live))
             self._not_stale()
             record = self.record
         decision = decide(
@@ -204,32 +207,40 @@ class Flight:
         before: tuple[Live | None, Sequence[Step]] | None = None,
     ) -> None:
         """Create, and create again after removing what was made, as often as is allowed."""
-        start = True
         while True:
             live = self._live(kind, Action.CREATE, wanted.properties)
             try:
-                if start:
-                    await self._begin(Action.CREATE, kind, wanted, attempt, live)
+                await self._begin(Action.CREATE, kind, wanted, attempt, live)
                 if before is not None and before[0] is not None:
-                    for step in before[1]:
-                        await self._call(kind, step, before[0])
+                    await self._aside(kind, before[0], before[1])
                 if kind.nested:
                     await Nest(self).carry_out(kind, live, Action.CREATE)
                 else:
                     await self._steps(kind, live, Action.CREATE, wanted, attempt)
-            except Stopped as why:
-                self._abort(Action.CREATE, str(why))
-                return
             except (CloudFault, Trouble) as problem:
                 trouble = trouble_of(problem)
                 if not trouble.retry or attempt >= CREATE_RETRIES_MAX or self._is_over():
                     raise
-                attempt += 1
-                await self._again(kind, wanted, attempt, trouble)
-                start = True
-                continue
-            await self._succeed(kind, live, wanted, Action.CREATE)
-            return
+            else:
+                await self._succeed(kind, live, wanted, Action.CREATE)
+                return
+            attempt += 1
+            await self._again(kind, wanted, attempt, trouble)
+
+    async def _aside(self, kind: ResourceType, live: Live, steps: Sequence[Step]) -> None:
+        """Steps on a record beside the action: they may be run again, so no intent is kept."""
+        for step in steps:
+            self._absorb_aside(await self._call(kind, step, live), live)
+            await self._poll(step, live)
+
+    def _absorb_aside(self, made: Made | None, live: Live) -> None:
+        if made is not None and made.data:
+            self.work.sure.data[live.record_id] = {
+                **self.work.sure.data.get(live.record_id, {}),
+                **made.data,
+            }
+            merged = {**live.data, **made.data}
+            live.data = {key: value for key, value in merged.items() if value is not None}
 
     async def _again(
         self, kind: ResourceType, wanted: Wanted, attempt: int, trouble: Trouble
@@ -260,15 +271,11 @@ class Flight:
             before=self.record.held.properties,
             changed=decision.changed,
         )
-        try:
-            await self._begin(Action.UPDATE, kind, wanted, 0, live)
-            if kind.nested:
-                await Nest(self).carry_out(kind, live, Action.UPDATE)
-            else:
-                await self._steps(kind, live, Action.UPDATE, wanted, 0)
-        except Stopped as why:
-            self._abort(Action.UPDATE, str(why))
-            return
+        await self._begin(Action.UPDATE, kind, wanted, 0, live)
+        if kind.nested:
+            await Nest(self).carry_out(kind, live, Action.UPDATE)
+        else:
+            await self._steps(kind, live, Action.UPDATE, wanted, 0)
         await self._succeed(kind, live, wanted, Action.UPDATE)
 
     async def _go_on(self, row: InFlight) -> None:
@@ -278,6 +285,7 @@ class Flight:
         if kind is None:
             raise Trouble("EntityNotFound", f"the type {wanted.kind} is not known any more")
         action = Action(row.action)
+        self.doing = Action.CREATE if action is Action.DELETE else action
         if action is Action.UPDATE:
             changed = frozenset(
                 name
@@ -295,9 +303,6 @@ class Flight:
                 await Nest(self, resumed=True).carry_out(kind, live, action)
             else:
                 await self._steps(kind, live, action, wanted, row.attempt)
-        except Stopped as why:
-            self._abort(action, str(why))
-            return
         except (CloudFault, Trouble) as problem:
             trouble = trouble_of(problem)
             if action is Action.UPDATE or not trouble.retry or row.attempt >= CREATE_RETRIES_MAX:
@@ -337,9 +342,6 @@ class Flight:
                         await self._find_unrecorded(kind, live)
                     await self._steps(kind, live, Action.DELETE, wanted, attempt)
                 break
-            except Stopped as why:
-                self._abort(Action.DELETE, str(why))
-                return
             except CloudFault as fault:
                 if not fault.conflict or attempt >= CREATE_RETRIES_MAX:
                     raise
@@ -367,6 +369,8 @@ class Flight:
         """Commit the intent, and with it that the resource is being worked on."""
         work = self.work
         first = not self._committed
+        if self.kind is Kind.CLEANUP or action is not Action.DELETE:
+            self.doing = action
         record = self.record
         before = record.action, record.status
         record = record.having(
@@ -463,6 +467,7 @@ class Flight:
                 await self._pause(LEASE_PAUSE_S)
             if not lost:
                 self._not_stopped()
+            live.stack = facts_of(self.work)  # the step before may have made the stack's project
             try:
                 return await step.do(live)
             except NoAnswer as fault:

@@ -47,7 +47,7 @@ def live(
         record_id=record.id,
         name=record.name,
         type_name=record.type,
-        stack=_facts(work),
+        stack=facts_of(work),
         action=action,
         physical_id=record.physical_id,
         physical_name=physical_name(
@@ -70,7 +70,7 @@ def live(
     )
 
 
-def _facts(work: "StackWork") -> StackFacts:
+def facts_of(work: "StackWork") -> StackFacts:
     """The facts of the stack as it is now, made once for all its resources."""
     known = work.facts
     if known is None or known[0] is not work.stack:
