@@ -31,7 +31,8 @@ def engine(quick: bool) -> Iterator[Figure]:
         )
         for word in runs[0]:
             whole = statistics.median(spent[word].whole_s for spent in runs)
-            yield Figure(f"{word} {count} in process", whole, "s", _BUDGETS.get((word, count)))
+            name = word if "chain" in word else f"{word} {count}"
+            yield Figure(f"{name} in process", whole, "s", _BUDGETS.get((word, count)))
         statements = runs[0]["create"].statements
         yield Figure(f"create {count}: statements", statements, "", count / 10 + 20 + 3)
     yield from _levels()
