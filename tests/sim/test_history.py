@@ -8,11 +8,18 @@ from hearth.sim.history import play, with_odds
 from hearth.sim.loop import VirtualLoop, run
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_stack_converges_whatever_fails(seed):
     assert play(seed).wrong == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8, 120))
+def test_a_stack_converges_whatever_fails_in_many_histories(seed):
+    assert play(seed).wrong == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [9, 10, 1130, 1347])
 def test_histories_that_once_went_wrong(seed):
     """9: a hanging call outlived its stack's failure. 10: a dependent kept a replaced provider's

@@ -39,6 +39,7 @@ def judged(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectors", VECTORS, ids=lambda path: path.stem)
 def test_every_history_ends_as_recorded(vectors):
     ended = judged(vectors)
@@ -51,6 +52,7 @@ def test_events_come_as_recorded_but_for_features_that_are_not_there_yet():
     assert failed == LATER_EVENTS, ended.stdout
 
 
+@pytest.mark.slow
 def test_a_changed_expectation_is_noticed():
     ended = judged(*VECTORS, "--mutate", "3", "25")
     assert "25 of 25 caught, no other failure" in ended.stdout, ended.stdout

@@ -31,9 +31,7 @@ class Thing(ResourceType):
         "l": Prop(STRING, "A change replaces, decided late.", default="", update_allowed=True),
         "m": Prop(STRING, "Never changes.", default="", immutable=True),
     }
-    attributes = {
-        name: Attr(STRING, f"The value of {name}.") for name in ("u", "r", "l", "rid")
-    }
+    attributes = {name: Attr(STRING, f"The value of {name}.") for name in ("u", "r", "l", "rid")}
     identified_by = IntentKey.TAG
     visibility_delay_s = 4.0
     has_show = False
