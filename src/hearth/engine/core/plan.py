@@ -151,7 +151,7 @@ def plan(
     for one in records:
         if one.id not in chosen:
             entries.append(_going(one))
-            if one.until is None:
+            if one.until is None and program is not None:  # else the record itself soon goes
                 touched.append(one.having(until=target.revision))
     return Plan(
         target,
