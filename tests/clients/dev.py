@@ -65,6 +65,7 @@ class Dev:
             warnings.simplefilter("ignore")
             from openstackclient.shell import OpenStackShell
 
+            _forget_clients()
             status = OpenStackShell().run(["--os-cloud", cloud, *arguments])
         if status != 0:
             raise CommandFailed(out.getvalue() + err.getvalue())
@@ -111,6 +112,17 @@ class Dev:
             for entry in self.ledger()
             if entry["deleted"] is None
         ]
+
+
+def _forget_clients() -> None:
+    """The client keeps its connections in its class: those of the last cloud would be used."""
+    from openstackclient.common.clientmanager import ClientManager
+    from osc_lib.clientmanager import ClientCache
+
+    for kind in ClientManager.__mro__:
+        for kept in vars(kind).values():
+            if isinstance(kept, ClientCache):
+                kept._handle = None
 
 
 @contextlib.contextmanager

@@ -21,22 +21,35 @@ STACKS = "orchestration"
 
 def run(*, transcript: bool) -> int:
     """Play; the exit status."""
-    signal.signal(signal.SIGTERM, _stop)
+    stop = _Stop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     screen = _screen()
     try:
         with hearth_dev() as house:
             Play(house, screen, transcript=transcript).all()
-    except Trouble as trouble:
-        print(f"hearth: {trouble}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
+        pass
+    except Exception as trouble:
+        if not stop.asked:  # else it is the end of Hearth, which a terminal stops as well
+            if not isinstance(trouble, Trouble):
+                raise
+            print(f"hearth: {trouble}", file=sys.stderr)
+            return 1
+    if stop.asked:
         print("hearth: stopped; nothing is left", file=sys.stderr)
         return 130
     return 0
 
 
-def _stop(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+class _Stop:
+    """Ends the play at a signal, and remembers that it was one."""
+
+    asked = False
+
+    def __call__(self, number: int, frame: object) -> None:
+        self.asked = True
+        raise KeyboardInterrupt
 
 
 def _screen() -> Screen:
