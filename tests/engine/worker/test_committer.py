@@ -1,0 +1,85 @@
+"""Many stacks in one transaction, and the guilty one alone."""
+
+import asyncio
+import uuid
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.engine.worker.committer import Committer
+from hearth.store import accept, claim, tables
+from hearth.store.commit import Changes, Fate, Part
+from hearth.store.database import Store
+from hearth.store.migrate import upgrade
+from hearth.store.rows import Event, Revision
+from hearth.store.seal import sealer_from_secret
+
+ENGINE = "engine"
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def a_store(folder: Path) -> Store:
+    store = Store(f"sqlite:///{folder}/hearth.db", sealer_from_secret("secret"))
+    upgrade(store)
+    store.transact(lambda tx: claim.announce(tx, ENGINE, "host", 1))
+    return store
+
+
+def owned(store: Store, count: int) -> list[Part]:
+    """Parts of so many claimed stacks, each with one event."""
+    for i in range(count):
+        new = accept.NewStack(new_id(), "p", f"s{i}", Revision("template"))
+        store.transact(lambda tx, new=new: accept.create(tx, new, 1.0, new_id))
+    claims = store.transact(lambda tx: claim.claim(tx, ENGINE, count))
+    parts = []
+    for one in claims:
+        loaded: Any = store.transact(lambda tx, one=one: claim.load(tx, one.stack_id))
+        event = Event(new_id(), one.stack_id, one.stack_id, 1.0, "r", "T", None, "X", "Y", "ok")
+        changes = Changes(events=[event])
+        traversal = loaded.stack.traversal
+        parts.append(Part(one.stack_id, ENGINE, one.epoch, traversal, changes, Changes(), 2.0))
+    return parts
+
+
+def poisoned(part: Part) -> None:
+    """An event that no database takes: its id is null."""
+    (event,) = part.sure.events
+    bad = Event(None, *(getattr(event, n) for n in list(Event.__slots__)[1:]))  # type: ignore[arg-type]
+    part.sure.events[:] = [bad]
+
+
+async def submitted(committer: Committer, parts: list[Part]) -> list[Any]:
+    waiting = [committer.submit(part) for part in parts]
+    return await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def resource_events(store: Store) -> set[str]:
+    query = sa.select(tables.event.c.stack_id).where(tables.event.c.resource_name == "r")
+    return {row.stack_id for row in store.transact(lambda tx: tx.rows(query), write=False)}
+
+
+def test_what_gathers_while_one_commit_runs_is_one_transaction(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    parts = owned(store, 9)
+    committer = Committer(store, new_id)
+    fates = asyncio.run(submitted(committer, parts))
+    assert fates == [Fate.DONE] * 9
+    assert committer.commits == 1
+    assert resource_events(store) == {part.stack_id for part in parts}
+    store.close()
+
+
+def test_a_batch_that_fails_is_halved_until_the_guilty_stack_is_alone(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    parts = owned(store, 9)
+    poisoned(parts[4])
+    committer = Committer(store, new_id)
+    fates = asyncio.run(submitted(committer, parts))
+    assert isinstance(fates[4], sa.exc.IntegrityError)
+    assert [fate for i, fate in enumerate(fates) if i != 4] == [Fate.DONE] * 8
+    assert resource_events(store) == {p.stack_id for i, p in enumerate(parts) if i != 4}
+    store.close()
