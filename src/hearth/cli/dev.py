@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -100,7 +101,12 @@ def _start_cloud(port: int, folder: Path, url: str) -> "subprocess.Popen[str]":
 
 async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
     assert cloud.stdout is not None
-    line = await asyncio.to_thread(cloud.stdout.readline)
+    waiting = ThreadPoolExecutor(1, "cloud-starts")
+    try:
+        loop = asyncio.get_running_loop()
+        line = await loop.run_in_executor(waiting, cloud.stdout.readline)
+    finally:
+        waiting.shutdown(wait=False)  # a stop meanwhile does not wait for the cloud
     if not line:
         raise WrongSetting("the cloud in a box did not start; what it said is above")
     return str(json.loads(line)["auth_url"])

@@ -118,8 +118,8 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         yield Running(house, engine, pool)
     finally:
         await pool.aclose()
+        await asyncio.get_running_loop().run_in_executor(executor, store.close)
         executor.shutdown(wait=False)
-        await asyncio.get_running_loop().run_in_executor(None, store.close)
         if held is not None:
             held.close()
 

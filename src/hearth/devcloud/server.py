@@ -76,7 +76,7 @@ async def serve(
 ) -> Running:
     """Start a cloud on 127.0.0.1; port 0 takes a free one. Its state is kept in the file `data`."""
     cloud = cloud or DevCloud(settings)
-    if data is not None and await asyncio.to_thread(data.exists):
+    if data is not None:
         snapshot.load(cloud, data)
     server = web.Server(
         _Front(cloud).answer,

@@ -50,7 +50,12 @@ def save(cloud: DevCloud, path: Path) -> None:
 
 
 def load(cloud: DevCloud, path: Path) -> None:
-    """Take over a state that was saved; raises `ValueError` for one of another format."""
+    """Take over a state that was saved, if one was.
+
+    Raises `ValueError` for one of another format.
+    """
+    if not path.exists():
+        return
     state = msgspec.msgpack.decode(path.read_bytes(), type=_State)
     if state.format != FORMAT:
         raise ValueError(f"{path}: state of format {state.format}, not {FORMAT}")
