@@ -66,8 +66,6 @@ def _value(value: Any) -> Any:
 async def play(loop: VirtualLoop, vector: Mapping[str, Any]) -> dict[str, Any]:
     """Play one history to its end and tell what happened."""
     given = vector["given"]
-    if "environment" in given:
-        raise Unable("hooks and restricted actions come with a later release")
     cloud = given.get("cloud", {})
     times = {
         (entry["of"], entry["op"], entry.get("nth")): float(entry["secs"])
@@ -80,7 +78,7 @@ async def play(loop: VirtualLoop, vector: Mapping[str, Any]) -> dict[str, Any]:
     op_time = float(cloud.get("op_time", OP_TIME_S))
     world = World(loop, PROGRAMS, lambda loop: TwinCloud(loop.time, times, faults, op_time))
     world.start_engines()
-    player = _Player(world, given["templates"])
+    player = _Player(world, given["templates"], given.get("environment", {}))
     for i, step in enumerate(vector["when"]):
         if "at" in step:
             await asyncio.sleep(max(0.0, step["at"] - loop.time()))
@@ -95,9 +93,13 @@ async def play(loop: VirtualLoop, vector: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Player:
-    def __init__(self, world: World, templates: Mapping[str, Any]) -> None:
+    def __init__(
+        self, world: World, templates: Mapping[str, Any], environment: Mapping[str, Any]
+    ) -> None:
         self.world = world
         self.templates = templates
+        entries = {name: _entry(entry) for name, entry in environment.items()}
+        self.environment = {"resource_registry": {"resources": entries}} if entries else {}
         self.stack_id = ""
         self.refused: dict[str, str] = {}
 
@@ -120,8 +122,12 @@ class _Player:
                     disable_rollback=None if rollback is None else not rollback,
                 )
                 await world.operate(self.stack_id, wanted)
-            case "delete":
-                await world.operate(self.stack_id, Operation(Action.DELETE))
+            case "delete" | "check" | "suspend" | "resume" as word:
+                await world.operate(self.stack_id, Operation(Action(word.upper())))
+            case "mark_unhealthy" | "mark_healthy" as word:
+                await world.mark(self.stack_id, step["of"], healthy=word == "mark_healthy")
+            case "clear_hook":
+                await world.clear_hook(self.stack_id, step["of"], step["hook"])
             case "cancel" | "cancel_no_rollback" as word:
                 await world.cancel(self.stack_id, rollback=word == "cancel")
             case "vanish":
@@ -134,7 +140,7 @@ class _Player:
                 raise Unable(f"{other} comes with a later release")
 
     def _revision(self, step: Mapping[str, Any]) -> Revision:
-        return Revision(hot(self.templates[step["template"]]))
+        return Revision(hot(self.templates[step["template"]]), environment=self.environment)
 
     def tell(self) -> dict[str, Any]:
         """Everything that can be seen from outside."""
@@ -183,6 +189,11 @@ class _Player:
                 for e in events
             ],
         }
+
+
+def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    words = {"hooks": "hooks", "restricted": "restricted_actions"}
+    return {words[key]: value for key, value in entry.items()}
 
 
 def main() -> None:

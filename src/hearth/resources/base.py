@@ -150,6 +150,17 @@ class ResourceType:
         """Snapshot, then delete: deletion policy Snapshot."""
         return ()
 
+    async def drop_snapshot(self, live: Live) -> None:
+        """Delete what a snapshot left; `live.data` is the private data of that time."""
+
+    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        """The properties that bring a snapshot back; `data` is the private data in it."""
+        return properties
+
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        """Properties as the real world has them, as far as they can be told; None: it is gone."""
+        return {}
+
     def adopt_steps(self, live: Live) -> tuple[Step, ...]:
         return ()
 

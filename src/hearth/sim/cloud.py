@@ -51,6 +51,7 @@ class Thing:
     fate: str = "ok"
     call: Call | None = None
     visible_at: float = 0.0
+    asleep: bool = False
 
 
 @dataclass
@@ -75,11 +76,13 @@ class TwinCloud:
     async def request(
         self, service: str, method: str, path: str, *, json: Any = None, **_: Any
     ) -> Response:
-        """One call of the twin's API: /things, /things/ID, /things/ID/check."""
+        """One call of the twin's API: /things, /things/ID, /things/ID/ACTION."""
         await asyncio.sleep(0)
-        mischief = None
+        mischief, op = None, ""
         if method in ("POST", "PUT", "DELETE"):
             op = {"POST": "create", "PUT": "update", "DELETE": "delete"}[method]
+            if path.count("/") > 2:
+                op = path.rpartition("/")[2]
             mischief = self.mischief(op, path)
         if mischief == "unavailable":
             raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
@@ -88,7 +91,7 @@ class TwinCloud:
         answer = self._carry_out(method, path, json or {})
         if mischief == "lost after":
             raise NoAnswer("test", "carried out, but the answer was lost")
-        if mischief == "invisible" and method == "POST":
+        if mischief == "invisible" and op == "create":
             self.things[answer.body["id"]].visible_at = self.at() + 3.0
             raise NoAnswer("test", "carried out, not yet visible, and the answer was lost")
         return answer
@@ -114,6 +117,10 @@ class TwinCloud:
                 if id_ not in self.things:
                     raise CloudFault("test", 404, "NotFound", f"no {id_}")
                 return self._work("delete", self._thing(id_), {})
+            case "POST", ["things", id_, "check"] if id_ not in self.things:
+                return self._missing(id_)
+            case "POST", ["things", id_, op]:
+                return self._work(op, self._thing(id_), {})
         raise CloudFault("test", 404, "NotFound", path)
 
     # -- what happens ----------------------------------------------------------------------
@@ -141,6 +148,13 @@ class TwinCloud:
             thing.values.update(values)
         return Response(202, {}, self._show(thing))
 
+    def _missing(self, id_: str) -> Response:
+        """A check of something that is not alive fails at once."""
+        now, name = self.at(), id_.partition("#")[0]
+        self.attempts["check", name] += 1
+        self.calls.append(Call("check", name, id_, now, now, "failed"))
+        raise CloudFault("test", 400, "Error", "missing")
+
     def _begin(self, thing: Thing, op: str, fault: str | None, seconds: float) -> None:
         now = self.at()
         if thing.call is not None and thing.call.outcome == "open" and thing.fate != "hang":
@@ -166,6 +180,8 @@ class TwinCloud:
             if call is None or call.outcome != "open" or thing.busy_until > now:
                 continue
             call.outcome = "done" if thing.fate == "ok" else "failed"
+            if call.outcome == "done" and call.op in ("suspend", "resume"):
+                thing.asleep = call.op == "suspend"
             if call.op == "delete" and thing.fate == "ok":
                 del self.things[thing.id]
 
@@ -191,6 +207,7 @@ class TwinCloud:
             "op": op,
             "fate": thing.fate if not busy else "ok",
             "left": min(left, 60.0),
+            "asleep": thing.asleep,
             **thing.values,
         }
 

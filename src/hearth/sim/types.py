@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
+from hearth.model.state import Action
 from hearth.resources.base import (
     Change,
     Failed,
@@ -47,6 +48,15 @@ class Thing(ResourceType):
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("delete", self._delete, self._deleting, self._gone),)
 
+    def check_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("check", self._act, poll=self._poll),)
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("suspend", self._act, self._acted, self._poll),)
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("resume", self._act, self._acted, self._poll),)
+
     def must_replace(self, change: Change) -> str | None:
         return "l cannot be changed in place" if "l" in change.changed else None
 
@@ -78,6 +88,19 @@ class Thing(ResourceType):
         if all(shown.body.get(name) == value for name, value in wanted.items()):
             return Made(body=shown.body)
         return None
+
+    async def _act(self, live: Live) -> Made:
+        path = f"/things/{live.physical_id}/{live.action.value.lower()}"
+        answer = await live.cloud.request("test", "POST", path)
+        return Made(body=answer.body)
+
+    async def _acted(self, live: Live) -> Made | None:
+        """Whether it is under way, or was done: a thing that sleeps need not be sent to bed."""
+        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+        body = shown.body
+        if body["op"] == live.action.value.lower() and body["status"] == "BUSY":
+            return Made(body=body)
+        return Made(body=body) if body["asleep"] is (live.action is Action.SUSPEND) else None
 
     async def _delete(self, live: Live) -> Made | None:
         try:

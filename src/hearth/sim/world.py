@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.model.state import Status
 from hearth.resources.base import ResourceType
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualClock, VirtualLoop
-from hearth.store import accept
+from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
 from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.seal import sealer_from_secret
@@ -23,6 +24,7 @@ from hearth.store.tables import mail, node, stack
 T = TypeVar("T")
 
 REST_LOOK_S = 1.0
+MARKED = "state changed by resource_mark_unhealthy api"
 _SEALER = sealer_from_secret("simulation")
 
 
@@ -197,6 +199,28 @@ class World:
         await self.store.run(lambda tx: accept.cancel(tx, stack_id, rollback, self.clock.now()))
         self._wake()
 
+    async def mark(self, stack_id: str, name: str, *, healthy: bool) -> None:
+        record, now, event_id = self.record(stack_id, name), self.clock.now(), self.new_id()
+        await self.store.run(
+            lambda tx: health.mark(
+                tx, stack_id, record.id, healthy=healthy, reason=MARKED, now=now, event_id=event_id
+            )
+        )
+        self._wake()
+
+    async def clear_hook(self, stack_id: str, name: str, hook: str) -> None:
+        record, now, event_id = self.record(stack_id, name), self.clock.now(), self.new_id()
+        await self.store.run(lambda tx: hooks.clear(tx, stack_id, record, hook, event_id, now))
+        self._wake()
+
+    async def snapshot(self, stack_id: str) -> str:
+        snapshot_id, now = self.new_id(), self.clock.now()
+        await self.store.run(
+            lambda tx: snapshots.take(tx, stack_id, snapshot_id, "", -1, now, self.new_id)
+        )
+        self._wake()
+        return snapshot_id
+
     def _wake(self) -> None:
         for engine in self.engines:
             engine.wake()
@@ -208,6 +232,13 @@ class World:
             return stack_row(tx.first(sa.select(stack).where(stack.c.id == stack_id)))
 
         return self.store.transact(look, write=False)
+
+    def records(self, stack_id: str) -> list[Record]:
+        return self.store.transact(lambda tx: reads.records(tx, stack_id), write=False)
+
+    def record(self, stack_id: str, name: str) -> Record:
+        """The record that stands for a name."""
+        return reads.in_charge(self.records(stack_id))[name]
 
     def quiet(self) -> bool:
         """Nothing is in progress, owned, due, in the post or in flight."""

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from hearth.engine.core.rules import Request, StackExists, refusal
+from hearth.engine.core.rules import Request, StackExists, idle, refusal
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
 from hearth.store import events
@@ -21,6 +21,8 @@ from hearth.store.tables import credential, mail, revision, stack, tree
 from hearth.store.texts import put_revision
 
 NewId = Callable[[], str]
+CONVERGE = "converge"
+ABANDON = "abandon"
 DEFAULT_TIMEOUT_S = 3600.0
 
 
@@ -47,7 +49,10 @@ class NewStack:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is asked of a stack that exists. None keeps what the stack has."""
+    """What is asked of a stack that exists. None keeps what the stack has.
+
+    `told` is one of `CONVERGE` (compare with the real world) and `ABANDON` (retain everything).
+    """
 
     action: Action
     revision: Revision | None = None
@@ -57,6 +62,7 @@ class Operation:
     credential: tuple[str, str, Any] | None = None
     by: str | None = None
     parent_traversal: str | None = None
+    told: str | None = None
 
 
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
@@ -86,6 +92,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         traversal=traversal,
         started_at=now,
         deadline=now + timeout_s(new.timeout_mins),
+        told=None,
         timeout_mins=new.timeout_mins,
         disable_rollback=new.disable_rollback,
         owner=None,
@@ -122,7 +129,10 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     if problem := refusal(request, row.name, row.action, row.status):
         raise Rejected([problem])
     if wanted.action is Action.DELETE and row.state == "DELETE_IN_PROGRESS":
-        return row  # join the one that runs
+        return _joined(tx, row, wanted)
+    if idle(request, row.action, row.status):
+        _tell_parent(tx, row, wanted, now)
+        return row
     new_events = []
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"
@@ -155,6 +165,7 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         updated_at=now,
         timeout_mins=timeout,
         deadline=now + timeout_s(timeout),
+        told=wanted.told,
         disable_rollback=(
             row.disable_rollback if wanted.disable_rollback is None else wanted.disable_rollback
         ),
@@ -167,6 +178,38 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     events.append(tx, new_events)
     send(tx, stack_id, "operation", {}, now)
     return row
+
+
+def _joined(tx: Tx, row: StackRow, wanted: Operation) -> StackRow:
+    """The delete that runs goes on; its end is told to whoever asked last."""
+    if wanted.parent_traversal is not None:
+        row = replace(row, parent_traversal=wanted.parent_traversal)
+        _write(tx, row)
+    return row
+
+
+def _tell_parent(tx: Tx, row: StackRow, wanted: Operation, now: float) -> None:
+    """A nested stack has nothing to do: its parent need not wait."""
+    if row.parent_id is None or wanted.parent_traversal is None:
+        return
+    body = child_letter(replace(row, parent_traversal=wanted.parent_traversal))
+    send(tx, row.parent_id, "child", body, now)
+
+
+def child_letter(row: StackRow, **more: Any) -> dict[str, Any]:
+    """What a parent hears of the end of a nested stack's operation."""
+    return {
+        "record": row.parent_record,
+        "child": row.id,
+        "asked_by": row.parent_traversal,
+        "action": row.action.value,
+        "status": row.status.value,
+        "reason": row.reason,
+        "failure": row.first_failure,
+        "outputs": None,
+        "members": None,
+        **more,
+    }
 
 
 def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:

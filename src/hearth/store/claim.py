@@ -227,6 +227,13 @@ def is_live(tx: Tx, stack_id: str) -> bool:
     return tx.first(sa.select(stack.c.id).where(alive)) is not None
 
 
+def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
+    """Action and status of a stack that is not deleted."""
+    alive = sa.and_(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
+    row = tx.first(sa.select(stack.c.action, stack.c.status).where(alive))
+    return (row.action, row.status) if row is not None else None
+
+
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
     """The resources of a nested stack as its parent's type sees them, by name."""
     rows = tx.rows(sa.select(resource).where(resource.c.stack_id == stack_id))

@@ -6,7 +6,7 @@ still in the traversal the owner knows; what has ended is recorded in any case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -14,8 +14,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
-from hearth.store import accept, events
+from hearth.model.problem import Rejected
+from hearth.model.state import Action, Status
+from hearth.store import accept, events, snapshots
 from hearth.store.database import Tx
+from hearth.store.document import document
 from hearth.store.rows import (
     Event,
     StackRow,
@@ -23,6 +26,7 @@ from hearth.store.rows import (
     record_state,
     record_values,
     seal_held,
+    stack_row,
 )
 from hearth.store.tables import credential, mail, node, resource, resource_data, stack, stray
 from hearth.store.texts import copy_revision
@@ -83,6 +87,8 @@ class Changes:
     credential: tuple[str, Any] | None = None
     user_project: tuple[str, str] | None = None
     release: tuple[float | None] | None = None
+    snapshot: tuple[Status, str] | None = None  # how the making of one ended
+    snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)  # None: gone
 
     def put(self, record: Record, *, full: bool) -> None:
         """Write a record, its state alone or all of it."""
@@ -155,7 +161,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
         for new in changes.create:
             accept.create(tx, new, part.now, new_id)
         for child, operation in changes.operate:
-            accept.operate(tx, child, operation, part.now, new_id)
+            _ask_child(tx, part, child, operation, new_id)
         for child, rollback in changes.cancel:
             accept.cancel_quietly(tx, child, rollback, part.now)
         if changes.copy_revision:
@@ -176,6 +182,8 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     _data(tx, valid)
     _nodes(tx, valid)
     _strays(tx, valid)
+    for part, changes in valid:
+        _snapshots(tx, part, changes)
     done = [i for _, changes in valid for i in changes.read]
     _delete(tx, mail, mail.c.id, done)
     events.append(tx, [e for _, changes in valid for e in changes.events])
@@ -186,6 +194,38 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
                 .where(stack.c.id == part.stack_id)
                 .values(owner=None, due_at=changes.release[0])
             )
+
+
+def _ask_child(
+    tx: Tx, part: Part, child: str, operation: accept.Operation, new_id: Callable[[], str]
+) -> None:
+    """Begin an operation of a nested stack; its refusal reaches the parent as its end."""
+    try:
+        accept.operate(tx, child, operation, part.now, new_id)
+    except Rejected as refused:
+        why = "; ".join(problem.message for problem in refused.problems)
+        kind = refused.problems[0].kind
+        row = tx.first(sa.select(stack).where(stack.c.id == child))
+        if row is None:
+            return
+        told = replace(
+            stack_row(row), status=Status.FAILED, reason=f"{kind}: {why}",
+            first_failure=None, parent_traversal=operation.parent_traversal,
+        )  # fmt: skip
+        accept.send(tx, part.stack_id, "child", accept.child_letter(told), part.now)
+
+
+def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
+    if changes.snapshot is not None:
+        status, reason = changes.snapshot
+        row = accept.lock(tx, part.stack_id)
+        body = document(tx, row) if status is Status.COMPLETE else None
+        snapshots.end_making(tx, part.stack_id, status, reason, body)
+    for snapshot_id, ended, why in changes.snapshots:
+        if ended is None:
+            snapshots.forget(tx, snapshot_id)
+        else:
+            snapshots.set_state(tx, snapshot_id, Action.DELETE, ended, why)
 
 
 def _stack(tx: Tx, row: StackRow) -> None:

@@ -34,6 +34,7 @@ class StackRow:
     traversal: str
     started_at: float
     deadline: float | None
+    told: str | None
     timeout_mins: int | None
     disable_rollback: bool
     owner: str | None
@@ -85,7 +86,8 @@ class Revision:
     """What a stack was asked to be: texts by content, values as given.
 
     `files` maps names to texts. A nested stack's `exports` are the attributes of its resources that
-    the parent reads, its `facade` the parent's resource as seen from inside.
+    the parent reads, its `facade` the parent's resource as seen from inside. `given` is what an
+    adopt or a restore brings for each resource: `{name: {...}}` as in the document of a stack.
     """
 
     template: str
@@ -94,6 +96,7 @@ class Revision:
     parameters: dict[str, Any] = field(default_factory=dict)
     exports: list[str] = field(default_factory=list)
     facade: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, Any] = field(default_factory=dict)
 
 
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:

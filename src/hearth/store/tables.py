@@ -97,6 +97,7 @@ stack = Table(
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
     Column("deleted_at", TIME),
+    Column("told", String(16), comment="what the operation is told: converge, abandon"),
     UniqueConstraint("project_id", "live_name"),
     Index("ix_stack_owner", "owner"),
     Index("ix_stack_due_at", "due_at"),
@@ -229,4 +230,17 @@ stray = Table(
     Column("resource_type", NAME, nullable=False),
     Column("since", TIME, nullable=False, comment="when the attempt ended without an answer"),
     Column("facts", SEALED, nullable=False, comment="sealed: what finding it needs"),
+)
+
+snapshot = Table(
+    "snapshot",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("stack_id", ID, nullable=False, index=True),
+    Column("name", NAME),
+    Column("action", String(16), nullable=False, comment="CREATE or DELETE"),
+    Column("status", String(16), nullable=False),
+    Column("reason", TEXT, nullable=False),
+    Column("created_at", TIME, nullable=False),
+    Column("body", SEALED, comment="sealed: the stack's document, once it is complete"),
 )

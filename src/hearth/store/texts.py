@@ -25,6 +25,7 @@ def put_revision(
         "parameters": wanted.parameters,
         "exports": wanted.exports,
         "facade": wanted.facade,
+        "given": wanted.given,
     }
     template = by_text[wanted.template]
     tx.execute(
@@ -60,6 +61,7 @@ def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
         parameters=body["parameters"],
         exports=body["exports"],
         facade=body["facade"],
+        given=body.get("given", {}),
     )
 
 

@@ -14,6 +14,7 @@ from hearth.model.state import Action, Status
 from hearth.schema.prop import Prop
 
 Values = Mapping[str, Any]
+EXTERNAL = "external_id"  # the part of a definition that names something not our own
 MustReplace = Callable[[Values, Values, frozenset[str]], str | None]
 
 
@@ -65,16 +66,28 @@ def decide(
     must_replace: MustReplace,
     nested: bool = False,
     always: bool = False,
+    check_failed: bool = True,
+    substitute: bool = False,
 ) -> Decision:
-    """The decision for a record at its update node; `always` is a type replaced by any update."""
+    """The decision for a record at its update node.
+
+    `always` is a type replaced by any update, `check_failed` whether a failed check is a reason,
+    `substitute` whether the wanted type may take over what one of the old type made.
+    """
     if record.new:
         return Decision(Verdict.CREATE)
     held = record.held
-    if held.kind != wanted.kind:
+    if held.kind != wanted.kind and not substitute:
         return Decision(Verdict.REPLACE, f"the type changed from {held.kind} to {wanted.kind}")
+    outside, wanted_outside = held.parts.get(EXTERNAL), wanted.parts.get(EXTERNAL)
+    if outside != wanted_outside:
+        what = f"Update to property external_id of {record.name} ({record.type})"
+        return Decision(Verdict.FAIL, f"{what} is not supported.")
+    if outside is not None:
+        return Decision(Verdict.KEEP)
     if record.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "it was being deleted")
-    if record.failed and record.action is Action.CHECK:
+    if record.failed and record.action is Action.CHECK and check_failed:
         return Decision(Verdict.REPLACE, "the last check of it failed")
     if record.failed and replace_failed:
         return Decision(Verdict.REPLACE, f"its {record.action} failed")

@@ -19,6 +19,7 @@ from hearth.engine.core.record import Record
 class Kind(StrEnum):
     UPDATE = "update"
     CLEANUP = "cleanup"
+    VISIT = "visit"
 
 
 class State(StrEnum):
@@ -84,21 +85,22 @@ def _updates(
             continue
         for required in requires.get(name, ()):
             if required in wanted:
-                _wait(graph, update, (Kind.UPDATE, wanted[required]))
+                wait(graph, update, (Kind.UPDATE, wanted[required]))
         if (cleanup := graph.get((Kind.CLEANUP, record_id))) is not None:
-            _wait(graph, cleanup, update.key)
+            wait(graph, cleanup, update.key)
 
 
 def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
     for record in existing:
         for provider in record.requires:
             if (cleanup := graph.get((Kind.CLEANUP, provider))) is not None:
-                _wait(graph, cleanup, (Kind.CLEANUP, record.id))
+                wait(graph, cleanup, (Kind.CLEANUP, record.id))
         if record.replaces and (old := graph.get((Kind.CLEANUP, record.replaces))) is not None:
-            _wait(graph, old, (Kind.CLEANUP, record.id))
+            wait(graph, old, (Kind.CLEANUP, record.id))
 
 
-def _wait(graph: Graph, node: Node, key: Key) -> None:
+def wait(graph: Graph, node: Node, key: Key) -> None:
+    """Have a node wait for another; for what is not in the graph nobody waits."""
     other = graph.get(key)
     if other is None or key in node.requires or key == node.key:
         return

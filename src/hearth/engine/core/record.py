@@ -53,6 +53,11 @@ class Record:
     updated_at: float | None = None
 
     @property
+    def state(self) -> str:
+        """ACTION_STATUS."""
+        return f"{self.action}_{self.status}"
+
+    @property
     def failed(self) -> bool:
         return self.status is Status.FAILED
 

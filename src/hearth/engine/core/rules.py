@@ -40,12 +40,6 @@ def refusal(
     match request:
         case Request.DELETE:
             return None
-        case Request.UPDATE:
-            if action is Action.SUSPEND:
-                return NotSupported(None, "Updating a stack when it is suspended is not supported.")
-            if action is Action.DELETE:
-                return NotSupported(None, "Updating a stack when it is deleting is not supported.")
-            return None
         case Request.CANCEL | Request.CANCEL_WITHOUT_ROLLBACK:
             allowed = {Action.UPDATE}
             if request is Request.CANCEL_WITHOUT_ROLLBACK:
@@ -54,9 +48,38 @@ def refusal(
                 return None
             what = f"Cancelling update when stack is {state} is not supported."
             return NotSupported(None, what)
+        case Request.UPDATE:
+            displaces = busy and action is Action.SNAPSHOT  # it would be lost without a word
         case _:
-            if busy:
-                return ActionInProgress(
-                    None, f"Stack {name} already has an action ({action}) in progress."
-                )
-            return None
+            displaces = busy and not idle(request, action, status)
+    if displaces:
+        return ActionInProgress(None, f"Stack {name} already has an action ({action}) in progress.")
+    if action is Action.DELETE:
+        return NotSupported(None, f"{_doing(request)} when it is deleting is not supported.")
+    if action is Action.SUSPEND and request not in (Request.SUSPEND, Request.RESUME):
+        return NotSupported(None, f"{_doing(request)} when it is suspended is not supported.")
+    return None
+
+
+def idle(request: Request, action: Action, status: Status) -> bool:
+    """Whether a request is accepted and has nothing to do: asleep already, or awake."""
+    return status is Status.COMPLETE and (request, action) in (
+        (Request.SUSPEND, Action.SUSPEND),
+        (Request.RESUME, Action.RESUME),
+    )
+
+
+def _doing(request: Request) -> str:
+    match request:
+        case Request.UPDATE:
+            return "Updating a stack"
+        case Request.CHECK:
+            return "Checking a stack"
+        case Request.SUSPEND:
+            return "Suspending a stack"
+        case Request.RESUME:
+            return "Resuming a stack"
+        case Request.SNAPSHOT:
+            return "Snapshotting a stack"
+        case _:
+            return "Restoring a stack"

@@ -5,13 +5,14 @@ No polling: the child's end is a letter to its parent, read in the commit that e
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hearth.engine.worker.trouble import Stopped, Trouble
 from hearth.model.state import Action, Status
 from hearth.resources.base import Child, Live, ResourceType
 from hearth.store import claim
-from hearth.store.accept import NewStack, Operation
+from hearth.store.accept import ABANDON, NewStack, Operation
 from hearth.store.rows import Revision
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Nest:
         self.flight = flight
         self.resumed = resumed
         self.child_id = flight.record.physical_id
+        self.asked_by = flight.asked_by
         self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         flight.nest = self
 
@@ -36,24 +38,30 @@ class Nest:
         flight, work = self.flight, self.flight.work
         if not self.resumed:
             match action:
-                case Action.CREATE:
-                    await self._create(kind, live)
+                case Action.CREATE | Action.ADOPT:
+                    await self._create(kind, live, action)
                 case Action.UPDATE:
                     await self._update(kind, live)
                 case Action.DELETE:
                     if self.child_id is None or not await self._there():
                         return
+                    told = ABANDON if work.operation.retains(flight.record) else None
                     work.sure.operate.append((self.child_id, Operation(
-                        Action.DELETE, parent_traversal=flight.traversal,
+                        Action.DELETE, parent_traversal=self.asked_by, told=told,
                     )))  # fmt: skip
+                case _:
+                    if self.child_id is None or not await self._there():
+                        raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
+                    asked = Operation(action, parent_traversal=self.asked_by)
+                    work.advance.operate.append((self.child_id, asked))
             await flight.until_committed()
         body = await self._wait()
         if body["status"] != Status.COMPLETE:
             raise _trouble(body)
-        live.outputs = body["outputs"]
-        live.members = body["members"]
+        live.outputs = body["outputs"] or {}
+        live.members = body["members"] or {}
 
-    async def _create(self, kind: ResourceType, live: Live) -> None:
+    async def _create(self, kind: ResourceType, live: Live, action: Action) -> None:
         flight, work = self.flight, self.flight.work
         if work.stack.depth >= DEPTH_MAX:
             raise Trouble("StackValidationFailed", f"Recursion depth exceeds {DEPTH_MAX}.")
@@ -74,11 +82,12 @@ class Nest:
                 creator=work.stack.creator,
                 parent=work.stack,
                 parent_record=flight.record_id,
+                action=action,
             )
         )
 
     async def _update(self, kind: ResourceType, live: Live) -> None:
-        flight, work = self.flight, self.flight.work
+        work = self.flight.work
         if self.child_id is None or not await self._there():
             raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
         child_id = self.child_id
@@ -89,7 +98,8 @@ class Nest:
             Action.UPDATE,
             self._revision(kind, live, child),
             timeout_mins=child.timeout_mins,
-            parent_traversal=flight.traversal,
+            parent_traversal=self.asked_by,
+            told=work.stack.told,
         )
         work.advance.operate.append((self.child_id, operation))
 
@@ -111,9 +121,14 @@ class Nest:
             for part in read
             for word in str(part).split(".")
         }
-        return self.flight.work.tools.programs.child_revision(
+        revision = self.flight.work.tools.programs.child_revision(
             operation.program, operation.program.resources[name], live, child, sorted(reads)
         )
+        for word, entries in (("ADOPT", operation.adopted), ("RESTORE", operation.restored)):
+            if name in entries:
+                inner = entries[name].get("resources", {})
+                return replace(revision, given={"for": word, "resources": inner})
+        return revision
 
     async def _there(self) -> bool:
         assert self.child_id is not None
@@ -135,7 +150,7 @@ class Nest:
 
     def heard(self, letter: int, body: Mapping[str, Any]) -> bool:
         """The child's operation ended. Read once the resource's end is committed."""
-        if body["asked_by"] != self.flight.traversal or self._heard.done():
+        if body["asked_by"] != self.asked_by or self._heard.done():
             return False
         self._heard.set_result(body)
         self.flight.letter = letter
@@ -156,3 +171,12 @@ def _trouble(body: Mapping[str, Any]) -> Trouble:
     if colon and tail.startswith(("resources.", "Resources.")):
         return Trouble(error, tail, nested=True)
     return Trouble("Error", text)
+
+
+async def nested_failed(flight: "Flight") -> bool:
+    """Whether it was the nested stack's own check that failed: then it is updated."""
+    child_id = flight.record.physical_id
+    if child_id is None:
+        return False
+    state = await flight.work.tools.store.read(lambda tx: claim.state(tx, child_id))
+    return state == (Action.CHECK, Status.FAILED)

@@ -13,19 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core import graph as graphs
+from hearth.engine.core import visit as visits
 from hearth.engine.core.graph import Graph, Key, Kind, Node, State
 from hearth.engine.core.plan import Plan, Target, plan
 from hearth.engine.core.record import Record
-from hearth.engine.worker import pure
+from hearth.engine.worker import pure, visit
 from hearth.engine.worker.flight import Flight
+from hearth.engine.worker.hooks import Hooks
+from hearth.engine.worker.snapshots import drop
 from hearth.engine.worker.world import RecordedWorld
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.model.unknown import nulled
 from hearth.resources.base import ResourceType
+from hearth.store import snapshots
+from hearth.store.accept import ABANDON, CONVERGE, child_letter
 from hearth.store.claim import InFlight, Stray, member
 from hearth.store.commit import Letter
 from hearth.store.rows import Revision
+from hearth.store.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from hearth.engine.worker.work import StackWork
@@ -52,6 +58,7 @@ class Operation:
         self.traversal_known = work.stack.traversal
         self.strays: list[Stray] = []
         self.late = False  # the deadline has passed and was told to all
+        self.hooks = Hooks(self)
         self.over = work.stack.status is not Status.IN_PROGRESS
 
     @property
@@ -67,6 +74,9 @@ class Operation:
     async def begin(self) -> None:
         """Plan from the rows and what is in flight."""
         stack = self.work.stack
+        if stack.action in visits.VISITS:
+            await self._begin_visit()
+            return
         empty = stack.action is Action.DELETE or (
             stack.action is Action.ROLLBACK and stack.previous_revision == 0
         )
@@ -97,6 +107,56 @@ class Operation:
         self._join_flights()
         self.open = sum(node.state is not State.DONE for node in self.graph.values())
         self.queue.extend(node.key for node in graphs.ready(self.graph))
+        if stack.action is Action.DELETE:
+            await self._drop_snapshots()
+        if not self.open:
+            self._last()
+
+    async def _begin_visit(self) -> None:
+        """Go through the resources as they are; those done in this traversal stay done."""
+        work, action = self.work, self.work.stack.action
+        await self._entrust()
+        try:
+            self.program = await work.tools.programs.of(work.stack, self.revision)
+        except Rejected as problem:
+            self.fail("; ".join(p.message for p in problem.problems))
+            return
+        chosen = visits.in_charge(work.records.values())
+        self.current = self._current = {name: record.id for name, record in chosen.items()}
+        self.graph = visits.build(chosen, self.program.requires, action)
+        self.open = len(self.graph)
+        for record in chosen.values():
+            key: Key = (Kind.VISIT, record.id)
+            match visits.ended(record, action, self.traversal):
+                case State.DONE:
+                    graphs.end(self.graph, key)
+                    self.open -= 1
+                case State.FAILED if action is Action.CHECK:
+                    self.open -= visits.skip(self.graph, key)
+        self._join_flights()
+        self.queue.extend(node.key for node in graphs.ready(self.graph))
+        if not self.open:
+            self._last()
+
+    async def _drop_snapshots(self) -> None:
+        """The stack's snapshots go beside its resources."""
+        stack_id = self.work.stack_id
+        found = await self.work.tools.store.read(lambda tx: snapshots.of_stack(tx, stack_id))
+        if any(s.action is Action.CREATE and s.status is Status.IN_PROGRESS for s in found):
+            self.work.sure.snapshot = (Status.FAILED, "Stack SNAPSHOT cancelled")
+        for snapshot in found:
+            self.open += 1
+            self.work.spawn(self._drop_snapshot(snapshot))
+
+    async def _drop_snapshot(self, snapshot: Snapshot) -> None:
+        traversal = self.traversal
+        failure = await drop(self.work, snapshot)
+        if traversal != self.traversal or self.over:
+            return
+        if failure is not None:
+            self.fail(f"Resource DELETE failed: {failure}")
+            return
+        self.open -= 1
         if not self.open:
             self._last()
 
@@ -113,6 +173,8 @@ class Operation:
         self.current = wanted
         kind = self.work.tools.programs.kind_of(definition)
         recorded = record.held.attributes
+        if self._observes() or self.hooks.keeps_open(record) or record.name in self.restored:
+            return True
         if kind.replaced_at_every_update and self.work.stack.action is Action.UPDATE:
             return True
         if kind.nested or any(n not in recorded for n in self.reads(record.name, kind)):
@@ -125,6 +187,23 @@ class Operation:
         evaluated = definition.evaluate(self.world)
         return bool(evaluated.unknown) or evaluated.properties != record.held.written
 
+    def _observes(self) -> bool:
+        return self.work.stack.told == CONVERGE
+
+    @property
+    def restored(self) -> Mapping[str, Any]:
+        """What a snapshot holds of each resource, where the revision brings one back."""
+        given = self.revision.given
+        found: Mapping[str, Any] = given["resources"] if given.get("for") == "RESTORE" else {}
+        return found
+
+    @property
+    def adopted(self) -> Mapping[str, Any]:
+        """What is to be adopted for each resource."""
+        given = self.revision.given
+        found: Mapping[str, Any] = given["resources"] if given.get("for") == "ADOPT" else {}
+        return found
+
     def reads(self, name: str, kind: ResourceType) -> set[str]:
         """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
         wanted = {n for n in self.revision.exports if n in kind.attributes}
@@ -136,9 +215,11 @@ class Operation:
         """What is in flight stands for its node, or holds it up until it has ended."""
         for record_id, flight in self.work.flights.items():
             flight.holds.clear()
-            key: Key = (Kind.CLEANUP, record_id)
+            key: Key = (flight.kind, record_id)
             node = self.graph.get(key)
-            if flight.kind is Kind.CLEANUP and node is not None and not node.waiting:
+            same = flight.kind is Kind.CLEANUP or flight.traversal == self.traversal
+            ours = flight.kind is not Kind.UPDATE and same
+            if ours and node is not None and not node.waiting:
                 node.state = State.RUNNING
                 flight.key, flight.traversal = key, self.traversal
                 continue
@@ -179,6 +260,8 @@ class Operation:
                 self.fail("Timed out")
                 return
             self._start(node)
+        if self.hooks and self.out_of_time():
+            self.fail("Timed out")
         if self.queue and not self.over:
             self.work.wake()
 
@@ -188,15 +271,54 @@ class Operation:
         if record is None:
             self.done(node.key)
             return
+        if node.kind is Kind.VISIT:
+            if not visit.settle(self, node, record):
+                self._launch(node, record)
+            return
         if node.kind is Kind.CLEANUP and not self._must_go(record):
             self.done(node.key)
+            return
+        if not self.hooks.before(node, record):
+            self._work_on(node, record)
+
+    def _work_on(self, node: Node, record: Record) -> None:
+        if node.kind is Kind.CLEANUP and record.state == "DELETE_COMPLETE":
+            self._forget(node, record)
             return
         if pure.handles(self, node, record):
             pure.carry_out(self, node, record)
             return
+        self._launch(node, record)
+
+    def _launch(self, node: Node, record: Record) -> None:
         flight = Flight(self.work, record, node.kind, node.key, self.traversal)
         self.work.flights[record.id] = flight
         flight.launch()
+
+    def _forget(self, node: Node, record: Record) -> None:
+        """What is gone in the cloud goes here too."""
+        self.work.drop(record, advance=True)
+        self.done(node.key)
+
+    def go_on(self, key: Key, *, after: bool) -> None:
+        """A node waits no longer at a hook: it does its work, or that was done before."""
+        node = self.graph.get(key)
+        if node is None or self.over:
+            return
+        record = self.work.records.get(node.record_id)
+        if record is None or (after and node.kind is not Kind.CLEANUP):
+            self.done(key)
+        elif after:
+            self._forget(node, record)
+        else:
+            self._work_on(node, record)
+
+    def retains(self, record: Record) -> bool:
+        """Whether the physical thing stays when its record goes."""
+        stack = self.work.stack
+        if stack.told == ABANDON or record.held.deletion_policy == "Retain":
+            return True
+        return stack.action is Action.ROLLBACK and record.action is Action.ADOPT
 
     def _must_go(self, record: Record) -> bool:
         return self.current.get(record.name) != record.id
@@ -214,6 +336,13 @@ class Operation:
     def _last(self) -> None:
         """Nothing is left to do but what Hearth itself made for a root stack."""
         stack = self.work.stack
+        if stack.action is Action.CHECK:
+            failure, more = visit.outcome(self)
+            if failure is not None:
+                self.fail(failure)
+            else:
+                self.complete(more)
+            return
         if stack.action is Action.DELETE and stack.parent_id is None:
             self.work.spawn(self._farewell())
         else:
@@ -222,8 +351,11 @@ class Operation:
     async def _farewell(self) -> None:
         work = self.work
         traversal = self.traversal
+        stack = work.stack
+        if stack.told == ABANDON:  # its users go on being used
+            stack = replace(stack, user_project_id=None)
         try:
-            await work.tools.clouds.farewell(work.stack, work.credential)
+            await work.tools.clouds.farewell(stack, work.credential)
         except CloudFault as fault:
             log.warning("stack %s: %s", work.stack_id, fault)
             if not fault.not_found and fault.status != 401:
@@ -258,11 +390,13 @@ class Operation:
 
     # -- ending ------------------------------------------------------------------------------
 
-    def complete(self) -> None:
-        """The stack's operation ended well."""
+    def complete(self, more: str = "") -> None:
+        """The stack's operation ended well; `more` is added to the reason."""
         stack = self.work.stack
         self.over = True
-        reason = f"Stack {stack.action} completed successfully"
+        reason = f"Stack {stack.action} completed successfully{more}"
+        if stack.action is Action.SNAPSHOT:
+            self.work.advance.snapshot = (Status.COMPLETE, reason)
         row = replace(stack, status=Status.COMPLETE, reason=reason, takeovers=0)
         if stack.action is Action.DELETE:
             now = self.work.tools.clock.now()
@@ -274,7 +408,13 @@ class Operation:
         self._tell_parent(row)
 
     def failed(self, key: Key | None, reason: str) -> None:
-        """A node ended badly."""
+        """A node ended badly. A check goes on with what does not wait for it."""
+        if self.work.stack.action is Action.CHECK and key in self.graph:
+            assert key is not None
+            self.open -= visits.skip(self.graph, key)
+            if not self.open and not self.over:
+                self._last()
+            return
         if key in self.graph:
             self.graph[key].state = State.FAILED
         self.fail(reason)
@@ -284,7 +424,10 @@ class Operation:
         if self.over:
             return
         self.over = True
+        self.hooks.give_up()
         stack = self.work.stack
+        if stack.action is Action.SNAPSHOT:
+            self.work.advance.snapshot = (Status.FAILED, reason)
         first = stack.first_failure or reason
         row = replace(stack, status=Status.FAILED, reason=reason, first_failure=first)
         self.work.stack_event(row)
@@ -300,13 +443,15 @@ class Operation:
             Action.CREATE,
             Action.UPDATE,
             Action.RESTORE,
+            Action.ADOPT,
         )
 
     def _roll_back(self, failed: Any) -> None:
         """X_FAILED and the start of the rollback are one transaction."""
         work, stack = self.work, self.work.stack
         now = work.tools.clock.now()
-        back = 0 if stack.action is Action.CREATE else stack.previous_revision
+        first = stack.action in (Action.CREATE, Action.ADOPT)
+        back = 0 if first else stack.previous_revision
         number = stack.revision
         if back:
             number = stack.revision + 1
@@ -321,6 +466,7 @@ class Operation:
             traversal=work.tools.new_id(),
             started_at=now,
             updated_at=now,
+            told=None,
             deadline=now + (stack.timeout_mins or 60) * 60.0,
             takeovers=0,
         )
@@ -335,6 +481,7 @@ class Operation:
         stack = self.work.stack
         row = replace(stack, status=Status.FAILED, reason=f"Stack {stack.action} cancelled")
         self.over = True
+        self.hooks.give_up()
         self.work.stack_event(row)
         if rollback:
             self._roll_back(row)
@@ -364,17 +511,11 @@ class Operation:
     def _tell_parent(self, row: Any) -> None:
         if row.parent_id is None:
             return
-        body = {
-            "record": row.parent_record,
-            "child": row.id,
-            "asked_by": row.parent_traversal,
-            "action": row.action.value,
-            "status": row.status.value,
-            "reason": row.reason,
-            "failure": row.first_failure,
-            "outputs": self._outputs() if row.status is Status.COMPLETE else {},
-            "members": self._members(),
-        }
+        body = child_letter(
+            row,
+            outputs=self._outputs() if row.status is Status.COMPLETE else {},
+            members=self._members(),
+        )
         self.work.advance.letters.append(Letter(row.parent_id, "child", body))
 
     def _outputs(self) -> dict[str, Any]:

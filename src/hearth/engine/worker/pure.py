@@ -6,11 +6,11 @@ Their start and their end are one commit, so a chain of them may end many genera
 from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
-from hearth.engine.core.graph import Kind, Node
+from hearth.engine.core.graph import Key, Kind, Node
 from hearth.engine.core.record import Held, Record
 from hearth.engine.worker.live import live as live_of
 from hearth.engine.worker.trouble import Trouble, trouble_of
-from hearth.engine.worker.wanted import wanted_of
+from hearth.engine.worker.wanted import evaluated_of, wanted_of
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, Live, ResourceType
 
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 
 def handles(operation: "Operation", node: Node, record: Record) -> bool:
     """Whether the node can be carried out at once."""
+    programs = operation.work.tools.programs
     if node.kind is Kind.CLEANUP:
         if record.new or record.held.deletion_policy == "Retain":
             return True
-        kind = operation.work.tools.programs.type_of(record)
+        kind = programs.type_of(record)
+        if operation.retains(record):  # a nested stack goes, and retains what is its own
+            return kind is None or not kind.nested
         return kind is not None and kind.pure
+    if operation.work.stack.action is Action.ADOPT:
+        return False
     definition = operation.program.resources[record.name]
-    return operation.work.tools.programs.kind_of(definition).pure
+    return definition.external_id is None and programs.kind_of(definition).pure
 
 
 def carry_out(operation: "Operation", node: Node, record: Record) -> None:
@@ -37,8 +42,11 @@ def carry_out(operation: "Operation", node: Node, record: Record) -> None:
     definition = operation.program.resources[record.name]
     kind = operation.work.tools.programs.kind_of(definition)
     try:
-        wanted = wanted_of(operation, definition, definition.evaluate(operation.world), kind.name)
+        evaluated = evaluated_of(operation, definition, kind)
+        wanted = wanted_of(operation, definition, evaluated, kind.name)
         decision = _decide(record, wanted, kind)
+        if restricted(operation, node.key, record, decision):
+            return
         _apply(operation, node, record, wanted, kind, decision)
     except Exception as problem:
         fail(operation, node, record, trouble_of(problem))
@@ -112,7 +120,23 @@ def _apply(
         work.advance.metadata[record.id] = wanted.metadata
         work.metadata[record.id] = wanted.metadata
     work.event(ended, Status.COMPLETE, advance=True)
-    operation.done(node.key)
+    if not operation.hooks.after(node.key, ended, action, sure=False):
+        operation.done(node.key)
+
+
+def restricted(operation: "Operation", key: Key | None, record: Record, decision: Decision) -> bool:
+    """Whether the environment forbids what is to be done; then the node has failed by now."""
+    word = decision.verdict.value
+    program = operation.program
+    if decision.verdict not in (Verdict.UPDATE, Verdict.REPLACE):
+        return False
+    if word not in program.module.environment.restricted_actions(record.name):
+        return False
+    why = f"{word} is restricted for resource."
+    operation.work.event(record, Status.FAILED, why, action=Action.UPDATE, advance=True)
+    reason = Trouble("ResourceActionRestricted", why).reason(record.name)
+    operation.failed(key, f"Resource UPDATE failed: {reason}")
+    return True
 
 
 def _attributes(work: Any, record: Record, wanted: Wanted, kind: ResourceType) -> dict[str, Any]:
@@ -208,8 +232,15 @@ def fail(operation: "Operation", node: Node, record: Record, trouble: Trouble) -
 
 def _remove(operation: "Operation", node: Node, record: Record) -> None:
     work = operation.work
-    if not record.new:
-        work.event(record, Status.IN_PROGRESS, action=Action.DELETE, advance=True)
-        work.event(record, Status.COMPLETE, action=Action.DELETE, advance=True)
+    if record.new:
+        work.drop(record, advance=True)
+        operation.done(node.key)
+        return
+    work.event(record, Status.IN_PROGRESS, action=Action.DELETE, advance=True)
+    work.event(record, Status.COMPLETE, action=Action.DELETE, advance=True)
+    gone = record.having(action=Action.DELETE, status=Status.COMPLETE, reason="state changed")
+    if operation.hooks.after(node.key, gone, Action.DELETE, sure=False):
+        work.put(gone, advance=True)
+        return
     work.drop(record, advance=True)
     operation.done(node.key)

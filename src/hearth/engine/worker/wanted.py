@@ -1,15 +1,29 @@
 """From an evaluated definition to what a resource shall be."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hearth.engine.core.decide import Wanted
+from hearth.engine.core.decide import EXTERNAL, Wanted
 from hearth.engine.worker.trouble import Trouble
 from hearth.model.problem import Rejected
+from hearth.resources.base import ResourceType
 from hearth.template import Evaluated, ResourceDefinition
 
 if TYPE_CHECKING:
     from hearth.engine.worker.operation import Operation
+
+
+def evaluated_of(
+    operation: "Operation", definition: ResourceDefinition, kind: ResourceType
+) -> Evaluated:
+    """The evaluated definition; where a snapshot comes back, as its type turns it."""
+    evaluated = definition.evaluate(operation.world)
+    entry = operation.restored.get(definition.name)
+    if entry is None or evaluated.problems or evaluated.unknown or kind.nested:
+        return evaluated
+    turned = kind.restored(evaluated.properties, entry.get("resource_data") or {})
+    return replace(evaluated, properties=turned)
 
 
 def wanted_of(
@@ -27,6 +41,7 @@ def wanted_of(
         names = ", ".join(sorted(evaluated.unknown))
         raise Trouble("InvalidTemplateReference", f"values of {names} are not known")
     current = operation.current
+    outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
     requires = operation.program.requires.get(definition.name, ())
     return Wanted(
         definition=definition.fingerprint,
@@ -36,6 +51,7 @@ def wanted_of(
             "depends_on": sorted(definition.depends_on),
             "deletion_policy": str(definition.deletion_policy),
             "update_policy": dict(definition.policy(operation.world)),
+            **outside,
         },
         written=evaluated.properties,
         properties=evaluated.properties if resolved is None else resolved,

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.record import Record
 from hearth.engine.worker.operation import Operation
+from hearth.engine.worker.snapshots import drop
 from hearth.model.state import Action, Status
-from hearth.store import claim, events
+from hearth.store import claim, events, snapshots
 from hearth.store.commit import Changes, Fate, Part
+from hearth.store.health import marked
 from hearth.store.rows import Event, StackRow
 
 if TYPE_CHECKING:
@@ -227,17 +229,45 @@ class StackWork:
             self._letters[letter_id] = (kind, body)
             if kind == "child" and self.operation.child_ended(letter_id, body):
                 continue  # read when its resource's end is committed
+            if kind == "snapshot":
+                self.spawn(self._drop_snapshot(letter_id, body["id"]))
+                continue  # read when it is gone
             self.sure.read.append(letter_id)
             match kind:
                 case "operation":
                     again = True
                 case "cancel":
                     self.operation.cancel(rollback=body["rollback"], traversal=body["traversal"])
+                case "hook":
+                    self.operation.hooks.cleared(body["record"], body["hook"])
+                case "health":
+                    self._mark(body)
                 case _:
                     for flight in self.flights.values():
                         flight.look()
         if again and not await self._is_current():
             await self._reload()
+
+    async def _drop_snapshot(self, letter_id: int, snapshot_id: str) -> None:
+        stack_id = self.stack_id
+        found = await self.tools.store.read(lambda tx: snapshots.of_stack(tx, stack_id))
+        for snapshot in found:
+            if snapshot.id == snapshot_id:
+                await drop(self, snapshot)
+        self.sure.read.append(letter_id)
+        self._wake.set()
+
+    def _mark(self, mark: Mapping[str, Any]) -> None:
+        """A user says that a resource is well or not."""
+        record = self.records.get(mark["record"])
+        if record is None or record.id in self.flights:
+            log.info("the mark of resource %s came while it is worked on", mark["record"])
+            return
+        now = self.tools.clock.now()
+        after = marked(record, healthy=mark["healthy"], reason=mark["reason"], now=now)
+        if after is not None:
+            self.put(after)
+            self.event(after, after.status, after.reason)
 
     async def _is_current(self) -> bool:
         row = await self.tools.store.read(lambda tx: claim.traversal(tx, self.stack_id))

@@ -1,0 +1,96 @@
+"""Visits: operations that go through the resources and change nothing of what they shall be.
+
+Check, resume and snapshot follow the requirements, suspend goes against those in force when the
+things were built. Source: spec/engine.md, sections 5, 18 to 20.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+
+from hearth.engine.core import graph as graphs
+from hearth.engine.core.graph import Graph, Key, Kind, Node, State
+from hearth.engine.core.record import Record
+from hearth.model.state import Action, Status
+
+VISITS = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+_ASLEEP_OR_AWOKEN = (Action.SUSPEND, Action.RESUME)
+
+
+class Call(StrEnum):
+    """What a visit does at a resource."""
+
+    CARRY_OUT = "carry out"
+    MARK = "only change the state"
+    LEAVE = "leave alone"
+    REFUSE = "refuse"
+    FAIL = "fail"
+
+
+def in_charge(records: Iterable[Record]) -> dict[str, Record]:
+    """By name the record that stands for it."""
+    chosen: dict[str, Record] = {}
+    for record in records:
+        before = chosen.get(record.name)
+        if record.until is None and (before is None or before.created_at <= record.created_at):
+            chosen[record.name] = record
+    return chosen
+
+
+def build(
+    chosen: Mapping[str, Record], requires: Mapping[str, Collection[str]], action: Action
+) -> Graph:
+    """The graph of a visit; `requires` maps names to the names they need."""
+    by_id = {record.id: record for record in chosen.values()}
+    graph: Graph = {(Kind.VISIT, i): Node((Kind.VISIT, i)) for i in by_id}
+    for name, record in chosen.items():
+        node = graph[Kind.VISIT, record.id]
+        if action is Action.SUSPEND:
+            for provider in record.requires & by_id.keys():
+                graphs.wait(graph, graph[Kind.VISIT, provider], node.key)
+        else:
+            for other in requires.get(name, ()):
+                if other in chosen:
+                    graphs.wait(graph, node, (Kind.VISIT, chosen[other].id))
+    return graph
+
+
+def call(record: Record, action: Action, *, handled: bool) -> Call:
+    """What to do at a record; `handled` says whether its type does anything for the action."""
+    if record.new:
+        return Call.FAIL if action is Action.CHECK and handled else Call.LEAVE
+    if action in (Action.SUSPEND, Action.RESUME):
+        settled = record.status is Status.COMPLETE
+        if settled and record.action is action:
+            return Call.LEAVE
+        if action is Action.RESUME and record.action not in _ASLEEP_OR_AWOKEN:
+            return Call.LEAVE  # awake
+        again = record.failed and record.action in _ASLEEP_OR_AWOKEN
+        if record.action is Action.DELETE or not (settled or again):
+            return Call.REFUSE
+    return Call.CARRY_OUT if handled else Call.MARK
+
+
+def ended(record: Record, action: Action, traversal: str) -> State:
+    """How far a record is in a visit that may have been interrupted."""
+    if record.traversal != traversal or record.action is not action:
+        return State.PLANNED
+    match record.status:
+        case Status.COMPLETE:
+            return State.DONE
+        case Status.FAILED:
+            return State.FAILED
+        case _:
+            return State.PLANNED
+
+
+def skip(graph: Graph, key: Key) -> int:
+    """Mark a node as failed and all that wait for it as passed over; how many nodes that were."""
+    count, left = 0, [key]
+    while left:
+        node = graph[left.pop()]
+        if node.state in (State.DONE, State.FAILED):
+            continue
+        node.state = State.FAILED
+        count += 1
+        left.extend(node.dependents)
+    return count

@@ -1,0 +1,258 @@
+"""The update node of a resource: decide with real values, then create, update or replace."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
+from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
+from hearth.engine.worker import adopt, pure
+from hearth.engine.worker.nest import Nest, nested_failed
+from hearth.engine.worker.trouble import Trouble, trouble_of
+from hearth.engine.worker.wanted import evaluated_of, wanted_of
+from hearth.model.state import Action, Status
+from hearth.resources.base import Change, Live, Made, ResourceType, Step
+from hearth.store.accept import CONVERGE
+from hearth.store.claim import InFlight
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.flight import Flight
+
+log = logging.getLogger(__name__)
+
+_wanted = msgspec.json.Decoder(Wanted).decode
+
+
+async def bring_up(flight: "Flight") -> None:
+    """The update node: decide with real values, then create, update or replace."""
+    work, operation = flight.work, flight.work.operation
+    definition = operation.program.resources[flight.record.name]
+    kind = work.tools.programs.kind_of(definition)
+    try:
+        evaluated = evaluated_of(operation, definition, kind)
+        resolved = await work.resolve(kind, evaluated.properties)
+        wanted = wanted_of(operation, definition, evaluated, kind.name, resolved)
+        decision = await _decided(flight, kind, wanted)
+    except Exception as problem:
+        flight.not_stale()
+        flight.refuse(trouble_of(problem))
+        return
+    if pure.restricted(operation, flight.key, flight.record, decision):
+        return
+    match decision.verdict:
+        case Verdict.KEEP:
+            await _keep(flight, kind, wanted)
+        case Verdict.FAIL:
+            flight.refuse(Trouble("NotSupported", decision.reason))
+        case Verdict.UPDATE:
+            await _update(flight, kind, wanted, decision)
+        case Verdict.REPLACE:
+            await _replace(flight, kind, wanted, decision)
+        case Verdict.CREATE if definition.external_id is not None:
+            await adopt.outsider(flight, kind, wanted, definition.external_id)
+        case Verdict.CREATE if work.stack.action is Action.ADOPT:
+            await adopt.adopt(flight, kind, wanted, operation.adopted.get(flight.record.name))
+        case Verdict.CREATE:
+            await _create(flight, kind, wanted, 0)
+
+
+async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Decision:
+    """The decision, after what it needs to know of the world was read. Raises `Superseded`."""
+    work, record = flight.work, flight.record
+    before = work.tools.programs.type_of(record)
+    live = flight.live(kind, Action.UPDATE, record.held.properties)
+    replace_failed = record.failed and await kind.replace_failed(live)
+    check_failed = not (kind.nested and record.failed and await nested_failed(flight))
+    observed: Mapping[str, Any] | None = {}
+    if work.stack.told == CONVERGE and not record.new and not kind.nested:
+        observed = await _observed(kind, live)
+    flight.not_stale()
+    if record.replaced_by is not None:  # a rollback returns to it
+        live = flight.live(kind, Action.RESTORE, record.held.properties)
+        await _aside(flight, kind, live, kind.taken_back_steps(live))
+        flight.not_stale()
+        record = flight.record
+    if observed is None:
+        return Decision(Verdict.REPLACE, "it is gone in the cloud")
+    if observed:
+        properties = {**record.held.properties, **observed}
+        record = record.having(held=replace(record.held, properties=properties))
+    return decide(
+        record,
+        wanted,
+        kind.properties,
+        replace_failed=replace_failed,
+        must_replace=lambda before, after, changed: kind.must_replace(
+            Change(before, after, changed)
+        ),
+        nested=kind.nested,
+        always=kind.replaced_at_every_update and work.stack.action is Action.UPDATE,
+        check_failed=check_failed,
+        substitute=before is not None and before.substitute == wanted.kind,
+    )
+
+
+async def _observed(kind: ResourceType, live: Live) -> Mapping[str, Any] | None:
+    """The real state, None if it is gone. What can not be read is taken as it is stored."""
+    if live.physical_id is None:
+        return {} if kind.pure else None
+    try:
+        return await kind.observe(live)
+    except CloudFault as fault:
+        if fault.not_found:
+            return None
+        log.info("%s could not be observed: %s", live.name, fault)
+        return {}
+
+
+async def _keep(flight: "Flight", kind: ResourceType, wanted: Wanted) -> None:
+    record = flight.record
+    live = flight.live(kind, record.action, wanted.properties)
+    attributes = await flight.attributes(kind, live, dict(record.held.attributes))
+    flight.not_stale()
+    pure.keep(flight.work.operation, record, wanted, attributes)
+    flight.done()
+
+
+async def _replace(
+    flight: "Flight", kind: ResourceType, wanted: Wanted, decision: Decision
+) -> None:
+    work, old = flight.work, flight.record
+    new = pure.replacement(work.operation, old, wanted, late=decision.late)
+    del work.flights[old.id]
+    flight.record_id = new.id
+    work.flights[new.id] = flight
+    before = work.tools.programs.type_of(old)
+    live = None if before is None else flight.live_of(old, before)
+    released = () if before is None or live is None else before.replaced_steps(live)
+    await _create(flight, kind, wanted, 0, before=(live, released) if released else None)
+
+
+async def _create(
+    flight: "Flight",
+    kind: ResourceType,
+    wanted: Wanted,
+    attempt: int,
+    *,
+    before: tuple[Live | None, Sequence[Step]] | None = None,
+) -> None:
+    """Create, and create again after removing what was made, as often as is allowed."""
+    while True:
+        live = flight.live(kind, Action.CREATE, wanted.properties)
+        try:
+            await flight.begin(Action.CREATE, kind, wanted, attempt, live)
+            if before is not None and before[0] is not None:
+                await _aside(flight, kind, before[0], before[1])
+            if kind.nested:
+                await Nest(flight).carry_out(kind, live, Action.CREATE)
+            else:
+                await flight.run_steps(kind, live, Action.CREATE, wanted, attempt)
+        except (CloudFault, Trouble) as problem:
+            trouble = trouble_of(problem)
+            if not trouble.retry or attempt >= CREATE_RETRIES_MAX or flight.is_over():
+                raise
+        else:
+            await flight.succeed(kind, live, wanted, Action.CREATE)
+            return
+        attempt += 1
+        await _again(flight, kind, wanted, attempt, trouble)
+
+
+async def _aside(flight: "Flight", kind: ResourceType, live: Live, steps: Sequence[Step]) -> None:
+    """Steps on a record beside the action: they may be run again, so no intent is kept."""
+    for step in steps:
+        _absorb_aside(flight, await flight.call(kind, step, live), live)
+        await flight.poll(step, live)
+
+
+def _absorb_aside(flight: "Flight", made: Made | None, live: Live) -> None:
+    if made is not None and made.data:
+        flight.work.sure.data[live.record_id] = {
+            **flight.work.sure.data.get(live.record_id, {}),
+            **made.data,
+        }
+        merged = {**live.data, **made.data}
+        live.data = {key: value for key, value in merged.items() if value is not None}
+
+
+async def _again(
+    flight: "Flight", kind: ResourceType, wanted: Wanted, attempt: int, trouble: Trouble
+) -> None:
+    """Between two attempts: show the failure, remove what was made, pause."""
+    work = flight.work
+    reason = trouble.reason(flight.record.name)
+    failed = flight.record.having(status=Status.FAILED, reason=reason)
+    work.put(failed)
+    work.event(failed, Status.FAILED, reason)
+    live = flight.live(kind, Action.DELETE, wanted.properties)
+    if failed.physical_id is not None or kind.steps(Action.DELETE, live):
+        leaving = failed.having(action=Action.DELETE, status=Status.IN_PROGRESS)
+        work.put(leaving)
+        work.event(leaving, Status.IN_PROGRESS)
+        await flight.begin(Action.DELETE, kind, wanted, attempt, live, show=False)
+        await flight.run_steps(kind, live, Action.DELETE, wanted, attempt)
+        gone = flight.record.having(status=Status.COMPLETE, reason="state changed")
+        work.event(gone, Status.COMPLETE)
+        work.put(gone.having(physical_id=None))
+    await flight.pause(retry_delay_s(attempt, work.tools.luck()))
+
+
+async def _update(flight: "Flight", kind: ResourceType, wanted: Wanted, decision: Decision) -> None:
+    live = flight.live(
+        kind,
+        Action.UPDATE,
+        wanted.properties,
+        before=flight.record.held.properties,
+        changed=decision.changed,
+    )
+    await flight.begin(Action.UPDATE, kind, wanted, 0, live)
+    if kind.nested:
+        await Nest(flight).carry_out(kind, live, Action.UPDATE)
+    else:
+        await flight.run_steps(kind, live, Action.UPDATE, wanted, 0)
+    await flight.succeed(kind, live, wanted, Action.UPDATE)
+
+
+async def go_on(flight: "Flight", row: InFlight) -> None:
+    """Resume what an earlier owner had begun."""
+    wanted = _wanted(msgspec.json.encode(row.wanted))
+    kind = flight.work.tools.programs.kind_named(wanted.kind)
+    if kind is None:
+        raise Trouble("EntityNotFound", f"the type {wanted.kind} is not known any more")
+    action = Action(row.action)
+    flight.doing = Action.CREATE if action is Action.DELETE else action
+    if action is Action.UPDATE:
+        changed = frozenset(
+            name
+            for name in {*flight.record.held.properties, *wanted.properties}
+            if flight.record.held.properties.get(name) != wanted.properties.get(name)
+        )
+        live = flight.live(
+            kind, action, wanted.properties,
+            before=flight.record.held.properties, changed=changed,
+        )  # fmt: skip
+    else:
+        live = flight.live(kind, action, wanted.properties)
+    try:
+        if kind.nested:
+            await Nest(flight, resumed=True).carry_out(kind, live, action)
+        else:
+            await flight.run_steps(kind, live, action, wanted, row.attempt)
+    except (CloudFault, Trouble) as problem:
+        trouble = trouble_of(problem)
+        if action is Action.UPDATE or not trouble.retry or row.attempt >= CREATE_RETRIES_MAX:
+            raise
+        flight.row = None
+        await _again(flight, kind, wanted, row.attempt + 1, trouble)
+        await _create(flight, kind, wanted, row.attempt + 1)
+        return
+    flight.row = None
+    if action is Action.DELETE:  # the pause between two attempts of a create
+        flight.work.put(flight.record.having(physical_id=None))
+        await _create(flight, kind, wanted, row.attempt)
+        return
+    await flight.succeed(kind, live, wanted, action)

@@ -1,0 +1,223 @@
+"""Calls of one resource: made, looked for when no answer came, polled, and what they gave recorded.
+
+A call without an answer is looked for before it is made again, and leaves a stray behind.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.engine.core.record import Record
+from hearth.engine.worker.live import facts_of
+from hearth.engine.worker.trouble import Stopped, trouble_from
+from hearth.model.state import Action
+from hearth.resources.base import Failed, Later, Live, Made, Ready, ResourceType, Step
+from hearth.store.claim import Stray
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.work import StackWork
+
+log = logging.getLogger(__name__)
+
+PASSING_PAUSE_S = 2.0
+PASSING_MAX = 8  # repetitions of a call that certainly had no effect
+LOOK_AGAIN_S = 1.0
+LEASE_PAUSE_S = 0.5
+
+
+class Calls:
+    """What a flight can do: call, find, poll, pause, sweep."""
+
+    work: "StackWork"
+    record_id: str
+
+    def __init__(self) -> None:
+        self.rests_until: float | None = None  # None: it is at something
+        self._stopped: str | None = None
+        self._look = asyncio.Event()
+
+    def rest(self, until: float) -> None:
+        """Nothing is under way before `until`, unless news comes."""
+        self.rests_until = until
+        if self.work.handing_over:
+            self.work.wake()
+
+    @property
+    def record(self) -> Record:
+        return self.work.records[self.record_id]
+
+    async def until_committed(self) -> None:
+        """Wait until all that was put so far is in the database."""
+        raise NotImplementedError
+
+    def not_stopped(self) -> None:
+        if self._stopped is not None:
+            raise Stopped(self._stopped)
+
+    async def call(
+        self, kind: ResourceType, step: Step, live: Live, *, lost: bool = False
+    ) -> Made | None:
+        """The write call. Without an answer it is looked for before it is made again.
+
+        `lost`: an earlier attempt may have made something, and only to do it again can tell what;
+        no stop forbids that.
+        """
+        passing = 0
+        while True:
+            while not self.work.engine.may_write():
+                await self.pause(LEASE_PAUSE_S)
+            if not lost:
+                self.not_stopped()
+            live.stack = facts_of(self.work)  # the step before may have made the stack's project
+            try:
+                return await step.do(live)
+            except NoAnswer as fault:
+                self._strayed(kind, live, fault)
+                await self.until_committed()
+                if step.find is not None:
+                    found = await self.find(kind, step, live)
+                    if found is not None:
+                        return found
+                else:
+                    lost = live.action is Action.CREATE
+                last: CloudFault = fault
+            except CloudFault as fault:
+                if not fault.passing:
+                    raise
+                last = fault
+            passing += 1
+            if passing > PASSING_MAX:
+                raise last
+            pause_s = last.retry_after or PASSING_PAUSE_S
+            await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
+
+    async def find(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
+        """Look for what an attempt made, for as long as it may be there and not be seen."""
+        assert step.find is not None
+        until = self.work.tools.clock.now() + kind.visibility_delay_s
+        while True:
+            try:
+                found = await step.find(live)
+            except CloudFault as fault:
+                if not fault.passing and not isinstance(fault, NoAnswer):
+                    raise
+                found = None
+                until += LOOK_AGAIN_S
+            if found is not None:
+                return found
+            if self.work.tools.clock.now() >= until:
+                return None
+            await asyncio.sleep(LOOK_AGAIN_S)
+
+    def absorb(self, made: Made | None, live: Live) -> None:
+        """What a call gave, in memory and for the next commit."""
+        if made is None:
+            return
+        work, record = self.work, self.record
+        if made.physical_id is not None and made.physical_id != record.physical_id:
+            live.physical_id = made.physical_id
+            work.put(record.having(physical_id=made.physical_id))
+        if made.data:
+            merged = {**live.data, **made.data}
+            live.data = {k: v for k, v in merged.items() if v is not None}
+            work.data[record.id] = dict(live.data)
+            work.sure.data[record.id] = {**work.sure.data.get(record.id, {}), **made.data}
+        if made.metadata is not None:
+            live.metadata = made.metadata
+            work.metadata[record.id] = made.metadata
+            work.sure.metadata[record.id] = made.metadata
+        if made.body is not None:
+            live.body = made.body
+
+    async def poll(self, step: Step, live: Live) -> None:
+        """Wait until the step is done."""
+        if step.poll is None:
+            return
+        ticket = self.work.committed()
+        while True:
+            self.not_stopped()
+            live.now = self.work.tools.clock.now()
+            self._look.clear()
+            try:
+                progress = await step.poll(live)
+            except CloudFault as fault:
+                if not fault.passing and not isinstance(fault, NoAnswer):
+                    raise
+                progress = Later(fault.retry_after or PASSING_PAUSE_S)
+            match progress:
+                case Ready(body):
+                    live.body = live.body if body is None else body
+                    return
+                case Failed():
+                    raise trouble_from(progress)
+                case Later(after_s, body):
+                    live.body = live.body if body is None else body
+            await ticket
+            await self.pause(after_s, wakes=True)
+
+    async def pause(self, seconds: float, *, wakes: bool = False) -> None:
+        """Rest; a stop, or with `wakes` any news, ends it."""
+        self.rest(self.work.tools.clock.now() + seconds)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._look.wait()
+        finally:
+            self.rests_until = None
+        if not wakes:
+            self._look.clear()
+        self.not_stopped()
+
+    async def stop_or(self, future: "asyncio.Future[Any]") -> str | None:
+        """Wait for a future or a stop; gives why it was stopped."""
+        stop = asyncio.get_running_loop().create_task(self._look.wait())
+        try:
+            await asyncio.wait({stop, future}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+        self._look.clear()
+        return self._stopped
+
+    # -- strays ----------------------------------------------------------------------------
+
+    def _strayed(self, kind: ResourceType, live: Live, fault: NoAnswer) -> None:
+        """An attempt ended without an answer: what it made may turn up later."""
+        work = self.work
+        row = Stray(
+            work.tools.new_id(), self.record_id, kind.type_name, work.tools.clock.now(),
+            {"properties": dict(live.properties), "why": fault.message},
+        )  # fmt: skip
+        work.operation.strays.append(row)
+        work.sure.strays.append(
+            {
+                "id": row.id,
+                "resource_id": row.resource_id,
+                "resource_type": row.resource_type,
+                "since": row.since,
+                "facts": row.facts,
+            }
+        )
+
+    async def find_unrecorded(self, kind: ResourceType, live: Live) -> None:
+        """A record without physical id, of which an attempt may have made something after all."""
+        if not any(s.resource_id == self.record_id for s in self.work.operation.strays):
+            return
+        for found in await kind.strays(live):
+            live.physical_id = found
+            self.work.put(self.record.having(physical_id=found))
+            return
+
+    async def sweep(self, kind: ResourceType, live: Live) -> None:
+        """Delete what turned up under the record's key beside the recorded thing."""
+        operation = self.work.operation
+        mine = [s for s in operation.strays if s.resource_id == self.record_id]
+        for stray in mine:
+            rest = stray.since + kind.visibility_delay_s - self.work.tools.clock.now()
+            if rest > 0:
+                await asyncio.sleep(rest)
+            for found in await kind.strays(live):
+                await kind.drop_stray(live, found)
+            operation.strays.remove(stray)
+            self.work.sure.strays_gone.append(stray.id)

@@ -1,0 +1,55 @@
+"""The clean-up node of a resource: remove the physical thing, then the record."""
+
+from typing import TYPE_CHECKING
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
+from hearth.engine.worker.nest import Nest
+from hearth.engine.worker.trouble import Trouble
+from hearth.model.state import Action, Status
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.flight import Flight
+
+
+async def clean_up(flight: "Flight") -> None:
+    """The clean-up node: remove the physical thing, then the record."""
+    work, record = flight.work, flight.record
+    kind = work.tools.programs.type_of(record)
+    if kind is None:
+        raise Trouble("EntityNotFound", f"the type {record.type} is not known any more")
+    live = flight.live_of(record, kind)
+    wanted = Wanted(
+        "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
+    )
+    attempt = flight.row.attempt if flight.row else 0
+    if flight.row is None:
+        await flight.begin(Action.DELETE, kind, wanted, attempt, live)
+    while True:
+        try:
+            if kind.nested:
+                await Nest(flight, resumed=flight.row is not None).carry_out(
+                    kind, live, Action.DELETE
+                )
+            else:
+                if live.physical_id is None:
+                    await flight.find_unrecorded(kind, live)
+                await flight.run_steps(kind, live, Action.DELETE, wanted, attempt)
+            break
+        except CloudFault as fault:
+            if not fault.conflict or attempt >= CREATE_RETRIES_MAX:
+                raise
+        flight.row = None
+        attempt += 1
+        await flight.pause(retry_delay_s(attempt, work.tools.luck()))
+    await flight.sweep(kind, live)
+    gone = flight.record.having(status=Status.COMPLETE, reason="state changed")
+    work.event(gone, Status.COMPLETE)
+    flight.end_row()
+    key = None if flight.is_over() else flight.key
+    if work.operation.hooks.after(key, gone, Action.DELETE, sure=True):
+        work.put(gone)
+        return
+    work.drop(flight.record)
+    flight.done()

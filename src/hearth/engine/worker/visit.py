@@ -1,0 +1,111 @@
+"""Check, suspend, resume and snapshot at one resource."""
+
+from typing import TYPE_CHECKING
+
+from hearth.engine.core import visit
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.graph import Key, Node
+from hearth.engine.core.record import Record
+from hearth.engine.core.visit import Call
+from hearth.engine.worker.nest import Nest
+from hearth.engine.worker.trouble import Trouble
+from hearth.model.state import Action, Status
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.flight import Flight
+    from hearth.engine.worker.operation import Operation
+
+UNSUPPORTED = "CHECK not supported for "
+
+
+def settle(operation: "Operation", node: Node, record: Record) -> bool:
+    """Do at once what needs no call; False where the resource has to be flown to."""
+    work, action = operation.work, operation.work.stack.action
+    kind = work.tools.programs.type_of(record)
+    handled = kind is not None and (kind.nested or kind.handles(action))
+    if handled and record.physical_id is None and action is not Action.CHECK:
+        handled = False
+    match visit.call(record, action, handled=handled):
+        case Call.CARRY_OUT:
+            return False
+        case Call.LEAVE:
+            operation.done(node.key)
+        case Call.MARK:
+            _mark(operation, record, action)
+            operation.done(node.key)
+        case Call.REFUSE:
+            words = f"State {record.action}_{record.status} invalid for {action.value.lower()}"
+            reason = Trouble("Error", words).reason(record.name)
+            operation.failed(node.key, f"Resource {action} failed: {reason}")
+        case Call.FAIL:
+            words = f"Can not check {record.name}, resource not created yet."
+            _failed(operation, node.key, record, Trouble("Error", words).reason(record.name))
+    return True
+
+
+def _mark(operation: "Operation", record: Record, action: Action) -> None:
+    work = operation.work
+    reason = "state changed"
+    if action is Action.CHECK:
+        reason = f"{UNSUPPORTED}{record.type}"
+    else:
+        work.event(record, Status.IN_PROGRESS, action=action, advance=True)
+    ended = record.having(
+        action=action, status=Status.COMPLETE, reason=reason, traversal=operation.traversal,
+        updated_at=work.tools.clock.now(),
+    )  # fmt: skip
+    work.put(ended, advance=True)
+    work.event(ended, Status.COMPLETE, reason, advance=True)
+
+
+def _failed(operation: "Operation", key: Key, record: Record, reason: str) -> None:
+    work = operation.work
+    failed = record.having(
+        action=Action.CHECK, status=Status.FAILED, reason=reason, traversal=operation.traversal,
+        updated_at=work.tools.clock.now(),
+    )  # fmt: skip
+    work.put(failed, advance=True)
+    work.event(failed, Status.FAILED, reason, advance=True)
+    operation.failed(key, reason)
+
+
+async def carry_out(flight: "Flight") -> None:
+    """The calls of a visit, from the first or from where an earlier owner was."""
+    work, record, row = flight.work, flight.record, flight.row
+    kind = work.tools.programs.type_of(record)
+    if kind is None:
+        raise Trouble("EntityNotFound", f"the type {record.type} is not known any more")
+    action = work.stack.action if row is None else Action(row.action)
+    flight.doing = action
+    live = flight.live(kind, action, record.held.properties)
+    wanted = Wanted(
+        "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
+    )
+    if row is None:
+        await flight.begin(action, kind, wanted, 0, live)
+    if kind.nested:
+        await Nest(flight, resumed=row is not None).carry_out(kind, live, action)
+    else:
+        await flight.run_steps(kind, live, action, wanted, row.attempt if row else 0)
+    ended = flight.record.having(
+        status=Status.COMPLETE, reason="state changed", updated_at=work.tools.clock.now()
+    )
+    work.put(ended)
+    work.event(ended, Status.COMPLETE)
+    flight.end_row()
+    flight.done()
+
+
+def outcome(operation: "Operation") -> tuple[str | None, str]:
+    """How a check ended: why it failed or None, and what is to be added to the reason."""
+    mine = [
+        record
+        for record in operation.work.records.values()
+        if record.action is Action.CHECK and record.traversal == operation.traversal
+    ]
+    failed = sorted((r.created_at, r.name, r.reason) for r in mine if r.failed)
+    if failed:
+        parts = [f"{name}: Resource CHECK failed: {reason}" for _, name, reason in failed]
+        return f"Resource CHECK failed: {'; '.join(parts)}", ""
+    partly = any(record.reason.startswith(UNSUPPORTED) for record in mine)
+    return None, ". 'CHECK' not fully supported (see resources)" if partly else ""

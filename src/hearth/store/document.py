@@ -1,0 +1,75 @@
+"""The document of a stack: all it takes to make it again around the things that exist.
+
+What a snapshot keeps and what abandon and export answer. Source: spec/engine.md, section 17.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.engine.core.record import Record
+from hearth.model.state import Action
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow, record_of, stack_row
+from hearth.store.tables import resource, resource_data, stack
+from hearth.store.texts import get_revision
+
+
+def document(tx: Tx, row: StackRow) -> dict[str, Any]:
+    """The stack as a document; `template` is its text. Nested stacks are documents in place of
+    their resource."""
+    revision = get_revision(tx, row.id, row.revision)
+    return {
+        "name": row.name,
+        "id": row.id,
+        "action": row.action.value,
+        "status": row.status.value,
+        "environment": {
+            **revision.environment,
+            "parameters": {**revision.environment.get("parameters", {}), **revision.parameters},
+        },
+        "files": revision.files,
+        "template": revision.template,
+        "project_id": row.project_id,
+        "stack_user_project_id": row.user_project_id,
+        "tags": row.tags.split(",") if row.tags else [],
+        "resources": _resources(tx, row),
+    }
+
+
+def _resources(tx: Tx, row: StackRow) -> dict[str, Any]:
+    mine = tx.rows(sa.select(resource).where(resource.c.stack_id == row.id))
+    kept = {
+        r.resource_id: r
+        for r in tx.rows(sa.select(resource_data).where(resource_data.c.stack_id == row.id))
+    }
+    children = {
+        child.id: stack_row(child)
+        for child in tx.rows(
+            sa.select(stack).where(stack.c.parent_id == row.id, stack.c.deleted_at.is_(None))
+        )
+    }
+    found: dict[str, Any] = {}
+    for record in (record_of(tx, r) for r in mine):
+        if record.until is not None or record.action is Action.DELETE:
+            continue
+        child = children.get(record.physical_id or "")
+        if child is not None:
+            found[record.name] = {**document(tx, child), **_entry(tx, record, kept)}
+        else:
+            found[record.name] = _entry(tx, record, kept)
+    return found
+
+
+def _entry(tx: Tx, record: Record, kept: dict[str, Any]) -> dict[str, Any]:
+    beside = kept.get(record.id)
+    return {
+        "name": record.name,
+        "resource_id": record.physical_id,
+        "type": record.type,
+        **({"kind": record.held.kind} if record.held.kind not in ("", record.type) else {}),
+        "action": record.action.value,
+        "status": record.status.value,
+        "metadata": tx.unseal(beside.metadata) if beside else {},
+        "resource_data": tx.unseal(beside.data) if beside else {},
+    }

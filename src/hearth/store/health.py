@@ -1,0 +1,65 @@
+"""Marks of health: what a user says of a resource without anything being looked at.
+
+Of a stack that nobody owns the record is written at once; an owner is told by mail, for it alone
+writes the records of its stack.
+"""
+
+from dataclasses import replace
+
+import sqlalchemy as sa
+
+from hearth.engine.core.record import Record
+from hearth.engine.core.rules import ActionInProgress
+from hearth.model.problem import Rejected
+from hearth.model.state import Action, Status
+from hearth.store import accept, events
+from hearth.store.database import Tx
+from hearth.store.rows import Event, StackRow, record_of, record_state
+from hearth.store.tables import node, resource
+
+
+def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
+    """The record with the mark, None where it makes no difference. Source: engine.md, 23."""
+    if record.action is Action.DELETE:
+        return None
+    bad = record.action is Action.CHECK and record.status is Status.FAILED
+    if healthy and not bad:
+        return None
+    status = Status.COMPLETE if healthy else Status.FAILED
+    return replace(record, action=Action.CHECK, status=status, reason=reason, updated_at=now)
+
+
+def mark(
+    tx: Tx,
+    stack_id: str,
+    record_id: str,
+    *,
+    healthy: bool,
+    reason: str,
+    now: float,
+    event_id: str,
+) -> None:
+    """Mark a resource. Raises `Rejected` with ActionInProgress while it is worked on."""
+    row = accept.lock(tx, stack_id)
+    if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
+        words = f"Stack {row.name} already has an action ({row.action}) in progress."
+        raise Rejected([ActionInProgress(None, words)])
+    if row.owner is not None:
+        body = {"record": record_id, "healthy": healthy, "reason": reason}
+        accept.send(tx, stack_id, "health", body, now)
+        return
+    found = tx.first(sa.select(resource).where(resource.c.id == record_id))
+    before = record_of(tx, found) if found is not None else None
+    after = marked(before, healthy=healthy, reason=reason, now=now) if before else None
+    if after is None:
+        return
+    tx.execute(resource.update().where(resource.c.id == record_id).values(record_state(after)))
+    events.append(tx, [event(row, after, event_id, now)])
+
+
+def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:
+    """The event of a mark."""
+    return Event(
+        event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
+        record.action.value, record.status.value, record.reason,
+    )  # fmt: skip

@@ -1,0 +1,52 @@
+"""Hooks: marks in a resource's private data that say it waits for a user.
+
+A mark counts for the traversal in which it was set. Whoever clears it tells the owner by mail.
+"""
+
+from collections.abc import Mapping
+
+from hearth.engine.core.record import Record
+from hearth.model.problem import InvalidBreakPointHook, Rejected
+from hearth.model.state import Action, Hook
+from hearth.store import accept, events, reads
+from hearth.store.database import Tx
+from hearth.store.rows import Event
+
+SET = "set"
+CLEARED = "cleared"
+
+
+def mark(state: str, traversal: str) -> str:
+    """The mark of a hook, as it stands in the data under the hook's name."""
+    return f"{state}:{traversal}"
+
+
+def is_set(data: Mapping[str, str], hook: Hook, traversal: str) -> bool:
+    return data.get(hook.value) == mark(SET, traversal)
+
+
+def is_cleared(data: Mapping[str, str], hook: Hook, traversal: str) -> bool:
+    return data.get(hook.value) == mark(CLEARED, traversal)
+
+
+def paused(action: Action, hook: Hook) -> str:
+    """The reason of the event when a resource begins to wait."""
+    return f"{action} paused until Hook {hook} is cleared"
+
+
+def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: float) -> None:
+    """Let a resource that waits go on. Raises `Rejected` where it does not wait at that hook."""
+    row = accept.lock(tx, stack_id)
+    version, data, metadata = reads.data_of(tx, record.id)
+    known = [hook for hook in Hook if hook.value == name]
+    if not known or not is_set(data, known[0], row.traversal):
+        words = f'The "{name}" hook is not defined on {record.type} "{record.name}"'
+        raise Rejected([InvalidBreakPointHook(None, words)])
+    cleared = {**data, name: mark(CLEARED, row.traversal)}
+    reads.set_data(tx, stack_id, record.id, version, cleared, metadata)
+    told = Event(
+        event_id, stack_id, row.root_id, now, record.name, record.type, record.physical_id,
+        record.action.value, record.status.value, f"Hook {name} is cleared",
+    )  # fmt: skip
+    events.append(tx, [told])
+    accept.send(tx, stack_id, "hook", {"record": record.id, "hook": name}, now)

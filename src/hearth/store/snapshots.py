@@ -1,0 +1,129 @@
+"""Snapshots of stacks: asked for, listed, and given up.
+
+A snapshot is filled by the engine at the end of the stack's SNAPSHOT operation. One that shall go
+is marked and the owner told; it goes once nothing of it is left in the cloud.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.model.problem import EntityNotFound, NotSupported, Rejected, RequestLimitExceeded
+from hearth.model.state import Action, Status
+from hearth.store import accept
+from hearth.store.database import Tx
+from hearth.store.tables import snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A row of the table `snapshot`. `body` is None until it is complete."""
+
+    id: str
+    stack_id: str
+    name: str | None
+    action: Action
+    status: Status
+    reason: str
+    created_at: float
+    body: dict[str, Any] | None
+
+
+def take(
+    tx: Tx,
+    stack_id: str,
+    snapshot_id: str,
+    name: str | None,
+    limit: int,
+    now: float,
+    new_id: accept.NewId,
+    credential: tuple[str, str, Any] | None = None,
+) -> Snapshot:
+    """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 is none."""
+    accept.lock(tx, stack_id)
+    if 0 <= limit <= len(of_stack(tx, stack_id)):
+        words = f"Request limit exceeded: a stack may have {limit} snapshots at most."
+        raise Rejected([RequestLimitExceeded(None, words)])
+    accept.operate(tx, stack_id, accept.Operation(Action.SNAPSHOT, credential=credential), now,
+                   new_id)  # fmt: skip
+    row = {
+        "id": snapshot_id,
+        "stack_id": stack_id,
+        "name": name,
+        "action": Action.CREATE.value,
+        "status": Status.IN_PROGRESS.value,
+        "reason": "Stack SNAPSHOT started",
+        "created_at": now,
+        "body": None,
+    }
+    tx.execute(snapshot.insert(), row)
+    return get(tx, stack_id, snapshot_id)
+
+
+def of_stack(tx: Tx, stack_id: str) -> list[Snapshot]:
+    """The snapshots of a stack, oldest first."""
+    mine = sa.select(snapshot).where(snapshot.c.stack_id == stack_id)
+    return [_snapshot(tx, row) for row in tx.rows(mine.order_by(snapshot.c.created_at))]
+
+
+def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
+    """One snapshot. Raises `Rejected` with EntityNotFound."""
+    mine = sa.and_(snapshot.c.id == snapshot_id, snapshot.c.stack_id == stack_id)
+    row = tx.first(sa.select(snapshot).where(mine))
+    if row is None:
+        raise Rejected([EntityNotFound(None, "Snapshot", snapshot_id)])
+    return _snapshot(tx, row)
+
+
+def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
+    """Have a snapshot deleted. Raises `Rejected` while it is still being made."""
+    accept.lock(tx, stack_id)
+    found = get(tx, stack_id, snapshot_id)
+    if found.action is Action.CREATE and found.status is Status.IN_PROGRESS:
+        raise Rejected([NotSupported(None, "Deleting in-progress snapshot is not supported.")])
+    set_state(tx, snapshot_id, Action.DELETE, Status.IN_PROGRESS, "Snapshot DELETE started")
+    accept.send(tx, stack_id, "snapshot", {"id": snapshot_id}, now)
+
+
+def set_state(
+    tx: Tx, snapshot_id: str, action: Action, status: Status, reason: str, body: Any = None
+) -> None:
+    """Write a snapshot's state, and its document where there is one."""
+    values: dict[str, Any] = {
+        "action": action.value,
+        "status": status.value,
+        "reason": reason,
+    }
+    if body is not None:
+        values["body"] = tx.seal(body)
+    tx.execute(snapshot.update().where(snapshot.c.id == snapshot_id).values(values))
+
+
+def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
+    """The snapshot that a stack's operation was making is made, or has failed."""
+    making = sa.and_(
+        snapshot.c.stack_id == stack_id,
+        snapshot.c.action == Action.CREATE.value,
+        snapshot.c.status == Status.IN_PROGRESS.value,
+    )
+    for row in tx.rows(sa.select(snapshot.c.id).where(making)):
+        set_state(tx, row.id, Action.CREATE, status, reason, body)
+
+
+def forget(tx: Tx, snapshot_id: str) -> None:
+    """The snapshot is gone."""
+    tx.execute(snapshot.delete().where(snapshot.c.id == snapshot_id))
+
+
+def _snapshot(tx: Tx, row: Any) -> Snapshot:
+    return Snapshot(
+        row.id,
+        row.stack_id,
+        row.name,
+        Action(row.action),
+        Status(row.status),
+        row.reason,
+        row.created_at,
+        tx.unseal(row.body),
+    )
