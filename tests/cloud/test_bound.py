@@ -11,7 +11,7 @@ def test_no_more_than_the_bound_run_at_a_time_and_all_get_their_turn():
 
         async def call():
             nonlocal running, most
-            async with bound:
+            async with bound.slot():
                 running += 1
                 most = max(most, running)
                 await asyncio.sleep(0)
@@ -38,7 +38,7 @@ def test_a_cancelled_waiter_takes_nobody_s_place():
         bound = Bound(1)
 
         async def call():
-            async with bound:
+            async with bound.slot():
                 await asyncio.sleep(0.01)
 
         first = asyncio.create_task(call())
@@ -50,3 +50,23 @@ def test_a_cancelled_waiter_takes_nobody_s_place():
         return bound.in_flight
 
     assert asyncio.run(story()) == 0
+
+
+def test_callers_take_turns_however_many_calls_each_has_waiting():
+    async def story():
+        bound, order = Bound(1), []
+
+        async def call(caller):
+            async with bound.slot(caller):
+                order.append(caller)
+                await asyncio.sleep(0)
+
+        many = [asyncio.create_task(call("large")) for _ in range(50)]
+        await asyncio.sleep(0)
+        few = [asyncio.create_task(call("small")) for _ in range(3)]
+        await asyncio.gather(*many, *few)
+        return order
+
+    order = asyncio.run(story())
+    assert [i for i, caller in enumerate(order) if caller == "small"][-1] <= 8
+    assert len(order) == 53

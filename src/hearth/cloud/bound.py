@@ -1,42 +1,27 @@
-"""Bounds of the calls in flight that shrink when a service is overloaded."""
+"""Bounds of the calls in flight: fair between callers, lower while a service is overloaded."""
 
 import asyncio
 from collections import deque
+from collections.abc import Hashable
 from types import TracebackType
 
 
 class Bound:
     """At most `limit` calls at a time; fewer after an overload, slowly more with each success.
 
-    Enter it with `async with`. Waiters are served in the order in which they came.
+    Enter it with `async with bound.slot(caller)`. Callers that wait take turns, whatever the number
+    of calls that each of them has waiting: a caller's own calls keep their order.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.now = float(limit)  # the bound in force
         self.in_flight = 0
-        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # next turn first
 
-    async def __aenter__(self) -> None:
-        if self.in_flight < int(self.now) and not self._waiters:
-            self.in_flight += 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._leave()
-            raise
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._leave()
+    def slot(self, caller: Hashable = None) -> "Slot":
+        """A place among the calls in flight."""
+        return Slot(self, caller)
 
     def lower(self) -> None:
         """An overload was seen: halve the bound, down to one."""
@@ -46,10 +31,50 @@ class Bound:
         """A call succeeded: one more after a round of successes."""
         self.now = min(float(self.limit), self.now + 1 / self.now)
 
-    def _leave(self) -> None:
+    async def enter(self, caller: Hashable) -> None:
+        """Wait for a turn."""
+        if self.in_flight < int(self.now) and not self._waiters:
+            self.in_flight += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(caller, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Give a place back; whose turn it is gets it."""
         self.in_flight -= 1
         while self._waiters and self.in_flight < int(self.now):
-            turn = self._waiters.popleft()
+            caller = next(iter(self._waiters))
+            mine = self._waiters.pop(caller)
+            turn = mine.popleft()
+            if mine:
+                self._waiters[caller] = mine  # behind all others
             if not turn.done():
                 self.in_flight += 1
                 turn.set_result(None)
+
+
+class Slot:
+    """A place among the calls of a bound, while entered."""
+
+    __slots__ = ("_bound", "_caller")
+
+    def __init__(self, bound: Bound, caller: Hashable) -> None:
+        self._bound = bound
+        self._caller = caller
+
+    async def __aenter__(self) -> None:
+        await self._bound.enter(self._caller)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bound.leave()

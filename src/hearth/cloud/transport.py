@@ -98,7 +98,7 @@ class HttpCloud(ListingCloud):
         headers: Mapping[str, str],
     ) -> Response:
         outer, inner = self._bounds
-        async with inner, outer:
+        async with inner.slot(self), outer.slot(self):
             if method not in READING and not self._may_write():  # it may have waited for long
                 raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
             try:

@@ -19,7 +19,7 @@ from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
 from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.seal import sealer_from_secret
-from hearth.store.tables import mail, node, stack
+from hearth.store.tables import mail, node, stack, stray
 
 T = TypeVar("T")
 
@@ -251,6 +251,7 @@ class World:
                 tx.first(busy.limit(1))
                 or tx.first(sa.select(mail.c.id).limit(1))
                 or tx.first(sa.select(node.c.resource_id).limit(1))
+                or tx.first(sa.select(stray.c.id).limit(1))
             )
 
         if not self.store.transact(look, write=False):

@@ -17,6 +17,7 @@ from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.store import accept, events, snapshots
+from hearth.store.claim import Stray
 from hearth.store.database import Tx
 from hearth.store.document import document
 from hearth.store.rows import (
@@ -79,7 +80,7 @@ class Changes:
     create: list[accept.NewStack] = field(default_factory=list)
     operate: list[tuple[str, accept.Operation]] = field(default_factory=list)
     cancel: list[tuple[str, bool]] = field(default_factory=list)
-    strays: list[dict[str, Any]] = field(default_factory=list)
+    strays: list[Stray] = field(default_factory=list)
     strays_gone: list[str] = field(default_factory=list)
     stack: StackRow | None = None
     copy_revision: tuple[int, int] | None = None
@@ -105,6 +106,12 @@ class Changes:
         if self.full.pop(record_id, None) is not None:
             return True
         return False if self.state.pop(record_id, None) is not None else None
+
+    def rows(self) -> int:
+        """About how many rows it writes."""
+        piles = (self.insert, self.state, self.full, self.delete, self.data, self.metadata,
+                 self.nodes, self.moved, self.ended, self.events, self.letters)  # fmt: skip
+        return 1 + sum(map(len, piles))
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
@@ -375,7 +382,14 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
 
 def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     rows = [
-        {**row, "facts": tx.seal(row["facts"]), "stack_id": part.stack_id}
+        {
+            "id": row.id,
+            "stack_id": part.stack_id,
+            "resource_id": row.resource_id,
+            "resource_type": row.resource_type,
+            "since": row.since,
+            "facts": tx.seal(row.facts),
+        }
         for part, changes in valid
         for row in changes.strays
     ]

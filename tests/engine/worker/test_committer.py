@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def poisoned(part: Part) -> None:
 
 
 async def submitted(committer: Committer, parts: list[Part]) -> list[Any]:
-    waiting = [committer.submit(part) for part in parts]
+    waiting = [committer.submit(part, part.stack_id) for part in parts]
     return await asyncio.gather(*waiting, return_exceptions=True)
 
 
@@ -82,4 +83,26 @@ def test_a_batch_that_fails_is_halved_until_the_guilty_stack_is_alone(tmp_path: 
     assert isinstance(fates[4], sa.exc.IntegrityError)
     assert [fate for i, fate in enumerate(fates) if i != 4] == [Fate.DONE] * 8
     assert resource_events(store) == {p.stack_id for i, p in enumerate(parts) if i != 4}
+    store.close()
+
+
+def test_small_changes_do_not_wait_for_many_large_ones(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    *large, small = owned(store, 7)
+    for part in large:
+        event = part.sure.events[0]
+        part.sure.events[:] = [replace(event, id=new_id()) for _ in range(3000)]
+    committer, order = Committer(store, new_id), []
+
+    async def one(part: Part) -> None:
+        await committer.submit(part, part.stack_id)
+        order.append(part)
+
+    async def story() -> None:
+        first = asyncio.create_task(one(large[0]))
+        await asyncio.sleep(0)  # it is being written when the others come
+        await asyncio.gather(first, *(one(part) for part in (*large[1:], small)))
+
+    asyncio.run(story())
+    assert order.index(small) <= 1
     store.close()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core.record import Record
+from hearth.engine.worker import strays
 from hearth.engine.worker.live import facts_of
 from hearth.engine.worker.trouble import Stopped, trouble_from
 from hearth.model.state import Action
@@ -74,7 +75,7 @@ class Calls:
             try:
                 return await step.do(live)
             except NoAnswer as fault:
-                self._strayed(kind, live, fault)
+                self.strayed(kind, live, fault.message)
                 await self.until_committed()
                 if step.find is not None:
                     found = await self.find(kind, step, live)
@@ -182,42 +183,35 @@ class Calls:
 
     # -- strays ----------------------------------------------------------------------------
 
-    def _strayed(self, kind: ResourceType, live: Live, fault: NoAnswer) -> None:
-        """An attempt ended without an answer: what it made may turn up later."""
+    def strayed(self, kind: ResourceType, live: Live, why: str) -> None:
+        """An attempt to create ended without an answer: what it made may turn up later."""
+        if live.action is not Action.CREATE:
+            return
         work = self.work
-        row = Stray(
-            work.tools.new_id(), self.record_id, kind.type_name, work.tools.clock.now(),
-            {"properties": dict(live.properties), "why": fault.message},
-        )  # fmt: skip
-        work.operation.strays.append(row)
-        work.sure.strays.append(
-            {
-                "id": row.id,
-                "resource_id": row.resource_id,
-                "resource_type": row.resource_type,
-                "since": row.since,
-                "facts": row.facts,
-            }
-        )
+        facts = {"name": live.name, "properties": dict(live.properties), "why": why}
+        row = Stray(work.tools.new_id(), live.record_id, kind.name, work.tools.clock.now(), facts)
+        work.strays.append(row)
+        work.sure.strays.append(row)
 
     async def find_unrecorded(self, kind: ResourceType, live: Live) -> None:
         """A record without physical id, of which an attempt may have made something after all."""
-        if not any(s.resource_id == self.record_id for s in self.work.operation.strays):
+        if not any(s.resource_id == self.record_id for s in self.work.strays):
             return
         for found in await kind.strays(live):
             live.physical_id = found
             self.work.put(self.record.having(physical_id=found))
             return
 
-    async def sweep(self, kind: ResourceType, live: Live) -> None:
-        """Delete what turned up under the record's key beside the recorded thing."""
-        operation = self.work.operation
-        mine = [s for s in operation.strays if s.resource_id == self.record_id]
-        for stray in mine:
-            rest = stray.since + kind.visibility_delay_s - self.work.tools.clock.now()
+    async def sweep(self, kind: ResourceType, live: Live, *, for_good: bool = False) -> None:
+        """Delete what turned up under the record's key beside the recorded thing.
+
+        With `for_good`, when the record is about to go, after as long as anything may turn up.
+        """
+        wait_s = strays.WATCHED_S if for_good else kind.visibility_delay_s
+        for stray in [s for s in self.work.strays if s.resource_id == self.record_id]:
+            rest = stray.since + wait_s - self.work.tools.clock.now()
             if rest > 0:
-                await asyncio.sleep(rest)
-            for found in await kind.strays(live):
-                await kind.drop_stray(live, found)
-            operation.strays.remove(stray)
-            self.work.sure.strays_gone.append(stray.id)
+                await (self.pause(rest) if for_good else asyncio.sleep(rest))
+            await strays.sweep(kind, live)
+            if for_good:
+                strays.forget(self.work, stray)

@@ -43,7 +43,7 @@ async def clean_up(flight: "Flight") -> None:
         flight.row = None
         attempt += 1
         await flight.pause(retry_delay_s(attempt, work.tools.luck()))
-    await flight.sweep(kind, live)
+    await flight.sweep(kind, live, for_good=True)
     gone = flight.record.having(status=Status.COMPLETE, reason="state changed")
     work.event(gone, Status.COMPLETE)
     flight.end_row()

@@ -1,9 +1,12 @@
 """Commits of many stacks together, without a timer: while one runs the next batch gathers.
 
-A batch that fails is halved until the guilty stack is alone; that stack alone gets the exception.
+Fair by deficit round robin over the trees of stacks, in rows: a tree earns a quantum each round and
+commits once its changes are paid for, so that small changes never wait for many large ones. A batch
+that fails is halved until the guilty stack is alone; that stack alone gets the exception.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,11 +14,15 @@ from hearth.store.commit import Fate, Part, commit
 from hearth.store.database import Store
 
 BATCH_MAX = 64  # stacks in one transaction
+QUANTUM_ROWS = 500  # what a tree earns in each round
+BATCH_ROWS = 2000  # beyond which a transaction takes no further stack
 
 
 @dataclass(slots=True)
 class _Waiting:
     part: Part
+    tree: str
+    rows: int
     answer: asyncio.Future[Fate]
 
 
@@ -25,29 +32,50 @@ class Committer:
     def __init__(self, store: Store, new_id: Callable[[], str]) -> None:
         self._store = store
         self._new_id = new_id
-        self._queue: list[_Waiting] = []
+        self._queues: dict[str, deque[_Waiting]] = {}  # by tree; whose turn it is first
+        self._earned: dict[str, int] = {}
         self._busy = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.commits = 0
 
-    async def submit(self, part: Part) -> Fate:
-        """Write a part. Raises what the database said if this stack is to blame."""
-        waiting = _Waiting(part, asyncio.get_running_loop().create_future())
-        self._queue.append(waiting)
+    async def submit(self, part: Part, tree: str) -> Fate:
+        """Write a part of a stack of that tree. Raises what the database said if this stack is to
+        blame."""
+        answer: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
+        rows = part.sure.rows() + part.advance.rows()
+        self._queues.setdefault(tree, deque()).append(_Waiting(part, tree, rows, answer))
         if not self._busy:
             self._busy = True
             task = asyncio.get_running_loop().create_task(self._drain())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        return await waiting.answer
+        return await answer
 
     async def _drain(self) -> None:
         try:
-            while self._queue:
-                batch, self._queue = self._queue[:BATCH_MAX], self._queue[BATCH_MAX:]
-                await self._write(batch)
+            while self._queues:
+                await self._write(self._next())
         finally:
             self._busy = False
+
+    def _next(self) -> list[_Waiting]:
+        """The next transaction: rounds over the trees until somebody has paid."""
+        batch: list[_Waiting] = []
+        rows = 0
+        while not batch:
+            for tree in list(self._queues):
+                queue = self._queues.pop(tree)
+                earned = self._earned.pop(tree, 0) + QUANTUM_ROWS
+                while queue and queue[0].rows <= earned and len(batch) < BATCH_MAX:
+                    if batch and rows + queue[0].rows > BATCH_ROWS:
+                        break
+                    waiting = queue.popleft()
+                    earned -= waiting.rows
+                    rows += waiting.rows
+                    batch.append(waiting)
+                if queue:
+                    self._queues[tree], self._earned[tree] = queue, earned
+        return batch
 
     async def _write(self, batch: list[_Waiting]) -> None:
         parts = [waiting.part for waiting in batch]
@@ -71,4 +99,4 @@ class Committer:
         """Drop everything (a crash in the simulation)."""
         for task in self._tasks:
             task.cancel()
-        self._queue.clear()
+        self._queues.clear()

@@ -212,6 +212,8 @@ class Flight(Calls):
             found = None
             if phase == "intent" and i == at and step.find is not None:
                 found = await self.find(kind, step, live)
+                if found is None:  # what an earlier engine sent may still be on its way
+                    self.strayed(kind, live, "the engine that sent it died")
             if found is None:
                 lost = phase == "intent" and i == at and action is Action.CREATE
                 lost = lost and step.find is None

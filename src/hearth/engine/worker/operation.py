@@ -28,7 +28,7 @@ from hearth.model.unknown import nulled
 from hearth.resources.base import ResourceType
 from hearth.store import snapshots
 from hearth.store.accept import ABANDON, CONVERGE, child_letter
-from hearth.store.claim import InFlight, Stray, member
+from hearth.store.claim import InFlight, member
 from hearth.store.commit import Letter
 from hearth.store.rows import Revision
 from hearth.store.snapshots import Snapshot
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NODES_A_SLICE = 2000  # pure nodes handled before others get their turn
+NODES_A_SLICE = 1000  # pure nodes handled before others get their turn
 
 
 class Operation:
@@ -56,7 +56,6 @@ class Operation:
         self._current: dict[str, str] = {}
         self.world = RecordedWorld(work, self)
         self.traversal_known = work.stack.traversal
-        self.strays: list[Stray] = []
         self.late = False  # the deadline has passed and was told to all
         self.hooks = Hooks(self)
         self.over = work.stack.status is not Status.IN_PROGRESS

@@ -13,10 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.record import Record
+from hearth.engine.worker import strays
 from hearth.engine.worker.operation import Operation
 from hearth.engine.worker.snapshots import drop
 from hearth.model.state import Action, Status
 from hearth.store import claim, events, snapshots
+from hearth.store.claim import Stray
 from hearth.store.commit import Changes, Fate, Part
 from hearth.store.health import marked
 from hearth.store.rows import Event, StackRow
@@ -45,6 +47,7 @@ class StackWork:
         self.records: dict[str, Record] = {}
         self.data: dict[str, dict[str, str]] = {}
         self.metadata: dict[str, Any] = {}
+        self.strays: list[Stray] = []
         self.credential: tuple[str, Any] | None = None
         self.operation: Operation
         self.flights: dict[str, Flight] = {}
@@ -178,7 +181,7 @@ class StackWork:
         self.metadata = loaded.metadata
         self.credential = loaded.credential
         self.operation = Operation(self, loaded.revision)
-        self.operation.strays = list(loaded.strays)
+        self.strays = list(loaded.strays)
         if loaded.stack.takeovers >= TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
             self.operation.give_up(
                 f"{loaded.stack.takeovers} engines died in this operation; it is not passed on"
@@ -187,6 +190,8 @@ class StackWork:
             self.operation.resume(flight)
         if self.stack.status is Status.IN_PROGRESS:
             await self.operation.begin()
+        elif self.strays:
+            self.spawn(strays.watch(self))
         return True
 
     async def _reload(self) -> None:
@@ -204,9 +209,7 @@ class StackWork:
         self.credential = loaded.credential
         self.data, self.metadata = loaded.data, loaded.metadata
         self._stay_ahead()
-        strays = self.operation.strays
         self.operation = Operation(self, loaded.revision)
-        self.operation.strays = strays
         if self.stack.status is Status.IN_PROGRESS:
             await self.operation.begin()
 
@@ -292,7 +295,7 @@ class StackWork:
         if advance.stack is not None:
             self.operation.traversal_known = advance.stack.traversal
         try:
-            fate = await self.engine.committer.submit(part)
+            fate = await self.engine.committer.submit(part, self.stack.root_id)
         except BaseException:
             for ticket in tickets:
                 ticket.cancel()
@@ -333,9 +336,8 @@ class StackWork:
         """Give the stack back; it is due again at `due_at`, and at its deadline in any case."""
         busy = self.stack.status is Status.IN_PROGRESS
         due = self.stack.deadline if busy else None
-        if due_at is not None:
-            due = due_at if due is None else min(due, due_at)
-        self.sure.release = (due,)
+        looks = [at for at in (due, due_at, strays.next_look(self)) if at is not None]
+        self.sure.release = (min(looks, default=None),)
         await self._commit()
         self.engine.wake()
 
@@ -352,7 +354,7 @@ class StackWork:
             sure, Changes(), self.tools.clock.now(),
         )  # fmt: skip
         with suppress(Exception):
-            await self.engine.committer.submit(part)
+            await self.engine.committer.submit(part, self.stack.root_id)
 
     # -- what types reach through their `Live` ---------------------------------------------
 

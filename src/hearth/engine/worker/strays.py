@@ -1,0 +1,72 @@
+"""Strays: what a call may have made whose answer never came.
+
+While an operation runs its flights look after their own; later the stack comes due for a few more
+looks, as long as a call may still be on its way.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.record import Record
+from hearth.engine.worker.live import live as live_of
+from hearth.model.state import Action
+from hearth.resources.base import Live, ResourceType
+from hearth.store.claim import Stray
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.work import StackWork
+
+log = logging.getLogger(__name__)
+
+LOOKS_S = (15.0, 30.0, 60.0)  # after the attempt
+WATCHED_S = LOOKS_S[-1]
+
+
+async def sweep(kind: ResourceType, live: Live) -> None:
+    """Delete what stands under a record's key beside the recorded thing."""
+    for found in await kind.strays(live):
+        log.warning("%s: %s turned up under its key and is deleted", live.name, found)
+        await kind.drop_stray(live, found)
+
+
+async def watch(work: "StackWork") -> None:
+    """One look at all strays of a stack that nothing else is done to."""
+    for stray in list(work.strays):
+        if stray.resource_id in work.flights:
+            continue
+        kind = work.tools.programs.kind_named(stray.resource_type)
+        try:
+            if kind is not None:
+                await sweep(kind, _live(work, stray, kind))
+        except CloudFault as fault:
+            log.warning("stack %s: a stray could not be looked for: %s", work.stack_id, fault)
+            continue
+        if work.tools.clock.now() >= stray.since + WATCHED_S:
+            forget(work, stray)
+    work.wake()
+
+
+def forget(work: "StackWork", stray: Stray) -> None:
+    """Nothing can turn up any more."""
+    if stray in work.strays:
+        work.strays.remove(stray)
+        work.sure.strays_gone.append(stray.id)
+
+
+def next_look(work: "StackWork") -> float | None:
+    """When the next look is due; None without strays."""
+    now = work.tools.clock.now()
+    looks = [
+        next((s.since + after for after in LOOKS_S if s.since + after > now), now + WATCHED_S)
+        for s in work.strays
+    ]
+    return min(looks, default=None)
+
+
+def _live(work: "StackWork", stray: Stray, kind: ResourceType) -> Live:
+    facts = stray.facts
+    record = work.records.get(stray.resource_id)
+    if record is None:
+        record = Record(stray.resource_id, facts["name"], kind.name, 0, 0.0)
+    return live_of(work, record, kind, Action.DELETE, properties=facts["properties"])
