@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hearth.api import fault
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.cfn import signal as cfn_signal
-from hearth.api.v1 import events, resources, stacks, templates
+from hearth.api.v1 import events, resources, snapshots, stacks, templates
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
@@ -27,6 +27,7 @@ STACK = TENANT + "/stacks/{stack_name}/{stack_id}"
 ARN = "arn:openstack:heat::"
 ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 RESOURCE = STACK + "/resources/{resource}"
+SNAPSHOT = STACK + "/snapshots/{snapshot_id}"
 
 ROUTES: list[tuple[str, str, Handler]] = [
     ("GET", TENANT + "/stacks", stacks.index),
@@ -59,10 +60,18 @@ ON_STACK: list[tuple[str, str, Handler]] = [
     ("GET", STACK + "/template", stacks.template),
     ("GET", STACK + "/environment", stacks.environment),
     ("GET", STACK + "/files", stacks.files),
+    ("DELETE", STACK + "/abandon", stacks.abandon),
+    ("GET", STACK + "/export", stacks.export),
+    ("GET", STACK + "/snapshots", snapshots.index),
+    ("POST", STACK + "/snapshots", snapshots.create),
+    ("GET", SNAPSHOT, snapshots.show),
+    ("DELETE", SNAPSHOT, snapshots.delete),
+    ("POST", SNAPSHOT + "/restore", snapshots.restore),
     ("GET", STACK + "/outputs", stacks.output_list),
     ("GET", STACK + "/outputs/{key}", stacks.output_show),
     ("GET", STACK + "/resources", resources.index),
     ("GET", RESOURCE, resources.show),
+    ("PATCH", RESOURCE, resources.mark),
     ("GET", RESOURCE + "/metadata", resources.metadata),
     ("POST", RESOURCE + "/signal", resources.send_signal),
     ("GET", RESOURCE + "/events", events.of_resource),

@@ -115,6 +115,7 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
 def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
     from hearth.cli.settings import Settings
     from hearth.cloud.credential import PasswordCredential
+    from hearth.service.house import Limits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:
         return PasswordCredential(auth_url, name, PASSWORD, user_domain_name=domain, **scope)
@@ -129,6 +130,7 @@ def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
         domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
         stack_domain_name="heat",
         region=REGION,
+        limits=Limits(adopt=True, abandon=True),
         heat_url=f"{url}/v1/{{project}}",
         cfn_url=f"{url}/cfn/v1",
         waitcondition_url=f"{url}/cfn/v1/waitcondition",

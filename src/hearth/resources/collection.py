@@ -23,6 +23,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.schema import Kind
 
 MARK = "hearth:"
 POLL_S = 2.0
@@ -251,6 +252,18 @@ class CollectionResource(ResourceType):
         collection = self.collection
         path = f"{self.path(live)}/{live.physical}"
         return collection.service, path, collection.microversion
+
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        """The simple properties that can be changed, as the object has them now."""
+        body = await self.show(live) or {}
+        found = {}
+        for name, prop in self.properties.items():
+            field = self.renamed.get(name, name)
+            simple = prop.update_allowed and prop.kind in (Kind.STRING, Kind.BOOLEAN, Kind.INTEGER)
+            stored = live.properties.get(name)
+            if simple and name not in self.not_sent and field in body and stored is not None:
+                found[name] = body[field]
+        return found
 
     def wanted_key_field(self, live: Live) -> Any:
         """What the user wants in the field that carries the key; None when nothing."""

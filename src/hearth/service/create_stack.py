@@ -1,10 +1,15 @@
 """Create a stack."""
 
+from dataclasses import replace
+from typing import Any
+
 import sqlalchemy as sa
 
 from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
+from hearth.service.credentials import token_of
+from hearth.service.documents import adoption
 from hearth.service.house import House
 from hearth.service.wanted import Wanted, check_name, checked, revision_of
 from hearth.store import accept
@@ -13,10 +18,18 @@ from hearth.store.rows import StackRow
 from hearth.store.tables import stack
 
 
-async def create_stack(house: House, caller: Caller, name: str, wanted: Wanted) -> StackRow:
-    """The new stack, in CREATE_IN_PROGRESS. Raises Rejected."""
+async def create_stack(
+    house: House, caller: Caller, name: str, wanted: Wanted, *, adopt: str | None = None
+) -> StackRow:
+    """The new stack, in CREATE_IN_PROGRESS. Raises Rejected.
+
+    With `adopt`, the document of a stack, it is made around the things that the document names.
+    """
     check_name(name)
-    revision = revision_of(wanted)
+    given: dict[str, Any] = {}
+    if adopt is not None:
+        wanted, given = adoption(house, adopt, wanted)
+    revision = replace(revision_of(wanted), given=given)
     now = house.clock.now()
     new = accept.NewStack(
         id=house.new_id(),
@@ -28,6 +41,7 @@ async def create_stack(house: House, caller: Caller, name: str, wanted: Wanted) 
         credential=token_of(house, caller),
         creator=caller.user_name,
         tags=wanted.tags or (),
+        action=Action.CREATE if adopt is None else Action.ADOPT,
     )
     await checked(house, caller, sketch(new, now), revision)
 
@@ -38,12 +52,6 @@ async def create_stack(house: House, caller: Caller, name: str, wanted: Wanted) 
     row = await house.store.run(transaction)
     house.bus.tell()
     return row
-
-
-def token_of(house: House, caller: Caller) -> tuple[str, str, dict[str, str]]:
-    """The caller's token as a credential to be stored."""
-    facts = {"auth_url": caller.auth_url, "token": caller.token, "user_id": caller.user_id}
-    return house.new_id(), "token", facts
 
 
 def sketch(new: accept.NewStack, now: float) -> StackRow:

@@ -22,11 +22,14 @@ PROGRAMS_MAX = 200
 
 @dataclass(frozen=True)
 class Limits:
-    """What a project may ask for; -1 is without limit. Source: spec/engine.md, section 37."""
+    """What may be asked for; -1 is without limit. Source: spec/engine.md, section 37."""
 
     stacks_per_project: int = 512
     resources_per_stack: int = 1000
     nested_depth: int = 5
+    snapshots_per_stack: int = 32
+    adopt: bool = False  # whether stacks may be adopted, and abandoned
+    abandon: bool = False
     template_characters: int = 524288
     body_bytes: int = 1024 * 1024
 

@@ -10,7 +10,7 @@ from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import ResourceActionNotSupported
-from hearth.store import accept, events, reads
+from hearth.store import accept, events, hooks, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow
 
@@ -19,6 +19,8 @@ TRIES = 50  # against others who write the same metadata
 
 async def signal(house: House, caller: Caller, row: StackRow, record: Record, details: Any) -> Any:
     """Hand a signal to a resource; gives its metadata afterwards. Raises Rejected."""
+    if isinstance(details, dict) and "unset_hook" in details:
+        return await _clear_hook(house, row, record, str(details["unset_hook"]))
     if record.action in (Action.SUSPEND, Action.DELETE):
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
@@ -32,6 +34,15 @@ async def signal(house: House, caller: Caller, row: StackRow, record: Record, de
             return metadata
     words = "the resource is signalled by too many at once; try again"
     raise Rejected([NotSupported(None, words)])
+
+
+async def _clear_hook(house: House, row: StackRow, record: Record, hook: str) -> Any:
+    """Let a resource go on that waits at a hook; gives its metadata. Raises Rejected."""
+    now, event_id = house.clock.now(), house.new_id()
+    await house.store.run(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))
+    house.bus.tell()
+    _, _, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
+    return metadata
 
 
 async def _once(

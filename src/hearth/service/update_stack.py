@@ -4,7 +4,7 @@ from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import ImmutableParameterModified, Rejected
 from hearth.model.state import Action
 from hearth.service.caller import Caller
-from hearth.service.create_stack import token_of
+from hearth.service.credentials import fresh_credential
 from hearth.service.house import House
 from hearth.service.wanted import Wanted, checked, revision_of
 from hearth.service.world import StoredWorld
@@ -32,8 +32,9 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
         timeout_mins=wanted.timeout_mins,
         disable_rollback=wanted.disable_rollback,
         tags=tags,
-        credential=_fresh(house, caller),
+        credential=fresh_credential(house, caller),
         by=caller.user_name,
+        told=wanted.told,
     )
     now = house.clock.now()
     after = await house.store.run(
@@ -46,7 +47,7 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
 async def delete_stack(house: House, caller: Caller, row: StackRow) -> None:
     """Begin the delete, or join the one that runs."""
     operation = accept.Operation(
-        Action.DELETE, credential=_fresh(house, caller), by=caller.user_name
+        Action.DELETE, credential=fresh_credential(house, caller), by=caller.user_name
     )
     now = house.clock.now()
     await house.store.run(lambda tx: accept.operate(tx, row.id, operation, now, house.new_id))
@@ -58,13 +59,6 @@ async def cancel_update(house: House, row: StackRow, *, rollback: bool) -> None:
     now = house.clock.now()
     await house.store.run(lambda tx: accept.cancel(tx, row.id, rollback, now))
     house.bus.tell()
-
-
-def _fresh(house: House, caller: Caller) -> tuple[str, str, dict[str, str]] | None:
-    """Without trusts an operation needs the token of whoever asked for it."""
-    if house.clouds.pool.config.service_user is not None:
-        return None
-    return token_of(house, caller)
 
 
 def _immutable(before: Program, after: Program) -> None:

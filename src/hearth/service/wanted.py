@@ -20,6 +20,7 @@ from hearth.resources.lookup import check_constraints
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.problems import HTTPServiceUnavailable
+from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
 
@@ -40,7 +41,12 @@ class Wanted:
     tags: tuple[str, ...] | None = None
     existing: bool = False
     clear_parameters: tuple[str, ...] = ()
-    converge: bool = False
+    converge: bool | None = None
+
+    @property
+    def told(self) -> str | None:
+        """What an update is told beside its action; None keeps what the last one was told."""
+        return None if self.converge is None else accept.CONVERGE if self.converge else ""
 
 
 def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
@@ -69,6 +75,7 @@ def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
         files=files,
         environment=environment.as_map(),
         parameters={},
+        given=current.given if current and wanted.existing and wanted.template is None else {},
         exports=current.exports if current else [],
         facade=current.facade if current else {},
     )

@@ -51,7 +51,8 @@ class NewStack:
 class Operation:
     """What is asked of a stack that exists. None keeps what the stack has.
 
-    `told` is one of `CONVERGE` (compare with the real world) and `ABANDON` (retain everything).
+    `told` is one of `CONVERGE` (compare with the real world), `ABANDON` (a delete that retains
+    everything) and "" (nothing).
     """
 
     action: Action
@@ -165,7 +166,7 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         updated_at=now,
         timeout_mins=timeout,
         deadline=now + timeout_s(timeout),
-        told=wanted.told,
+        told=_told(row, wanted),
         disable_rollback=(
             row.disable_rollback if wanted.disable_rollback is None else wanted.disable_rollback
         ),
@@ -178,6 +179,12 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     events.append(tx, new_events)
     send(tx, stack_id, "operation", {}, now)
     return row
+
+
+def _told(row: StackRow, wanted: Operation) -> str | None:
+    if wanted.told is None and wanted.action is not Action.DELETE:
+        return row.told
+    return wanted.told or None
 
 
 def _joined(tx: Tx, row: StackRow, wanted: Operation) -> StackRow:

@@ -226,7 +226,7 @@ def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
     if changes.snapshot is not None:
         status, reason = changes.snapshot
         row = accept.lock(tx, part.stack_id)
-        body = document(tx, row) if status is Status.COMPLETE else None
+        body = document(tx, row, visited=status is not Status.COMPLETE)  # to be cleaned up after
         snapshots.end_making(tx, part.stack_id, status, reason, body)
     for snapshot_id, ended, why in changes.snapshots:
         if ended is None:

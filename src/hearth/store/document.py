@@ -15,9 +15,9 @@ from hearth.store.tables import resource, resource_data, stack
 from hearth.store.texts import get_revision
 
 
-def document(tx: Tx, row: StackRow) -> dict[str, Any]:
+def document(tx: Tx, row: StackRow, *, visited: bool = False) -> dict[str, Any]:
     """The stack as a document; `template` is its text. Nested stacks are documents in place of
-    their resource."""
+    their resource. With `visited` only what the stack's present traversal has worked on."""
     revision = get_revision(tx, row.id, row.revision)
     return {
         "name": row.name,
@@ -33,11 +33,11 @@ def document(tx: Tx, row: StackRow) -> dict[str, Any]:
         "project_id": row.project_id,
         "stack_user_project_id": row.user_project_id,
         "tags": row.tags.split(",") if row.tags else [],
-        "resources": _resources(tx, row),
+        "resources": _resources(tx, row, visited),
     }
 
 
-def _resources(tx: Tx, row: StackRow) -> dict[str, Any]:
+def _resources(tx: Tx, row: StackRow, visited: bool) -> dict[str, Any]:
     mine = tx.rows(sa.select(resource).where(resource.c.stack_id == row.id))
     kept = {
         r.resource_id: r
@@ -53,9 +53,14 @@ def _resources(tx: Tx, row: StackRow) -> dict[str, Any]:
     for record in (record_of(tx, r) for r in mine):
         if record.until is not None or record.action is Action.DELETE:
             continue
+        if visited and record.traversal != row.traversal:
+            continue
         child = children.get(record.physical_id or "")
         if child is not None:
-            found[record.name] = {**document(tx, child), **_entry(tx, record, kept)}
+            found[record.name] = {
+                **document(tx, child, visited=visited),
+                **_entry(tx, record, kept),
+            }
         else:
             found[record.name] = _entry(tx, record, kept)
     return found

@@ -71,8 +71,6 @@ def too_large(size: int, limit: int) -> Rejected:
 
 def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     """The common body of create, update, preview and validate."""
-    if data.get("converge") and not existing:
-        boolean(data["converge"], "converge")
     files = _map(data, "files")
     names = data.get("environment_files") or []
     if not isinstance(names, list):
@@ -80,6 +78,7 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     environment = data.get("environment") or {}
     if not isinstance(environment, (str, Mapping)):
         raise bad("Environment is not valid: it must be a map or text")
+    converge = data.get("converge")
     rollback, timeout = data.get("disable_rollback"), data.get("timeout_mins")
     return Wanted(
         template=_template(data.get("template")),
@@ -95,8 +94,26 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
         tags=_tags(data.get("tags")),
         existing=existing,
         clear_parameters=tuple(data.get("clear_parameters") or ()),
-        converge=boolean(data.get("converge", False), "converge"),
+        converge=None if converge is None else boolean(converge, "converge"),
     )
+
+
+def adopt_data(data: Mapping[str, Any]) -> str | None:
+    """The document of a stack to adopt, as text."""
+    value = data.get("adopt_stack_data")
+    if value is None:
+        return None
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def health(data: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether a resource is said to be unhealthy, and why."""
+    if unknown := sorted(set(data) - {"mark_unhealthy", "resource_status_reason"}):
+        raise bad(f"Invalid keys in resource mark unhealthy {unknown}")
+    if "mark_unhealthy" not in data:
+        raise bad("Missing mandatory (mark_unhealthy) key from mark unhealthy request")
+    reason = str(data.get("resource_status_reason") or "")
+    return boolean(data["mark_unhealthy"], "mark_unhealthy"), reason
 
 
 def _template(value: Any) -> str | None:

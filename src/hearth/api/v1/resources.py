@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, Response
 
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import anyone_of, house_of, member_of, stack_of
+from hearth.service import health
 from hearth.service import resources as use
 from hearth.service.signal import signal
 
@@ -78,6 +79,15 @@ async def metadata(request: Request) -> Response:
     name = request.path_params["resource"]
     found = await use.metadata(house_of(request), anyone_of(request), row, name)
     return JSONResponse({"metadata": found})
+
+
+async def mark(request: Request) -> Response:
+    """PATCH .../resources/{name or physical id}: well or not, as the caller says."""
+    row = await stack_of(request)
+    unhealthy, reason = parse.health(await parse.body(request))
+    name = request.path_params["resource"]
+    await health.mark(house_of(request), row, name, healthy=not unhealthy, reason=reason)
+    return JSONResponse(None)
 
 
 async def send_signal(request: Request) -> Response:

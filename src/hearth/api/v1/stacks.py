@@ -10,7 +10,9 @@ from hearth.api.v1.context import caller_of, house_of, member_of, stack_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.service.create_stack import create_stack
+from hearth.service.documents import abandon_stack, export_stack
 from hearth.service.find_stack import find_stack, list_stacks
+from hearth.service.operate_stack import operate_stack
 from hearth.service.outputs import outputs
 from hearth.service.preview import preview_create, preview_update
 from hearth.service.problems import NotFound
@@ -53,8 +55,8 @@ async def create(request: Request) -> Response:
         raise parse.bad("No stack name specified")
     if "converge" in data:
         raise parse.bad("converge is for updates only")
-    wanted = parse.wanted(data)
-    row = await create_stack(house_of(request), caller, str(name), wanted)
+    wanted, adopt = parse.wanted(data), parse.adopt_data(data)
+    row = await create_stack(house_of(request), caller, str(name), wanted, adopt=adopt)
     headers = {"Location": view.stack_url(request, row)}
     return JSONResponse(view.created(request, row), status_code=201, headers=headers)
 
@@ -154,12 +156,23 @@ async def action(request: Request) -> Response:
         case "cancel_without_rollback":
             await cancel_update(house_of(request), row, rollback=False)
         case "suspend" | "resume" | "check":
-            from hearth.model.problem import NotSupported
-
-            raise Rejected([NotSupported(None, f"{Action(word.upper())} is not supported yet.")])
+            await operate_stack(house_of(request), caller_of(request), row, Action(word.upper()))
         case _:
             raise parse.bad(f"Invalid action {word} specified")
     return JSONResponse(None)
+
+
+async def export(request: Request) -> Response:
+    """GET .../export: the document of the stack."""
+    row = await stack_of(request)
+    return JSONResponse(view.document(await export_stack(house_of(request), row)))
+
+
+async def abandon(request: Request) -> Response:
+    """DELETE .../abandon: the document of the stack, which goes and leaves everything."""
+    row = await stack_of(request)
+    told = await abandon_stack(house_of(request), caller_of(request), row)
+    return JSONResponse(view.document(told))
 
 
 async def template(request: Request) -> Response:

@@ -8,10 +8,12 @@ from urllib.parse import quote
 from starlette.requests import Request
 
 from hearth.engine.core.record import Record
+from hearth.model.state import Status
 from hearth.service.outputs import OutputValue
 from hearth.store.reads import NumberedEvent
 from hearth.store.rows import StackRow
-from hearth.template import Program
+from hearth.store.snapshots import Snapshot
+from hearth.template import Program, load
 from hearth.template.describe import parameter_texts
 
 Body = dict[str, Any]
@@ -79,6 +81,30 @@ def stack(
     if outputs is not None:
         body["outputs"] = [output(one) for one in outputs]
     return body
+
+
+def document(body: Mapping[str, Any]) -> Body:
+    """The document of a stack, its template as an object."""
+    shown = {**body}
+    if isinstance(template := body.get("template"), str):
+        shown["template"] = load(template, "template").plain()
+    shown["resources"] = {
+        name: document(entry) if "template" in entry else entry
+        for name, entry in body["resources"].items()
+    }
+    return shown
+
+
+def snapshot(one: Snapshot) -> Body:
+    return {
+        "id": one.id,
+        "name": one.name,
+        "action": one.action.value,
+        "status": one.status.value,
+        "status_reason": one.reason,
+        "creation_time": time(one.created_at),
+        "data": document(one.body) if one.body and one.status is Status.COMPLETE else None,
+    }
 
 
 def output(one: OutputValue) -> Body:

@@ -16,7 +16,6 @@ from hearth.engine.worker.trouble import Trouble, trouble_of
 from hearth.engine.worker.wanted import evaluated_of, wanted_of
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, Live, Made, ResourceType, Step
-from hearth.store.accept import CONVERGE
 from hearth.store.claim import InFlight
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
     replace_failed = record.failed and await kind.replace_failed(live)
     check_failed = not (kind.nested and record.failed and await nested_failed(flight))
     observed: Mapping[str, Any] | None = {}
-    if work.stack.told == CONVERGE and not record.new and not kind.nested:
+    if work.operation.observes() and not record.new and not kind.nested:
         observed = await _observed(kind, live)
     flight.not_stale()
     if record.replaced_by is not None:  # a rollback returns to it

@@ -141,11 +141,27 @@ class Operation:
         """The stack's snapshots go beside its resources."""
         stack_id = self.work.stack_id
         found = await self.work.tools.store.read(lambda tx: snapshots.of_stack(tx, stack_id))
-        if any(s.action is Action.CREATE and s.status is Status.IN_PROGRESS for s in found):
-            self.work.sure.snapshot = (Status.FAILED, "Stack SNAPSHOT cancelled")
         for snapshot in found:
+            if snapshot.action is Action.CREATE and snapshot.status is Status.IN_PROGRESS:
+                self.work.sure.snapshot = (Status.FAILED, "Stack SNAPSHOT cancelled")
+                snapshot = replace(snapshot, body=self._taken())
             self.open += 1
             self.work.spawn(self._drop_snapshot(snapshot))
+
+    def _taken(self) -> dict[str, Any]:
+        """What a snapshot that is broken off has left in the cloud."""
+        return {
+            "resources": {
+                record.name: {
+                    "type": record.type,
+                    "kind": record.held.kind,
+                    "resource_id": record.physical_id,
+                    "resource_data": self.work.data.get(record.id, {}),
+                }
+                for record in self.work.records.values()
+                if record.action is Action.SNAPSHOT
+            }
+        }
 
     async def _drop_snapshot(self, snapshot: Snapshot) -> None:
         traversal = self.traversal
@@ -172,7 +188,7 @@ class Operation:
         self.current = wanted
         kind = self.work.tools.programs.kind_of(definition)
         recorded = record.held.attributes
-        if self._observes() or self.hooks.keeps_open(record) or record.name in self.restored:
+        if self.observes() or self.hooks.keeps_open(record) or record.name in self.restored:
             return True
         if kind.replaced_at_every_update and self.work.stack.action is Action.UPDATE:
             return True
@@ -186,8 +202,10 @@ class Operation:
         evaluated = definition.evaluate(self.world)
         return bool(evaluated.unknown) or evaluated.properties != record.held.written
 
-    def _observes(self) -> bool:
-        return self.work.stack.told == CONVERGE
+    def observes(self) -> bool:
+        """Whether the real world counts, not what is recorded of it."""
+        stack = self.work.stack
+        return stack.told == CONVERGE and stack.action is Action.UPDATE
 
     @property
     def restored(self) -> Mapping[str, Any]:
@@ -465,7 +483,6 @@ class Operation:
             traversal=work.tools.new_id(),
             started_at=now,
             updated_at=now,
-            told=None,
             deadline=now + (stack.timeout_mins or 60) * 60.0,
             takeovers=0,
         )

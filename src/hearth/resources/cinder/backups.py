@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.collection import forgiving
 
 if TYPE_CHECKING:
     from hearth.resources.cinder.volume import Volume
@@ -34,6 +35,12 @@ async def find(live: Live) -> Made | None:
         if backup.get("description") == mark(live):
             return Made(data={"backup_id": str(backup["id"])})
     return None
+
+
+async def drop(live: Live) -> None:
+    """Delete the backup, if there is one."""
+    if ident := live.data.get("backup_id"):
+        await forgiving(live.cloud.request(SERVICE, "DELETE", f"/backups/{ident}", idempotent=True))
 
 
 async def ready(live: Live) -> Progress:

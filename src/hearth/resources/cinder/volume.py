@@ -241,6 +241,16 @@ class Volume(CollectionResource):
     def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
         return (backups.BACKUP,)
 
+    async def drop_snapshot(self, live: Live) -> None:
+        await backups.drop(live)
+
+    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        backup = data.get("backup_id")
+        if not backup:
+            return properties
+        sources = ("snapshot_id", "source_volid", "image", "imageRef")
+        return {**properties, **dict.fromkeys(sources), "backup_id": backup}
+
     def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (backups.BACKUP, *self.delete_steps(live)) if live.physical_id else ()
 

@@ -340,6 +340,13 @@ class Server(CollectionResource):
     def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
         return (snapshots.IMAGE,)
 
+    async def drop_snapshot(self, live: Live) -> None:
+        await snapshots.drop(live)
+
+    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        image = data.get("snapshot_image_id")
+        return {**properties, "image": image} if image else properties
+
     def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (snapshots.IMAGE, *self.delete_steps(live)) if live.physical_id else ()
 

@@ -1,6 +1,7 @@
 """Snapshots of servers: an image, kept in the record's private data."""
 
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.collection import forgiving
 
 VERSION_IMAGE_ID = "2.45"  # the answer names the image
 
@@ -37,6 +38,13 @@ async def ready(live: Live) -> Progress:
             return Failed(f"The image of the snapshot went to {image.get('status')}")
         case _:
             return Later()
+
+
+async def drop(live: Live) -> None:
+    """Delete the image, if there is one."""
+    if ident := live.data.get("snapshot_image_id"):
+        path = f"/v2/images/{ident}"
+        await forgiving(live.cloud.request("image", "DELETE", path, idempotent=True))
 
 
 def mark(live: Live) -> str:

@@ -1,0 +1,94 @@
+"""Stacks as documents: exported, abandoned, adopted."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.model.problem import HTTPBadRequest, NotSupported, Rejected
+from hearth.model.state import Action
+from hearth.service.caller import Caller
+from hearth.service.credentials import fresh_credential
+from hearth.service.house import House
+from hearth.service.wanted import Wanted
+from hearth.store import accept
+from hearth.store.document import document
+from hearth.store.rows import Revision, StackRow
+from hearth.template import Environment, load
+
+
+async def export_stack(house: House, row: StackRow) -> dict[str, Any]:
+    """The document of a stack. Raises Rejected where the operator does not allow it."""
+    _allowed(house.limits.abandon, "Stack Abandon")
+    return await house.store.read(lambda tx: document(tx, row))
+
+
+async def abandon_stack(house: House, caller: Caller, row: StackRow) -> dict[str, Any]:
+    """The document of a stack, whose delete is under way and retains everything."""
+    _allowed(house.limits.abandon, "Stack Abandon")
+    now = house.clock.now()
+    operation = accept.Operation(
+        Action.DELETE,
+        credential=fresh_credential(house, caller),
+        by=caller.user_name,
+        told=accept.ABANDON,
+    )
+
+    def transaction(tx: Any) -> dict[str, Any]:
+        told = document(tx, accept.lock(tx, row.id))
+        accept.operate(tx, row.id, operation, now, house.new_id)
+        return told
+
+    told = await house.store.run(transaction)
+    house.bus.tell()
+    return told
+
+
+def adoption(house: House, text: str, wanted: Wanted) -> tuple[Wanted, dict[str, Any]]:
+    """A request to adopt as an ordinary one, and what the document gives each resource.
+
+    What the request itself says wins over the document. Raises Rejected.
+    """
+    _allowed(house.limits.adopt, "Stack Adopt")
+    found = load(text, "adopt_stack_data").plain()
+    if not isinstance(found, dict) or not isinstance(found.get("resources"), dict):
+        words = 'Invalid adopt data: it must be the document of a stack, with "resources"'
+        raise Rejected([HTTPBadRequest(None, words)])
+    revision = revision_of_document(found, "ADOPT")
+    inside = Environment.parse(revision.environment)
+    outside = Environment.parse(wanted.environment)
+    merged = {
+        **inside.as_map(),
+        "parameters": {**inside.parameters, **outside.parameters},
+        "parameter_defaults": {**inside.parameter_defaults, **outside.parameter_defaults},
+        "resource_registry": {**inside.resource_registry, **outside.resource_registry},
+    }
+    adopted = replace(
+        wanted,
+        template=revision.template,
+        files={**revision.files, **wanted.files},
+        environment=merged,
+    )
+    return adopted, revision.given
+
+
+def revision_of_document(body: Mapping[str, Any], word: str) -> Revision:
+    """The revision that a document describes; `word` says what its resources are given for."""
+    template = body.get("template")
+    if not template:
+        raise Rejected([HTTPBadRequest(None, "the document has no template")])
+    environment = dict(body.get("environment") or {})
+    registry = environment.get("resource_registry")
+    if isinstance(registry, dict) and registry.get("resources") == {}:
+        environment["resource_registry"] = {k: v for k, v in registry.items() if k != "resources"}
+    return Revision(
+        template=template if isinstance(template, str) else json.dumps(template, default=str),
+        files=dict(body.get("files") or {}),
+        environment=Environment.parse(environment).as_map(),
+        given={"for": word, "resources": body.get("resources") or {}},
+    )
+
+
+def _allowed(allowed: bool, what: str) -> None:
+    if not allowed:
+        raise Rejected([NotSupported(None, f"{what} is not supported.")])

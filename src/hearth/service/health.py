@@ -1,0 +1,32 @@
+"""Marks of health, by users and by what watches for them."""
+
+from hearth.engine.core.record import Record
+from hearth.model.problem import HTTPBadRequest, Rejected
+from hearth.service.house import House
+from hearth.service.resources import find_resource
+from hearth.store import health, reads
+from hearth.store.rows import StackRow
+
+REASON = "state changed by resource_mark_unhealthy api"
+
+
+async def mark(house: House, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
+    """Mark a resource, named by its logical or physical name. Raises Rejected."""
+    record = await _find(house, row, name)
+    now, event_id, why = house.clock.now(), house.new_id(), reason or REASON
+    await house.store.run(
+        lambda tx: health.mark(
+            tx, row.id, record.id, healthy=healthy, reason=why, now=now, event_id=event_id
+        )
+    )
+    house.bus.tell()
+
+
+async def _find(house: House, row: StackRow, name: str) -> Record:
+    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+    chosen = reads.in_charge(records)
+    found = [r for r in chosen.values() if name in (r.name, r.physical_id)]
+    if len(found) > 1:
+        words = f"{name} names more than one resource of stack {row.name}"
+        raise Rejected([HTTPBadRequest(None, words)])
+    return found[0] if found else await find_resource(house, row, name)

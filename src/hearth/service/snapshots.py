@@ -1,0 +1,68 @@
+"""Snapshots of a stack, and the way back to one."""
+
+from hearth.engine.core.rules import Request, refusal
+from hearth.model.problem import NotSupported, Rejected
+from hearth.model.state import Action, Status
+from hearth.service.caller import Caller
+from hearth.service.credentials import fresh_credential
+from hearth.service.documents import revision_of_document
+from hearth.service.house import House
+from hearth.service.wanted import checked
+from hearth.service.world import StoredWorld
+from hearth.store import accept, reads, snapshots
+from hearth.store.rows import StackRow
+from hearth.store.snapshots import Snapshot
+
+
+async def take_snapshot(house: House, caller: Caller, row: StackRow, name: str | None) -> Snapshot:
+    """A snapshot in CREATE_IN_PROGRESS. Raises Rejected."""
+    now, ident = house.clock.now(), house.new_id()
+    limit, credential = house.limits.snapshots_per_stack, fresh_credential(house, caller)
+    made = await house.store.run(
+        lambda tx: snapshots.take(tx, row.id, ident, name, limit, now, house.new_id, credential)
+    )
+    house.bus.tell()
+    return made
+
+
+async def list_snapshots(house: House, row: StackRow) -> list[Snapshot]:
+    return await house.store.read(lambda tx: snapshots.of_stack(tx, row.id))
+
+
+async def show_snapshot(house: House, row: StackRow, snapshot_id: str) -> Snapshot:
+    """One snapshot of the stack. Raises Rejected."""
+    return await house.store.read(lambda tx: snapshots.get(tx, row.id, snapshot_id))
+
+
+async def delete_snapshot(house: House, row: StackRow, snapshot_id: str) -> None:
+    """Have a snapshot deleted with what it holds in the cloud. Raises Rejected."""
+    now = house.clock.now()
+    await house.store.run(lambda tx: snapshots.drop(tx, row.id, snapshot_id, now))
+    house.bus.tell()
+
+
+async def restore_snapshot(
+    house: House, caller: Caller, row: StackRow, snapshot_id: str
+) -> StackRow:
+    """The stack in RESTORE_IN_PROGRESS, on its way to what the snapshot holds. Raises Rejected."""
+    if problem := refusal(Request.RESTORE, row.name, row.action, row.status):
+        raise Rejected([problem])
+    found = await show_snapshot(house, row, snapshot_id)
+    if found.body is None or found.status is not Status.COMPLETE:
+        words = "Restoring incomplete snapshot is not supported."
+        raise Rejected([NotSupported(None, words)])
+    revision = revision_of_document(found.body, "RESTORE")
+    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+    await checked(house, caller, row, revision, world=StoredWorld(reads.in_charge(records)))
+    operation = accept.Operation(
+        Action.RESTORE,
+        revision,
+        credential=fresh_credential(house, caller),
+        by=caller.user_name,
+    )
+    now = house.clock.now()
+    after = await house.store.run(
+        lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)
+    )
+    house.bus.tell()
+    return after
