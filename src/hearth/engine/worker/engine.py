@@ -28,7 +28,6 @@ LOOK_S = 1.0
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
 HAND_OVER_S = 10.0
-HAND_OVER_S = 10.0
 
 
 class Clock(Protocol):
@@ -167,8 +166,10 @@ class Engine:
                 work.kill()
 
     async def _look(self) -> None:
+        """Claim what wants an owner, and see to mail. A look that finds nothing only reads."""
+        sight = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
         room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))
-        if room > 0 and self.may_write():
+        if sight.claimable and room > 0 and self.may_write():
             claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
             for one in claims:
                 if (before := self.works.get(one.stack_id)) is not None:
@@ -176,7 +177,7 @@ class Engine:
                 work = StackWork(self, one.stack_id, one.epoch)
                 self.works[one.stack_id] = work
                 self._spawn(self._work(work))
-        if self.works:
+        if sight.mail and self.works:
             letters = await self.tools.store.read(lambda tx: claim.with_mail(tx, self.id))
             for stack_id in letters:
                 if (work_ := self.works.get(stack_id)) is not None:
