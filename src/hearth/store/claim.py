@@ -9,15 +9,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
+from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import Revision, StackRow, record_of, stack_row
+from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.tables import (
     credential,
     engine,
     mail,
     node,
-    resource,
     resource_data,
     stack,
     stray,
@@ -208,11 +208,6 @@ class Loaded:
 
 _ID = sa.bindparam("id", type_=sa.String())
 _STACK = Prepared(sa.select(stack).where(stack.c.id == _ID))
-_RECORDS = Prepared(
-    sa.select(resource)
-    .where(resource.c.stack_id == _ID)
-    .order_by(resource.c.created_at, resource.c.id)
-)
 _DATA = Prepared(sa.select(resource_data).where(resource_data.c.stack_id == _ID))
 _NODES = Prepared(sa.select(node).where(node.c.stack_id == _ID))
 _STRAYS = Prepared(sa.select(stray).where(stray.c.stack_id == _ID))
@@ -226,7 +221,6 @@ def load(tx: Tx, stack_id: str) -> Loaded | None:
     if row is None:
         return None
     mine = stack_row(row)
-    records = [record_of(tx, r) for r in tx.rows(_RECORDS, its)]
     kept = tx.rows(_DATA, its)
     flights = tx.rows(_NODES, its)
     lost = tx.rows(_STRAYS, its)
@@ -237,7 +231,7 @@ def load(tx: Tx, stack_id: str) -> Loaded | None:
     return Loaded(
         mine,
         get_revision(tx, stack_id, mine.revision),
-        records,
+        reads.records(tx, stack_id),
         {r.resource_id: tx.unseal(r.data) for r in kept},
         {r.resource_id: tx.unseal(r.metadata) for r in kept},
         [_in_flight(tx, r) for r in flights],
@@ -266,7 +260,6 @@ _NEXT_DUE = Prepared(sa.select(sa.func.min(stack.c.due_at).label("due_at")).wher
 _TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
 _METADATA = Prepared(sa.select(resource_data.c.metadata).where(resource_data.c.resource_id == _ID))
 _LIVE = Prepared(sa.select(stack.c.id).where(stack.c.id == _ID, stack.c.deleted_at.is_(None)))
-_MEMBERS = Prepared(sa.select(resource).where(resource.c.stack_id == _ID))
 
 
 def read_mail(tx: Tx, stack_id: str) -> list[tuple[int, str, Any]]:
@@ -311,7 +304,7 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
 
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
     """The resources of a nested stack as its parent's type sees them, by name."""
-    found = (record_of(tx, row) for row in tx.rows(_MEMBERS, {"id": stack_id}))
+    found = reads.records(tx, stack_id)
     return {record.name: member(record) for record in found if record.until is None}
 
 

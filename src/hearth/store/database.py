@@ -156,14 +156,15 @@ class Store:
         self._clock = clock
         self.statements = 0
         self.transactions = 0
+        self._memory = self.dialect == "sqlite" and self.url.database in (None, "", ":memory:")
         self._engine = self._connect(durable)
+        self._kept = self._engine.raw_connection() if self._memory else None
         self._writers: ThreadPoolExecutor | None = None
         self._readers: ThreadPoolExecutor | None = None
         if not inline:
             writers = 1 if self.dialect == "sqlite" else SERVER_CONNECTIONS
             self._writers = ThreadPoolExecutor(writers, "store-write")
-            memory = self.dialect == "sqlite" and self.url.database in (None, "", ":memory:")
-            if self.dialect == "sqlite" and not memory:
+            if self.dialect == "sqlite" and not self._memory:
                 self._readers = ThreadPoolExecutor(SQLITE_READERS, "store-read")
             else:
                 self._readers = self._writers
@@ -187,11 +188,10 @@ class Store:
                 pool_recycle=1800,
                 **extra,
             )
-        memory = self.url.database in (None, "", ":memory:")
         engine = sa.create_engine(
             self.url,
             connect_args={"check_same_thread": False, "timeout": SQLITE_BUSY_MS / 1000},
-            **({"poolclass": StaticPool} if memory else {"pool_size": SQLITE_READERS + 1}),
+            **({"poolclass": StaticPool} if self._memory else {"pool_size": SQLITE_READERS + 1}),
         )
 
         @sa.event.listens_for(engine, "connect")
@@ -200,7 +200,7 @@ class Store:
             raw.create_function("hearth_now", 0, self._clock)
             raw.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}")
             raw.execute("PRAGMA foreign_keys=ON")
-            if not memory:
+            if not self._memory:
                 raw.execute("PRAGMA journal_mode=WAL")
                 raw.execute(f"PRAGMA cache_size={-SQLITE_CACHE_KIB}")
                 raw.execute(f"PRAGMA wal_autocheckpoint={SQLITE_CHECKPOINT_PAGES}")
@@ -239,7 +239,7 @@ class Store:
     def _once(self, fn: Callable[[Tx], T], write: bool) -> T:
         dialect, link = self._engine.dialect, None
         try:
-            link = self._engine.raw_connection()
+            link = self._kept or self._engine.raw_connection()
             raw: Any = link.dbapi_connection
             if self.dialect == "sqlite":
                 raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -254,7 +254,7 @@ class Store:
         except dialect.loaded_dbapi.Error as problem:
             raise fault(dialect, link, problem, None) from problem
         finally:
-            if link is not None:
+            if link is not None and link is not self._kept:
                 link.close()
         self.statements += tx.statements
         self.transactions += 1
@@ -289,6 +289,8 @@ class Store:
         """Let running transactions end, then close all connections."""
         for pool in {id(p): p for p in (self._writers, self._readers) if p}.values():
             pool.shutdown(wait=True)
+        if self._kept is not None:
+            self._kept.close()
         self._engine.dispose()
 
 

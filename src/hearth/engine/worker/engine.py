@@ -64,7 +64,8 @@ class Clouds(Protocol):
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What an engine works with. `clouds` gives a cloud for a credential, `types` finds resource
-    types, `new_id` and `luck` are chance, given from outside."""
+    types, `new_id` and `luck` are chance, given from outside. Every `look_s` seconds an engine
+    looks for work, unless it is woken before; every `beat_s` it renews its lease."""
 
     store: Store
     clouds: Clouds
@@ -73,6 +74,8 @@ class Tools:
     new_id: Callable[[], str]
     luck: Callable[[], float]
     endpoints: Endpoints
+    look_s: float = LOOK_S
+    beat_s: float = BEAT_S
 
 
 class Engine:
@@ -101,7 +104,7 @@ class Engine:
                 except Exception:
                     log.exception("looking for work failed; trying again")
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_S):
+                    async with asyncio.timeout(self.tools.look_s):
                         await self._woken.wait()
         finally:
             beating.cancel()
@@ -144,7 +147,7 @@ class Engine:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(self.tools.beat_s)
             before = self.tools.clock.monotonic()
             try:
                 alive = await self.tools.store.run(lambda tx: claim.beat(tx, self.id))
