@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import sqlalchemy as sa
-
 from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.programs import Programs
@@ -24,13 +22,17 @@ from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Other, Thing, template_type
 from hearth.sim.world import World
+from hearth.store import reads
 from hearth.store.accept import Operation
-from hearth.store.rows import Revision, record_of
-from hearth.store.tables import resource
+from hearth.store.rows import Revision
 
 PROGRAMS = Programs(
     Catalog({kind.type_name: kind for kind in (Thing(), Other())}), template_type=template_type
 )
+SIZE_MIN, SIZE_MAX = 10, 30  # resources of the first template
+# Idle engines are most of the work: they look and beat as seldom as the lease allows.
+LOOK_S, BEAT_S = 3.0, 4.0
+OP_TIME_S = 5.0
 CRASHES_MAX = 5
 MISCHIEF = ("lost before", "lost after", "invisible", "unavailable")
 
@@ -76,9 +78,14 @@ class _History:
         self.outcome = Outcome(seed)
         self.healed = False
         self.world = World(
-            loop, PROGRAMS, lambda loop: TwinCloud(loop.time, mischief=self._mischief), seed + 1,
+            loop,
+            PROGRAMS,
+            lambda loop: TwinCloud(loop.time, op_time_s=OP_TIME_S, mischief=self._mischief),
+            seed + 1,
             hook=self._hook,
-        )  # fmt: skip
+            look_s=LOOK_S,
+            beat_s=BEAT_S,
+        )
         self.world.twin.random_fault = self._fault
         self.template: dict[str, Any] = {}
         self.stack_id = ""
@@ -120,19 +127,19 @@ class _History:
 
     async def main(self) -> None:
         self.world.start_engines(2)
-        size = self.luck.randint(3, 14)
+        size = self.luck.randint(SIZE_MIN, SIZE_MAX)
         self.template = {f"r{i}": self._entry(i) for i in range(size)}
         self.stack_id = await self.world.create(
             "s",
             self._revision(),
             rollback=self.luck.random() < self.odds.rollback,
-            timeout_mins=self.luck.choice([20, 3, 10]),
+            timeout_mins=self.luck.choice([2, 4, 8]),
         )
         for _ in range(self.luck.randint(1, 4)):
             if self.luck.random() < 0.3:
                 await self._rest()
             else:
-                await asyncio.sleep(self.luck.uniform(0.0, 60.0))
+                await asyncio.sleep(self.luck.uniform(0.0, 40.0))
             if self.luck.random() < self.odds.jump:
                 self.world.clock.jump(self.luck.uniform(-3.0, 30.0))
                 self.outcome.seen["clock jump"] += 1
@@ -202,10 +209,7 @@ class _History:
     # -- what must be true -----------------------------------------------------------------
 
     def _records(self) -> list[Record]:
-        mine = sa.select(resource).where(resource.c.stack_id == self.stack_id)
-        return self.world.store.transact(
-            lambda tx: [record_of(tx, row) for row in tx.rows(mine)], write=False
-        )
+        return self.world.store.transact(lambda tx: reads.records(tx, self.stack_id), write=False)
 
     def _check_nothing_lost(self) -> None:
         """Each living thing is known by a record, and no record's key made two."""

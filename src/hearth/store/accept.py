@@ -4,7 +4,7 @@ The stack row says what is going on, the revision what is wanted, mail tells the
 API for root stacks and inside an engine's commit for nested ones.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
 from hearth.store import events
 from hearth.store.database import Tx
+from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.tables import credential, mail, revision, stack, tree
 from hearth.store.texts import put_revision
@@ -23,6 +24,22 @@ from hearth.store.texts import put_revision
 NewId = Callable[[], str]
 CONVERGE = "converge"
 ABANDON = "abandon"
+_TREE = Prepared(tree.insert())
+_STACK = Prepared(stack.insert())
+_CREDENTIAL = Prepared(credential.insert())
+_MAIL = Prepared(mail.insert())
+_ID = sa.bindparam("id", type_=sa.String())
+_LAST_REVISION = Prepared(
+    sa.select(sa.func.max(revision.c.number).label("number")).where(revision.c.stack_id == _ID)
+)
+_RUNNING = Prepared(
+    sa.select(stack.c.traversal).where(
+        stack.c.id == _ID, stack.c.status == Status.IN_PROGRESS.value
+    )
+)
+_LOCK = Prepared(
+    sa.select(stack).where(stack.c.id == _ID, stack.c.deleted_at.is_(None)).with_for_update()
+)
 DEFAULT_TIMEOUT_S = 3600.0
 
 
@@ -71,7 +88,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     traversal, event_id = new_id(), new_id()
     parent = new.parent
     if parent is None:
-        tx.execute(tree.insert(), {"root_id": new.id, "event_seq": 1, "resources": 0})
+        tx.do(_TREE, {"root_id": new.id, "event_seq": 1, "resources": 0})
     if new.credential:
         _put_credential(tx, new.credential, now)
     row = StackRow(
@@ -109,7 +126,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         deleted_at=None,
     )
     try:
-        tx.execute(stack.insert(), stack_values(row))
+        tx.do(_STACK, stack_values(row))
     except IntegrityError:
         problem = StackExists(None, f"The Stack ({new.name}) already exists.")
         raise Rejected([problem]) from None
@@ -141,12 +158,7 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         new_events.append(cancelled)
     number, before = row.revision, row.previous_revision
     if wanted.revision is not None:
-        number = (
-            1
-            + tx.execute(
-                sa.select(sa.func.max(revision.c.number)).where(revision.c.stack_id == stack_id)
-            ).scalar_one()
-        )
+        number = 1 + tx.value(_LAST_REVISION, {"id": stack_id})
         before = row.revision
         put_revision(tx, stack_id, number, wanted.revision, now, wanted.by)
     timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
@@ -230,19 +242,14 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
 
 def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
     """As `cancel`, for a nested stack: what cannot be cancelled is left alone."""
-    row = tx.first(
-        sa.select(stack.c.traversal).where(
-            stack.c.id == stack_id, stack.c.status == Status.IN_PROGRESS.value
-        )
-    )
+    row = tx.first(_RUNNING, {"id": stack_id})
     if row is not None:
         send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
 
 
 def lock(tx: Tx, stack_id: str) -> StackRow:
     """The live stack, locked for this transaction. Raises `Rejected` with EntityNotFound."""
-    statement = sa.select(stack).where(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
-    found = tx.first(statement.with_for_update())
+    found = tx.first(_LOCK, {"id": stack_id})
     if found is None:
         raise Rejected([EntityNotFound(None, "Stack", stack_id)])
     return stack_row(found)
@@ -251,7 +258,7 @@ def lock(tx: Tx, stack_id: str) -> StackRow:
 def send(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
     """Put mail for a stack."""
     row = {"stack_id": stack_id, "kind": kind, "body": tx.seal(body), "created_at": now}
-    tx.execute(mail.insert(), row)
+    tx.do(_MAIL, row)
 
 
 def stack_values(row: StackRow) -> dict[str, Any]:
@@ -266,13 +273,25 @@ def timeout_s(timeout_mins: int | None) -> float:
 
 def _write(tx: Tx, row: StackRow) -> None:
     """Everything but what belongs to the owner: owner, epoch, due time."""
-    values = stack_values(row)
-    for owned in ("id", "owner", "epoch", "due_at"):
-        del values[owned]
-    tx.execute(stack.update().where(stack.c.id == row.id).values(values))
+    tx.do(_WRITE, bound(stack_values(row)))
+
+
+def bound(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of columns as parameters of a statement that `written` made."""
+    return {f"b_{name}": value for name, value in values.items()}
+
+
+def written(*owned: str) -> Prepared:
+    """The update of one stack: of all columns but those somebody else owns."""
+    names = [name for name in StackRow.__slots__ if name not in {"id", *owned}]
+    values: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in names}
+    return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))
+
+
+_WRITE = written("owner", "epoch", "due_at")
 
 
 def _put_credential(tx: Tx, new: tuple[str, str, Any], now: float) -> None:
     id_, kind, body = new
     row = {"id": id_, "kind": kind, "body": tx.seal(body), "created_at": now}
-    tx.execute(credential.insert(), row)
+    tx.do(_CREDENTIAL, row)

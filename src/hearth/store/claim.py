@@ -9,14 +9,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
+from hearth.store import reads
 from hearth.store.database import Tx
-from hearth.store.rows import Revision, StackRow, record_of, stack_row
+from hearth.store.prepared import NOW, Listed, Prepared
+from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.tables import (
     credential,
     engine,
     mail,
     node,
-    resource,
     resource_data,
     stack,
     stray,
@@ -26,30 +27,35 @@ from hearth.store.texts import get_revision
 LEASE_S = 15.0
 
 
+_ME = sa.bindparam("me", type_=sa.String())
+_MINE = engine.c.id == _ME
+_BEAT = Prepared(engine.update().where(_MINE).values(beat_at=NOW))
+_ANNOUNCE = Prepared(engine.insert())
+_BEGIN = Prepared(engine.update().where(_MINE).values(started_at=NOW, beat_at=NOW))
+_RESIGN = Prepared(engine.update().where(_MINE).values(beat_at=0.0))
+_EXPIRE_ALL = Prepared(engine.update().values(beat_at=0.0))
+
+
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
     """Enter an engine with a fresh lease."""
     row = {"id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": 0.0}
-    tx.execute(engine.insert(), row)
-    tx.execute(
-        engine.update().where(engine.c.id == engine_id).values(started_at=tx.now, beat_at=tx.now)
-    )
+    tx.do(_ANNOUNCE, row)
+    tx.do(_BEGIN, {"me": engine_id})
 
 
 def beat(tx: Tx, engine_id: str) -> bool:
     """Renew the lease; False if others have declared the engine dead."""
-    mine = engine.c.id == engine_id
-    done = tx.execute(engine.update().where(mine).values(beat_at=tx.now))
-    return bool(done.rowcount)
+    return bool(tx.do(_BEAT, {"me": engine_id}))
 
 
 def resign(tx: Tx, engine_id: str) -> None:
     """End the lease at once: its stacks may be claimed by the next who looks."""
-    tx.execute(engine.update().where(engine.c.id == engine_id).values(beat_at=0.0))
+    tx.do(_RESIGN, {"me": engine_id})
 
 
 def expire_all(tx: Tx) -> None:
     """End every lease (the caller knows that no other engine can be alive)."""
-    tx.execute(engine.update().values(beat_at=0.0))
+    tx.do(_EXPIRE_ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,44 +66,102 @@ class Claim:
     epoch: int
 
 
+_FREE = sa.and_(stack.c.owner.is_(None), stack.c.deleted_at.is_(None))
+_DUE = sa.and_(_FREE, stack.c.due_at <= NOW)
+_WRITTEN_TO = sa.and_(_FREE, stack.c.id.in_(sa.select(mail.c.stack_id)))
+_STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a look shows: whether a claim may find anything, and whether mail lies there for a
+    stack that is ours already."""
+
+    claimable: bool
+    mail: bool
+
+
+def _wanted(condition: Any) -> Any:
+    return sa.exists().where(condition)
+
+
+_LOOK = Prepared(
+    sa.select(
+        sa.or_(_wanted(_DUE), _wanted(_WRITTEN_TO), _wanted(_STALE)).label("claimable"),
+        sa.exists().where(mail.c.stack_id == stack.c.id, stack.c.owner == _ME).label("mail"),
+    )
+)
+
+
+def look(tx: Tx, engine_id: str) -> Sight:
+    """Whether there is anything to do for an engine: one statement that locks nothing."""
+    found = tx.first(_LOOK, {"me": engine_id})
+    return Sight(bool(found.claimable), bool(found.mail))
+
+
+_ENGINES = Prepared(
+    sa.select(engine.c.id).where(sa.or_(_STALE, sa.and_(_MINE, engine.c.beat_at >= NOW - LEASE_S)))
+)
+_ROOM = sa.bindparam("room", type_=sa.Integer())
+
+
+def _claimable(condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    query = sa.select(stack.c.id, stack.c.epoch).where(condition).limit(_ROOM)
+    return query.with_for_update(skip_locked=True)
+
+
+_CLAIM_DUE = Prepared(_claimable(_DUE))
+_CLAIM_WRITTEN_TO = Prepared(_claimable(_WRITTEN_TO))
+_CLAIM_OF = Listed(lambda owners: _claimable(stack.c.owner.in_(owners)))
+_TAKE = Prepared(
+    stack.update()
+    .where(stack.c.id == sa.bindparam("b_id"), stack.c.epoch == sa.bindparam("b_epoch"))
+    .values(
+        owner=sa.bindparam("b_owner"),
+        epoch=stack.c.epoch + 1,
+        takeovers=stack.c.takeovers + sa.bindparam("b_orphaned", type_=sa.Integer()),
+    )
+)
+_FORGET = Listed(
+    lambda ids: engine.delete().where(
+        engine.c.id.in_(ids),
+        engine.c.id.not_in(sa.select(stack.c.owner).where(stack.c.owner.is_not(None))),
+    )
+)
+
+
 def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
     """Take up to `limit` stacks that want an owner: due, with mail, or of a dead engine.
 
     None while our own lease is not valid: after a jump of the clock all look dead to each other.
     """
-    fresh = sa.and_(engine.c.id == engine_id, engine.c.beat_at >= tx.now - LEASE_S)
-    if tx.first(sa.select(engine.c.id).where(fresh)) is None:
+    engines = {row.id for row in tx.rows(_ENGINES, {"me": engine_id})}
+    if engine_id not in engines:
         return []
-    stale = sa.and_(engine.c.beat_at < tx.now - LEASE_S, engine.c.id != engine_id)
-    dead = [row.id for row in tx.rows(sa.select(engine.c.id).where(stale))]
+    dead = sorted(engines - {engine_id})
     found: dict[str, tuple[int, int]] = {}
-    free = sa.and_(stack.c.owner.is_(None), stack.c.deleted_at.is_(None))
-    wants = [
-        (sa.and_(free, stack.c.due_at <= tx.now), 0),
-        (sa.and_(free, stack.c.id.in_(sa.select(mail.c.stack_id))), 0),
+    wants: list[tuple[Prepared, dict[str, Any], int]] = [
+        (_CLAIM_DUE, {}, 0),
+        (_CLAIM_WRITTEN_TO, {}, 0),
     ]
     if dead:
-        wants.append((stack.c.owner.in_(dead), 1))
-    for condition, orphaned in wants:
+        wants.append((*_CLAIM_OF.of(dead), 1))
+    for query, values, orphaned in wants:
         left = limit - len(found)
         if left <= 0:
             break
-        query = sa.select(stack.c.id, stack.c.epoch).where(condition).limit(left)
-        for row in tx.rows(query.with_for_update(skip_locked=True)):
+        for row in tx.rows(query, {**values, "room": left}):
             found.setdefault(row.id, (row.epoch, orphaned))
     claims = []
     for stack_id in sorted(found):
         epoch, orphaned = found[stack_id]
-        done = tx.execute(
-            stack.update()
-            .where(stack.c.id == stack_id, stack.c.epoch == epoch)
-            .values(owner=engine_id, epoch=epoch + 1, takeovers=stack.c.takeovers + orphaned)
-        )
-        if done.rowcount:
+        taken = {
+            "b_id": stack_id, "b_epoch": epoch, "b_owner": engine_id, "b_orphaned": orphaned
+        }  # fmt: skip
+        if tx.do(_TAKE, taken):
             claims.append(Claim(stack_id, epoch + 1))
     if dead and not found:
-        owned = sa.select(stack.c.owner).where(stack.c.owner.is_not(None))
-        tx.execute(engine.delete().where(engine.c.id.in_(dead), engine.c.id.not_in(owned)))
+        tx.do(*_FORGET.of(dead))
     return claims
 
 
@@ -142,31 +206,32 @@ class Loaded:
     credential: tuple[str, Any] | None
 
 
+_ID = sa.bindparam("id", type_=sa.String())
+_STACK = Prepared(sa.select(stack).where(stack.c.id == _ID))
+_DATA = Prepared(sa.select(resource_data).where(resource_data.c.stack_id == _ID))
+_NODES = Prepared(sa.select(node).where(node.c.stack_id == _ID))
+_STRAYS = Prepared(sa.select(stray).where(stray.c.stack_id == _ID))
+_CREDENTIAL = Prepared(sa.select(credential).where(credential.c.id == _ID))
+
+
 def load(tx: Tx, stack_id: str) -> Loaded | None:
     """The stack as it is now; None if it is gone."""
-    row = tx.first(sa.select(stack).where(stack.c.id == stack_id))
+    its = {"id": stack_id}
+    row = tx.first(_STACK, its)
     if row is None:
         return None
     mine = stack_row(row)
-    records = [
-        record_of(tx, r)
-        for r in tx.rows(
-            sa.select(resource)
-            .where(resource.c.stack_id == stack_id)
-            .order_by(resource.c.created_at, resource.c.id)
-        )
-    ]
-    kept = tx.rows(sa.select(resource_data).where(resource_data.c.stack_id == stack_id))
-    flights = tx.rows(sa.select(node).where(node.c.stack_id == stack_id))
-    lost = tx.rows(sa.select(stray).where(stray.c.stack_id == stack_id))
+    kept = tx.rows(_DATA, its)
+    flights = tx.rows(_NODES, its)
+    lost = tx.rows(_STRAYS, its)
     held = None
     if mine.credential_id:
-        found = tx.first(sa.select(credential).where(credential.c.id == mine.credential_id))
+        found = tx.first(_CREDENTIAL, {"id": mine.credential_id})
         held = (found.kind, tx.unseal(found.body)) if found else None
     return Loaded(
         mine,
         get_revision(tx, stack_id, mine.revision),
-        records,
+        reads.records(tx, stack_id),
         {r.resource_id: tx.unseal(r.data) for r in kept},
         {r.resource_id: tx.unseal(r.metadata) for r in kept},
         [_in_flight(tx, r) for r in flights],
@@ -184,47 +249,50 @@ def _in_flight(tx: Tx, row: Any) -> InFlight:
     )
 
 
+_MAIL = Prepared(sa.select(mail).where(mail.c.stack_id == _ID).order_by(mail.c.id))
+_WITH_MAIL = Prepared(
+    sa.select(mail.c.stack_id)
+    .distinct()
+    .join(stack, stack.c.id == mail.c.stack_id)
+    .where(stack.c.owner == _ME)
+)
+_NEXT_DUE = Prepared(sa.select(sa.func.min(stack.c.due_at).label("due_at")).where(_FREE))
+_TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
+_METADATA = Prepared(sa.select(resource_data.c.metadata).where(resource_data.c.resource_id == _ID))
+_LIVE = Prepared(sa.select(stack.c.id).where(stack.c.id == _ID, stack.c.deleted_at.is_(None)))
+
+
 def read_mail(tx: Tx, stack_id: str) -> list[tuple[int, str, Any]]:
     """What lies there for a stack, oldest first: (id, kind, body)."""
-    rows = tx.rows(sa.select(mail).where(mail.c.stack_id == stack_id).order_by(mail.c.id))
-    return [(row.id, row.kind, tx.unseal(row.body)) for row in rows]
+    return [(row.id, row.kind, tx.unseal(row.body)) for row in tx.rows(_MAIL, {"id": stack_id})]
 
 
 def with_mail(tx: Tx, engine_id: str) -> set[str]:
     """Stacks of an engine for which mail lies there."""
-    query = (
-        sa.select(mail.c.stack_id)
-        .distinct()
-        .join(stack, stack.c.id == mail.c.stack_id)
-        .where(stack.c.owner == engine_id)
-    )
-    return {row.stack_id for row in tx.rows(query)}
+    return {row.stack_id for row in tx.rows(_WITH_MAIL, {"me": engine_id})}
 
 
 def next_due(tx: Tx) -> float | None:
     """When the next unowned stack is due."""
-    free = sa.and_(stack.c.owner.is_(None), stack.c.deleted_at.is_(None))
-    found: float | None = tx.execute(sa.select(sa.func.min(stack.c.due_at)).where(free)).scalar()
+    found: float | None = tx.value(_NEXT_DUE)
     return found
 
 
 def traversal(tx: Tx, stack_id: str) -> str | None:
     """The traversal a stack is in now."""
-    row = tx.first(sa.select(stack.c.traversal).where(stack.c.id == stack_id))
-    return row.traversal if row else None
+    found: str | None = tx.value(_TRAVERSAL, {"id": stack_id})
+    return found
 
 
 def metadata(tx: Tx, resource_id: str) -> Any:
     """A resource's metadata as it is now."""
-    mine = resource_data.c.resource_id == resource_id
-    row = tx.first(sa.select(resource_data.c.metadata).where(mine))
+    row = tx.first(_METADATA, {"id": resource_id})
     return tx.unseal(row.metadata) if row else {}
 
 
 def is_live(tx: Tx, stack_id: str) -> bool:
     """Whether the stack exists and is not deleted."""
-    alive = sa.and_(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
-    return tx.first(sa.select(stack.c.id).where(alive)) is not None
+    return tx.first(_LIVE, {"id": stack_id}) is not None
 
 
 def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
@@ -236,8 +304,7 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
 
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
     """The resources of a nested stack as its parent's type sees them, by name."""
-    rows = tx.rows(sa.select(resource).where(resource.c.stack_id == stack_id))
-    found = (record_of(tx, row) for row in rows)
+    found = reads.records(tx, stack_id)
     return {record.name: member(record) for record in found if record.until is None}
 
 

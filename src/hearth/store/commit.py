@@ -20,6 +20,7 @@ from hearth.store import accept, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.database import Tx
 from hearth.store.document import document
+from hearth.store.prepared import Listed, Prepared
 from hearth.store.rows import (
     Event,
     StackRow,
@@ -138,12 +139,20 @@ class Fate(StrEnum):
     LOST = "lost"
 
 
+_LOCK = Listed(
+    lambda ids: (
+        sa.select(stack.c.id, stack.c.owner, stack.c.epoch, stack.c.traversal)
+        .where(stack.c.id.in_(ids))
+        .order_by(stack.c.id)
+        .with_for_update()
+    )
+)
+
+
 def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
     """Write the parts; gives the fate of each by stack id."""
     ids = sorted({part.stack_id for part in parts})
-    columns = (stack.c.id, stack.c.owner, stack.c.epoch, stack.c.traversal)
-    locked = sa.select(*columns).where(stack.c.id.in_(ids)).order_by(stack.c.id).with_for_update()
-    there = {row.id: row for row in tx.rows(locked)}
+    there = {row.id: row for row in tx.rows(*_LOCK.of(ids))} if ids else {}
     fates: dict[str, Fate] = {}
     valid: list[tuple[Part, Changes]] = []
     for part in parts:
@@ -174,17 +183,15 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
         if changes.copy_revision:
             copy_revision(tx, part.stack_id, *changes.copy_revision, part.now)
         if changes.stack is not None:
-            _stack(tx, changes.stack)
+            tx.do(_STACK, accept.bound(accept.stack_values(changes.stack)))
         if changes.credential:
             id_, body = changes.credential
-            mine = credential.c.id == id_
-            tx.execute(credential.update().where(mine).values(body=tx.seal(body)))
+            tx.do(_CREDENTIAL, {"b_id": id_, "b_body": tx.seal(body)})
         if changes.user_project:
             root_id, project_id = changes.user_project
-            whole = stack.c.root_id == root_id
-            tx.execute(stack.update().where(whole).values(user_project_id=project_id))
+            tx.do(_USER_PROJECT, {"b_root": root_id, "b_project": project_id})
         if changes.drop_credential:
-            tx.execute(credential.delete().where(credential.c.id == changes.drop_credential))
+            _delete(tx, credential, credential.c.id, [changes.drop_credential])
     _records(tx, valid)
     _data(tx, valid)
     _nodes(tx, valid)
@@ -196,11 +203,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     events.append(tx, [e for _, changes in valid for e in changes.events])
     for part, changes in valid:
         if changes.release:
-            tx.execute(
-                stack.update()
-                .where(stack.c.id == part.stack_id)
-                .values(owner=None, due_at=changes.release[0])
-            )
+            tx.do(_RELEASE, {"b_id": part.stack_id, "b_due_at": changes.release[0]})
 
 
 def _ask_child(
@@ -212,7 +215,7 @@ def _ask_child(
     except Rejected as refused:
         why = "; ".join(problem.message for problem in refused.problems)
         kind = refused.problems[0].kind
-        row = tx.first(sa.select(stack).where(stack.c.id == child))
+        row = tx.first(_CHILD, {"b_id": child})
         if row is None:
             return
         told = replace(
@@ -235,12 +238,20 @@ def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
             snapshots.set_state(tx, snapshot_id, Action.DELETE, ended, why)
 
 
-def _stack(tx: Tx, row: StackRow) -> None:
-    values = accept.stack_values(row)
-    for owned in ("id", "owner", "epoch", "due_at", "takeovers", "user_project_id"):
-        del values[owned]
-    tx.execute(stack.update().where(stack.c.id == row.id).values(values))
-
+_THIS = stack.c.id == sa.bindparam("b_id")
+_CHILD = Prepared(sa.select(stack).where(_THIS))
+_STACK = accept.written("owner", "epoch", "due_at", "takeovers", "user_project_id")
+_RELEASE = Prepared(stack.update().where(_THIS).values(owner=None, due_at=sa.bindparam("b_due_at")))
+_CREDENTIAL = Prepared(
+    credential.update()
+    .where(credential.c.id == sa.bindparam("b_id"))
+    .values(body=sa.bindparam("b_body"))
+)
+_USER_PROJECT = Prepared(
+    stack.update()
+    .where(stack.c.root_id == sa.bindparam("b_root"))
+    .values(user_project_id=sa.bindparam("b_project"))
+)
 
 _ID = resource.c.id == sa.bindparam("b_id")
 _STATE: dict[str, Any] = {
@@ -251,9 +262,9 @@ _STATE: dict[str, Any] = {
     )
 }  # fmt: skip
 _HELD: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("requires", "state", "type")}
-_INSERT = resource.insert()
-_UPDATE_STATE = resource.update().where(_ID).values(_STATE)
-_UPDATE_FULL = resource.update().where(_ID).values({**_STATE, **_HELD})
+_INSERT = Prepared(resource.insert())
+_UPDATE_STATE = Prepared(resource.update().where(_ID).values(_STATE))
+_UPDATE_FULL = Prepared(resource.update().where(_ID).values({**_STATE, **_HELD}))
 
 
 def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
@@ -293,8 +304,7 @@ def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
     if not owners:
         return
-    rows = sa.select(resource_data).where(resource_data.c.resource_id.in_(sorted(owners)))
-    there = {row.resource_id: row for row in tx.rows(rows.with_for_update())}
+    there = {row.resource_id: row for row in tx.rows(*_LOCK_DATA.of(sorted(owners)))}
     insert, update = [], []
     for resource_id, stack_id in owners.items():
         row = there.get(resource_id)
@@ -320,8 +330,13 @@ def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         tx.many(_UPDATE_DATA, update)
 
 
-_INSERT_DATA = resource_data.insert()
-_UPDATE_DATA = (
+_LOCK_DATA = Listed(
+    lambda ids: (
+        sa.select(resource_data).where(resource_data.c.resource_id.in_(ids)).with_for_update()
+    )
+)
+_INSERT_DATA = Prepared(resource_data.insert())
+_UPDATE_DATA = Prepared(
     resource_data.update()
     .where(resource_data.c.resource_id == sa.bindparam("b_id"))
     .values(
@@ -330,8 +345,8 @@ _UPDATE_DATA = (
         version=resource_data.c.version + 1,
     )
 )
-_INSERT_NODE = node.insert()
-_MOVE_NODE = (
+_INSERT_NODE = Prepared(node.insert())
+_MOVE_NODE = Prepared(
     node.update()
     .where(node.c.resource_id == sa.bindparam("b_id"))
     .values(
@@ -380,6 +395,9 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         tx.many(_MOVE_NODE, moved)
 
 
+_INSERT_STRAY = Prepared(stray.insert())
+
+
 def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     rows = [
         {
@@ -394,7 +412,7 @@ def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         for row in changes.strays
     ]
     if rows:
-        tx.execute(stray.insert(), rows)
+        tx.many(_INSERT_STRAY, rows)
     _delete(tx, stray, stray.c.id, [i for _, changes in valid for i in changes.strays_gone])
 
 
@@ -404,5 +422,5 @@ def _delete(tx: Tx, table: sa.Table, column: sa.Column[Any], ids: Sequence[Any])
 
 
 @cache
-def _delete_one(table: sa.Table, column: sa.Column[Any]) -> sa.Delete:
-    return table.delete().where(column == sa.bindparam("b_id"))
+def _delete_one(table: sa.Table, column: sa.Column[Any]) -> Prepared:
+    return Prepared(table.delete().where(column == sa.bindparam("b_id")))

@@ -10,18 +10,18 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, OperationalError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
+from hearth.store.prepared import Prepared, Text
 from hearth.store.seal import Sealer
 from hearth.store.tables import metadata
 
 T = TypeVar("T")
+Statement = sa.Executable | Prepared
 
 ATTEMPTS_MAX = 12
 PAUSE_S = 0.02
@@ -30,44 +30,70 @@ SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
 SQLITE_CHECKPOINT_PAGES = 4000
+_NONE: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
 class Tx:
-    """One transaction: a connection, the sealer, and the clock of the database."""
+    """One transaction: a connection, the sealer, and how many statements it took."""
 
-    connection: sa.Connection
-    sealer: Sealer
-    dialect: str
-    statements: int = 0
+    def __init__(self, engine: sa.Engine, link: PoolProxiedConnection, sealer: Sealer) -> None:
+        self.sealer = sealer
+        self.statements = 0
+        self._engine = engine
+        self._dialect = engine.dialect
+        self._link = link
+        self._cursor = link.cursor()
+        self._whole: sa.Connection | None = None
+
+    def rows(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> list[Any]:
+        """All rows of a select."""
+        if not isinstance(statement, Prepared):
+            return list(self.execute(statement, values or None))
+        text = self._execute(statement, values)
+        return list(map(text.row, self._cursor.fetchall()))
+
+    def first(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
+        """The first row, or None."""
+        if not isinstance(statement, Prepared):
+            return self.execute(statement, values or None).first()
+        text = self._execute(statement, values)
+        found = self._cursor.fetchall()  # all, so that the cursor holds nothing open
+        return text.row(found[0]) if found else None
+
+    def value(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
+        """The first column of the first row, or None."""
+        found = self.first(statement, values)
+        return found[0] if found is not None else None
+
+    def do(self, statement: Prepared, values: Mapping[str, Any] = _NONE) -> int:
+        """Carry out a change; gives how many rows it met."""
+        self._execute(statement, values)
+        return self._cursor.rowcount
+
+    def many(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
+        """One statement for many rows, which all have the same keys."""
+        self.statements += 1
+        text = statement.text(self._dialect, tuple(rows[0]))
+        try:
+            self._cursor.executemany(text.sql, [text.values(row) for row in rows])
+        except self._dialect.loaded_dbapi.Error as problem:
+            raise fault(self._dialect, self._link, problem, text.sql) from problem
 
     def execute(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
+        """A statement that was composed for this one time, through SQLAlchemy."""
         self.statements += 1
-        return self.connection.execute(statement, rows)
+        if self._whole is None:
+            self._whole = sa.Connection(self._engine, self._link)
+        return self._whole.execute(statement, rows)
 
-    def many(self, statement: sa.Executable, rows: Sequence[Mapping[str, Any]]) -> None:
-        """One statement for many rows, which all have the same keys. The statement must be one of
-        a module's own: its text is kept, for handling it anew takes longer than the database."""
+    def _execute(self, statement: Prepared, values: Mapping[str, Any]) -> Text:
         self.statements += 1
-        names = tuple(rows[0])
-        known = _texts.get((statement, self.dialect, names))
-        if known is None:
-            known = _texts[statement, self.dialect, names] = _text(
-                self.connection, statement, names
-            )
-        text, order, own = known
-        if own:
-            rows = [{**own, **row} for row in rows]
-        values: Any = rows if order is None else [order(row) for row in rows]
-        self.connection.exec_driver_sql(text, values)
-
-    def rows(self, statement: sa.Executable) -> list[Any]:
-        """All rows of a select."""
-        return list(self.execute(statement))
-
-    def first(self, statement: sa.Executable) -> Any:
-        """The first row, or None."""
-        return self.execute(statement).first()
+        text = statement.text(self._dialect, tuple(values))
+        try:
+            self._cursor.execute(text.sql, text.values(values))
+        except self._dialect.loaded_dbapi.Error as problem:
+            raise fault(self._dialect, self._link, problem, text.sql) from problem
+        return text
 
     def seal(self, value: Any) -> bytes:
         return self.sealer.seal(value)
@@ -76,20 +102,30 @@ class Tx:
         return None if sealed is None else self.sealer.unseal(sealed)
 
     @property
-    def now(self) -> sa.ColumnElement[float]:
-        """The database's clock as an expression, seconds since 1970."""
-        match self.dialect:
-            case "sqlite":
-                return sa.func.hearth_now(type_=sa.Double)
-            case "postgresql":
-                return sa.func.date_part("epoch", sa.func.clock_timestamp(), type_=sa.Double)
-            case _:
-                return sa.literal_column("UNIX_TIMESTAMP(NOW(6))", sa.Double())
+    def dialect(self) -> str:
+        """The kind of database: sqlite, postgresql or mysql."""
+        return "mysql" if self._dialect.name == "mariadb" else self._dialect.name
 
     @property
     def returning(self) -> bool:
         """Whether RETURNING may be used (not on MariaDB, by decision; not on an old SQLite)."""
-        return self.dialect != "mysql" and self.connection.dialect.update_returning
+        return self.dialect != "mysql" and self._dialect.update_returning
+
+
+def fault(
+    dialect: sa.Dialect, link: PoolProxiedConnection | None, problem: Exception, sql: str | None
+) -> DBAPIError:
+    """What a driver raised, as SQLAlchemy says it. A lost connection leaves the pool."""
+    error = dialect.loaded_dbapi.Error
+    raw: Any = link.dbapi_connection if link is not None else None
+    lost = dialect.is_disconnect(problem, raw, None)  # type: ignore[arg-type]
+    if lost and link is not None:
+        link.invalidate(problem)
+    found = DBAPIError.instance(
+        sql, None, problem, error, connection_invalidated=lost, dialect=dialect
+    )
+    assert isinstance(found, DBAPIError)
+    return found
 
 
 class Store:
@@ -120,14 +156,15 @@ class Store:
         self._clock = clock
         self.statements = 0
         self.transactions = 0
+        self._memory = self.dialect == "sqlite" and self.url.database in (None, "", ":memory:")
         self._engine = self._connect(durable)
+        self._kept = self._engine.raw_connection() if self._memory else None
         self._writers: ThreadPoolExecutor | None = None
         self._readers: ThreadPoolExecutor | None = None
         if not inline:
             writers = 1 if self.dialect == "sqlite" else SERVER_CONNECTIONS
             self._writers = ThreadPoolExecutor(writers, "store-write")
-            memory = self.dialect == "sqlite" and self.url.database in (None, "", ":memory:")
-            if self.dialect == "sqlite" and not memory:
+            if self.dialect == "sqlite" and not self._memory:
                 self._readers = ThreadPoolExecutor(SQLITE_READERS, "store-read")
             else:
                 self._readers = self._writers
@@ -151,11 +188,10 @@ class Store:
                 pool_recycle=1800,
                 **extra,
             )
-        memory = self.url.database in (None, "", ":memory:")
         engine = sa.create_engine(
             self.url,
             connect_args={"check_same_thread": False, "timeout": SQLITE_BUSY_MS / 1000},
-            **({"poolclass": StaticPool} if memory else {"pool_size": SQLITE_READERS + 1}),
+            **({"poolclass": StaticPool} if self._memory else {"pool_size": SQLITE_READERS + 1}),
         )
 
         @sa.event.listens_for(engine, "connect")
@@ -164,7 +200,7 @@ class Store:
             raw.create_function("hearth_now", 0, self._clock)
             raw.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}")
             raw.execute("PRAGMA foreign_keys=ON")
-            if not memory:
+            if not self._memory:
                 raw.execute("PRAGMA journal_mode=WAL")
                 raw.execute(f"PRAGMA cache_size={-SQLITE_CACHE_KIB}")
                 raw.execute(f"PRAGMA wal_autocheckpoint={SQLITE_CHECKPOINT_PAGES}")
@@ -201,27 +237,28 @@ class Store:
         raise AssertionError("unreachable")
 
     def _once(self, fn: Callable[[Tx], T], write: bool) -> T:
-        with self._engine.connect() as connection:
+        dialect, link = self._engine.dialect, None
+        try:
+            link = self._kept or self._engine.raw_connection()
+            raw: Any = link.dbapi_connection
             if self.dialect == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-            tx = Tx(connection, self.sealer, self.dialect)
+                raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            tx = Tx(self._engine, link, self.sealer)
             try:
                 result = fn(tx)
             except BaseException:
-                self._finish(connection, "ROLLBACK")
+                if link.is_valid:
+                    raw.rollback()
                 raise
-            self._finish(connection, "COMMIT")
-            self.statements += tx.statements
-            self.transactions += 1
-            return result
-
-    def _finish(self, connection: sa.Connection, word: str) -> None:
-        if self.dialect == "sqlite":
-            connection.exec_driver_sql(word)
-        elif word == "COMMIT":
-            connection.commit()
-        else:
-            connection.rollback()
+            raw.commit()
+        except dialect.loaded_dbapi.Error as problem:
+            raise fault(dialect, link, problem, None) from problem
+        finally:
+            if link is not None and link is not self._kept:
+                link.close()
+        self.statements += tx.statements
+        self.transactions += 1
+        return result
 
     def _passing(self, problem: DBAPIError) -> bool:
         """Whether the database says: try that again."""
@@ -252,29 +289,9 @@ class Store:
         """Let running transactions end, then close all connections."""
         for pool in {id(p): p for p in (self._writers, self._readers) if p}.values():
             pool.shutdown(wait=True)
+        if self._kept is not None:
+            self._kept.close()
         self._engine.dispose()
-
-
-_Order = Callable[[Mapping[str, Any]], tuple[Any, ...]]
-_Text = tuple[str, _Order | None, Mapping[str, Any]]
-_texts: dict[tuple[sa.Executable, str, tuple[str, ...]], _Text] = {}
-
-
-def _text(connection: sa.Connection, statement: Any, names: Sequence[str]) -> _Text:
-    """The text of a statement, the order of its values (None where they go by name), and the values
-    that it brings itself."""
-    compiled = statement.compile(dialect=connection.dialect, column_keys=list(names))
-    for bind in compiled.binds.values():  # values go to the driver as they are
-        assert isinstance(bind.type, sa.String | sa.Double | sa.Integer | sa.LargeBinary), bind
-    own = {name: value for name, value in compiled.params.items() if name not in names}
-    order = compiled.positiontup
-    if order is None:
-        return str(compiled), None, own
-    return str(compiled), itemgetter(*order) if len(order) > 1 else _only(order[0]), own
-
-
-def _only(name: str) -> _Order:
-    return lambda row: (row[name],)
 
 
 def _with_driver(url: str) -> sa.URL:

@@ -6,10 +6,20 @@ from typing import Any
 import sqlalchemy as sa
 
 from hearth.store.database import Tx
+from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, StackRow
 from hearth.store.tables import event, tree
 
-_INSERT = event.insert()
+_INSERT = Prepared(event.insert())
+_MINE = tree.c.root_id == sa.bindparam("b_root", type_=sa.String())
+_MOVED = (
+    tree.update()
+    .where(_MINE)
+    .values(event_seq=tree.c.event_seq + sa.bindparam("b_count", type_=sa.Integer()))
+)
+_MOVE = Prepared(_MOVED)
+_MOVE_AND_SEE = Prepared(_MOVED.returning(tree.c.event_seq))
+_SEE = Prepared(sa.select(tree.c.event_seq).where(_MINE))
 
 
 def append(tx: Tx, events: Iterable[Event]) -> None:
@@ -33,14 +43,14 @@ def first(tx: Tx, one: Event) -> None:
 
 def _advanced(tx: Tx, root_id: str, count: int) -> int:
     """The tree's sequence after `count` more events."""
-    mine = tree.c.root_id == root_id
-    moved = tree.update().where(mine).values(event_seq=tree.c.event_seq + count)
+    mine = {"b_root": root_id}
+    moved = {**mine, "b_count": count}
     last: int
     if tx.returning:
-        last = tx.execute(moved.returning(tree.c.event_seq)).scalar_one()
+        last = tx.value(_MOVE_AND_SEE, moved)
     else:
-        tx.execute(moved)
-        last = tx.execute(sa.select(tree.c.event_seq).where(mine)).scalar_one()
+        tx.do(_MOVE, moved)
+        last = tx.value(_SEE, mine)
     return last
 
 

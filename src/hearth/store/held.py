@@ -3,10 +3,16 @@
 import sqlalchemy as sa
 
 from hearth.store.database import Tx
+from hearth.store.prepared import Prepared
 from hearth.store.tables import stack
+
+_HELD = Prepared(
+    sa.select(stack.c.id, stack.c.epoch).where(
+        stack.c.owner == sa.bindparam("me", type_=sa.String())
+    )
+)
 
 
 def held(tx: Tx, engine_id: str) -> dict[str, int]:
     """The stacks an engine owns, with the epoch of each."""
-    query = sa.select(stack.c.id, stack.c.epoch).where(stack.c.owner == engine_id)
-    return {row.id: row.epoch for row in tx.rows(query)}
+    return {row.id: row.epoch for row in tx.rows(_HELD, {"me": engine_id})}

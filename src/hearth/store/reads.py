@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
 from hearth.store.database import Tx
+from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
 from hearth.store.tables import credential, event, resource, resource_data, stack
 from hearth.store.texts import get_revision
@@ -155,11 +156,16 @@ class ResourceView:
     metadata: Any = field(default_factory=dict)
 
 
+_RECORDS = Prepared(
+    sa.select(resource)
+    .where(resource.c.stack_id == sa.bindparam("stack_id", type_=sa.String()))
+    .order_by(resource.c.created_at, resource.c.id)
+)
+
+
 def records(tx: Tx, stack_id: str) -> list[Record]:
     """All records of a stack, oldest first."""
-    query = sa.select(resource).where(resource.c.stack_id == stack_id)
-    rows = tx.rows(query.order_by(resource.c.created_at, resource.c.id))
-    return [record_of(tx, row) for row in rows]
+    return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
 
 
 def in_charge(found: Sequence[Record]) -> dict[str, Record]:

@@ -57,7 +57,7 @@ class StackRow:
 
 def stack_row(row: Any) -> StackRow:
     """A row of a select over all columns of `stack`."""
-    values = dict(row._mapping)
+    values = row._asdict()
     values["action"] = Action(values["action"])
     values["status"] = Status(values["status"])
     values["disable_rollback"] = bool(values["disable_rollback"])

@@ -1,16 +1,13 @@
 """Names of physical things. Source: spec/engine.md, section 36."""
 
-import base64
-
-RANDOM_BYTES = 8  # the first 60 bits are used
-SHORT_ID_CHARACTERS = 12
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]  # of 10 bits
 
 
 def short_id(record_id: str) -> str:
     """12 characters (a-z, 2-7) from the random bits of a record's UUID."""
-    digits = record_id.replace("-", "")
-    bits = (int(digits, 16) & ((1 << 60) - 1)) << 4
-    return base64.b32encode(bits.to_bytes(8, "big")).decode().lower()[:SHORT_ID_CHARACTERS]
+    bits = int(record_id.replace("-", ""), 16)
+    return "".join([_PAIRS[bits >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
 
 
 def physical_name(stack_name: str, resource_name: str, record_id: str, limit: int = 255) -> str:

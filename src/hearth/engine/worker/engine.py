@@ -28,7 +28,6 @@ LOOK_S = 1.0
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
 HAND_OVER_S = 10.0
-HAND_OVER_S = 10.0
 
 
 class Clock(Protocol):
@@ -65,7 +64,8 @@ class Clouds(Protocol):
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What an engine works with. `clouds` gives a cloud for a credential, `types` finds resource
-    types, `new_id` and `luck` are chance, given from outside."""
+    types, `new_id` and `luck` are chance, given from outside. Every `look_s` seconds an engine
+    looks for work, unless it is woken before; every `beat_s` it renews its lease."""
 
     store: Store
     clouds: Clouds
@@ -74,6 +74,8 @@ class Tools:
     new_id: Callable[[], str]
     luck: Callable[[], float]
     endpoints: Endpoints
+    look_s: float = LOOK_S
+    beat_s: float = BEAT_S
 
 
 class Engine:
@@ -102,7 +104,7 @@ class Engine:
                 except Exception:
                     log.exception("looking for work failed; trying again")
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_S):
+                    async with asyncio.timeout(self.tools.look_s):
                         await self._woken.wait()
         finally:
             beating.cancel()
@@ -145,7 +147,7 @@ class Engine:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(self.tools.beat_s)
             before = self.tools.clock.monotonic()
             try:
                 alive = await self.tools.store.run(lambda tx: claim.beat(tx, self.id))
@@ -167,8 +169,10 @@ class Engine:
                 work.kill()
 
     async def _look(self) -> None:
+        """Claim what wants an owner, and see to mail. A look that finds nothing only reads."""
+        sight = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
         room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))
-        if room > 0 and self.may_write():
+        if sight.claimable and room > 0 and self.may_write():
             claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
             for one in claims:
                 if (before := self.works.get(one.stack_id)) is not None:
@@ -176,7 +180,7 @@ class Engine:
                 work = StackWork(self, one.stack_id, one.epoch)
                 self.works[one.stack_id] = work
                 self._spawn(self._work(work))
-        if self.works:
+        if sight.mail and self.works:
             letters = await self.tools.store.read(lambda tx: claim.with_mail(tx, self.id))
             for stack_id in letters:
                 if (work_ := self.works.get(stack_id)) is not None:
