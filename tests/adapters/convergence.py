@@ -16,17 +16,18 @@ import sqlalchemy as sa
 from hearth.engine.worker.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
+from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
 from hearth.sim.cloud import OP_TIME_S, Fault, TwinCloud
 from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.types import Other, Thing, template_type
+from hearth.sim.types import Other, Thing
 from hearth.sim.world import World
 from hearth.store.accept import Operation
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import event, resource
 
 PROGRAMS = Programs(
-    Catalog({kind.type_name: kind for kind in (Thing(), Other())}), template_type=template_type
+    Catalog({kind.type_name: kind for kind in (Thing(), Other())}), template_type=TemplateResource
 )
 
 

@@ -7,6 +7,7 @@ takes its time; the answer tells when to look again.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 
 OP_TIME_S = 10.0
 FOREVER = float("inf")
+LATE_S = 25.0  # how long a call may be on its way
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,12 @@ class TwinCloud:
     faults: Sequence[Fault] = ()
     op_time_s: float = OP_TIME_S
     mischief: Callable[[str, str], str | None] = lambda op, name: None
+    later: Callable[..., Any] = lambda after_s, what: None
 
     def __post_init__(self) -> None:
+        self.wrong: list[str] = []
+        self.copies: dict[str, str] = {}  # of things, made by snapshots: id → key
+        self.vanished = 0
         self.things: dict[str, Thing] = {}
         self.calls: list[Call] = []
         self.attempts: Counter[tuple[str, str]] = Counter()
@@ -88,6 +94,11 @@ class TwinCloud:
             raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
         if mischief == "lost before":
             raise NoAnswer("test", "cut before it was carried out")
+        if mischief == "late" and op in ("create", "delete"):
+            self.later(LATE_S, lambda: self._at_last(method, path, json or {}))
+            raise NoAnswer("test", "on its way, and the answer will be lost")
+        if mischief == "late":
+            raise NoAnswer("test", "cut before it was carried out")
         answer = self._carry_out(method, path, json or {})
         if mischief == "lost after":
             raise NoAnswer("test", "carried out, but the answer was lost")
@@ -100,9 +111,16 @@ class TwinCloud:
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
         await asyncio.sleep(0)
+        if path == "/copies":
+            return [{"id": ident, "key": key} for ident, key in self.copies.items()]
         return [
             {"id": t.id, "key": t.key} for t in self.things.values() if t.visible_at <= self.at()
         ]
+
+    def _at_last(self, method: str, path: str, body: Mapping[str, Any]) -> None:
+        """A call that was on its way for long is carried out."""
+        with suppress(CloudFault):
+            self._carry_out(method, path, body)
 
     def _carry_out(self, method: str, path: str, body: Mapping[str, Any]) -> Response:
         parts = path.strip("/").split("/")
@@ -117,6 +135,11 @@ class TwinCloud:
                 if id_ not in self.things:
                     raise CloudFault("test", 404, "NotFound", f"no {id_}")
                 return self._work("delete", self._thing(id_), {})
+            case "POST", ["things", id_, "copy"]:
+                return self._copy(self._thing(id_), body["key"])
+            case "DELETE", ["copies", id_]:
+                self.copies.pop(id_, None)
+                return Response(204, {}, {})
             case "POST", ["things", id_, "check"] if id_ not in self.things:
                 return self._missing(id_)
             case "POST", ["things", id_, op]:
@@ -131,6 +154,7 @@ class TwinCloud:
         seconds = self._seconds("create", name)
         if fault in ("reject", "conflict"):
             self._refuse("create", name, None, fault)
+        self._look_at_references(name, body["values"])
         self.made[name] += 1
         thing = Thing(f"{name}#{self.made[name]}", name, body["key"], dict(body["values"]))
         self.things[thing.id] = thing
@@ -143,10 +167,22 @@ class TwinCloud:
         if fault in ("reject", "conflict"):
             self._refuse(op, thing.name, thing.id, fault)
         self.settle()
+        if op == "update":
+            self._look_at_references(thing.id, values)
         self._begin(thing, op, fault, seconds)
         if fault is None:
             thing.values.update(values)
         return Response(202, {}, self._show(thing))
+
+    def _copy(self, thing: Thing, key: str) -> Response:
+        """A copy of a thing, as a snapshot keeps it."""
+        fault = self._fault("copy", thing.name)
+        if fault is not None:
+            self._refuse("copy", thing.name, thing.id, "reject")
+        ident = f"copy{len(self.copies) + self.made['copies']}"
+        self.made["copies"] += 1
+        self.copies[ident] = key
+        return Response(201, {}, {"id": ident})
 
     def _missing(self, id_: str) -> Response:
         """A check of something that is not alive fails at once."""
@@ -164,6 +200,19 @@ class TwinCloud:
         thing.fate = fault or "ok"
         thing.call = Call(op, thing.name, thing.id, now, None if end == FOREVER else end)
         self.calls.append(thing.call)
+
+    def _look_at_references(self, who: str, values: Mapping[str, Any]) -> None:
+        """What a thing is made of must be there and ready by then."""
+        self.settle()
+        for value in values.values():
+            other = self.things.get(value)
+            if "#" in str(value) and not self.vanished and other is None:
+                self.wrong.append(f"{who} is made of {value}, which is not there")
+            elif other is not None and self._making(other):
+                self.wrong.append(f"{who} is made of {value}, which is not ready")
+
+    def _making(self, thing: Thing) -> bool:
+        return thing.call is not None and thing.call.op == "create" and thing.busy_until > self.at()
 
     def _refuse(self, op: str, name: str, thing: str | None, kind: str) -> None:
         now = self.at()
@@ -188,6 +237,7 @@ class TwinCloud:
     def vanish(self, name: str) -> None:
         """The live thing of that name disappears behind everybody's back."""
         for thing in [t for t in self.things.values() if t.name == name]:
+            self.vanished += 1
             del self.things[thing.id]
 
     def _thing(self, id_: str) -> Thing:

@@ -18,7 +18,6 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.schema.prop import STRING, Attr, Prop
-from hearth.template import Module
 
 
 class Thing(ResourceType):
@@ -57,6 +56,20 @@ class Thing(ResourceType):
     def resume_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("resume", self._act, self._acted, self._poll),)
 
+    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("copy", self._copy, self._copied),)
+
+    async def drop_snapshot(self, live: Live) -> None:
+        if copy := live.data.get("copy"):
+            await live.cloud.request("test", "DELETE", f"/copies/{copy}")
+
+    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        return {**properties, "r": data["copy"]} if "copy" in data else properties
+
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+        return {name: shown.body.get(name) for name in "ur"}
+
     def must_replace(self, change: Change) -> str | None:
         return "l cannot be changed in place" if "l" in change.changed else None
 
@@ -93,6 +106,17 @@ class Thing(ResourceType):
         path = f"/things/{live.physical_id}/{live.action.value.lower()}"
         answer = await live.cloud.request("test", "POST", path)
         return Made(body=answer.body)
+
+    async def _copy(self, live: Live) -> Made:
+        path = f"/things/{live.physical_id}/copy"
+        answer = await live.cloud.request("test", "POST", path, json={"key": _copy_key(live)})
+        return Made(data={"copy": answer.body["id"]})
+
+    async def _copied(self, live: Live) -> Made | None:
+        for copy in await live.cloud.listing("test", "/copies"):
+            if copy["key"] == _copy_key(live):
+                return Made(data={"copy": copy["id"]})
+        return None
 
     async def _acted(self, live: Live) -> Made | None:
         """Whether it is under way, or was done: a thing that sleeps need not be sent to bed."""
@@ -150,6 +174,10 @@ class Other(Thing):
     type_name = "Test::Other"
 
 
+def _copy_key(live: Live) -> str:
+    return f"{live.key}:{live.started_at}"
+
+
 def _values(properties: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(properties.get(name) or "") for name in "urlm"}
 
@@ -167,16 +195,17 @@ def _progress(live: Live, body: Mapping[str, Any]) -> Progress:
             return Ready(body)
 
 
-class ChildTemplate(ResourceType):
-    """A child template as a resource."""
+class Value(ResourceType):
+    """Nothing physical; `k` replaces."""
 
-    type_name = "<template>"
-    nested = True
-    accepts_any_attribute = True
+    type_name = "Test::Value"
+    properties = {
+        "value": Prop(STRING, "Any text.", default="", update_allowed=True),
+        "k": Prop(STRING, "A change replaces.", default=""),
+    }
+    attributes = {"value": Attr(STRING, "The text.")}
+    pure = True
+    has_show = False
 
-    def __init__(self, module: Module | None = None) -> None:
-        self.module = module
-
-
-def template_type(module: Module | None) -> ResourceType:
-    return ChildTemplate(module)
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {"value": live.properties.get("value")}

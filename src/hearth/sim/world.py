@@ -8,25 +8,30 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import BEAT_S, LOOK_S, Engine, Tools
 from hearth.engine.worker.live import Endpoints
-from hearth.model.state import Status
+from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
 from hearth.store.prepared import Prepared
-from hearth.store.rows import Revision, StackRow, stack_row
+from hearth.store.rows import Revision, StackRow, record_of, stack_row
 from hearth.store.seal import sealer_from_secret
-from hearth.store.tables import mail, node, stack, stray
+from hearth.store.tables import mail, node, resource, resource_data, stack, stray
 
 T = TypeVar("T")
 
 MARKED = "state changed by resource_mark_unhealthy api"
 _SEALER = sealer_from_secret("simulation")
 _STACK = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("id", type_=sa.String())))
+_KEPT = Prepared(sa.select(resource_data))
+_RECORD = Prepared(
+    sa.select(resource).where(resource.c.id == sa.bindparam("id", type_=sa.String()))
+)
 _BUSY = Prepared(
     sa.select(
         sa.or_(
@@ -85,6 +90,14 @@ class _Handle:
     def __init__(self, world: "World") -> None:
         self.world = world
         self.engine: Engine | None = None
+        self.frozen_until = 0.0
+
+    async def thaw(self) -> None:
+        """Wait until the engine goes on, if it stands still."""
+        rest = self.frozen_until - self.world.loop.time()
+        if rest > 0:
+            await asyncio.sleep(rest)
+        self.check()
 
     def check(self) -> None:
         """A dead engine gets no further; a living one may die right here."""
@@ -104,13 +117,13 @@ class SeveredStore(Store):
         self.sealer = store.sealer
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
-        self._handle.check()
+        await self._handle.thaw()
         result = await self._store.run(fn)
-        self._handle.check()
+        await self._handle.thaw()
         return result
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
-        self._handle.check()
+        await self._handle.thaw()
         return await self._store.read(fn)
 
 
@@ -122,13 +135,16 @@ class SeveredCloud:
         self._handle = handle
 
     async def request(self, *where: Any, **more: Any) -> Any:
-        self._handle.check()
+        await self._handle.thaw()
+        engine = self._handle.engine
+        if engine is not None and where[1] != "GET" and not engine.may_write():
+            raise CloudFault("test", 0, "LeaseLost", "The lease of this engine has ended.")
         answer = await self._twin.request(*where, **more)
-        self._handle.check()
+        await self._handle.thaw()
         return answer
 
     async def listing(self, *where: Any, **more: Any) -> Any:
-        self._handle.check()
+        await self._handle.thaw()
         return await self._twin.listing(*where, **more)
 
 
@@ -144,6 +160,7 @@ class World:
         hook: Callable[[Engine], bool] | None = None,
         look_s: float = LOOK_S,
         beat_s: float = BEAT_S,
+        deaf: Callable[[], bool] = lambda: False,
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
@@ -156,6 +173,8 @@ class World:
         self._mains: dict[str, asyncio.Task[None]] = {}
         self._hook = hook
         self._look_s, self._beat_s = look_s, beat_s
+        self._deaf = deaf  # whether a message to an engine is lost
+        self._handles: dict[str, _Handle] = {}
 
     # -- engines ---------------------------------------------------------------------------
 
@@ -176,6 +195,7 @@ class World:
                 )
             )
             handle.engine = engine
+            self._handles[engine.id] = handle
             self.engines.append(engine)
             self._mains[engine.id] = self.loop.create_task(engine.run())
 
@@ -196,6 +216,10 @@ class World:
         engine.kill()
         self._mains.pop(engine.id).cancel()
 
+    def freeze(self, engine: Engine, seconds: float) -> None:
+        """The engine does not get on for a while, and then goes on as if nothing had been."""
+        self._handles[engine.id].frozen_until = self.loop.time() + seconds
+
     def new_id(self) -> str:
         digits = f"{self.luck.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
@@ -209,8 +233,10 @@ class World:
         *,
         rollback: bool = False,
         timeout_mins: int | None = None,
+        action: Action = Action.CREATE,
     ) -> str:
         new = accept.NewStack(
+            action=action,
             id=self.new_id(),
             project_id="p",
             name=name,
@@ -222,11 +248,12 @@ class World:
         self._wake()
         return new.id
 
-    async def operate(self, stack_id: str, wanted: accept.Operation) -> None:
-        await self.store.run(
+    async def operate(self, stack_id: str, wanted: accept.Operation) -> StackRow:
+        row = await self.store.run(
             lambda tx: accept.operate(tx, stack_id, wanted, self.clock.now(), self.new_id)
         )
         self._wake()
+        return row
 
     async def cancel(self, stack_id: str, *, rollback: bool) -> None:
         await self.store.run(lambda tx: accept.cancel(tx, stack_id, rollback, self.clock.now()))
@@ -254,9 +281,44 @@ class World:
         self._wake()
         return snapshot_id
 
+    async def drop_snapshot(self, stack_id: str, snapshot_id: str) -> None:
+        now = self.clock.now()
+        await self.store.run(lambda tx: snapshots.drop(tx, stack_id, snapshot_id, now))
+        self._wake()
+
+    def snapshot_of(self, stack_id: str, snapshot_id: str) -> snapshots.Snapshot:
+        return self.store.transact(lambda tx: snapshots.get(tx, stack_id, snapshot_id), write=False)
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """Resources that wait at a hook: (id of the record, hook)."""
+
+        def look(tx: Tx) -> list[tuple[str, str]]:
+            rows = tx.rows(_KEPT)
+            return [
+                (row.resource_id, name)
+                for row in rows
+                for name, mark in tx.unseal(row.data).items()
+                if str(mark).startswith(f"{hooks.SET}:")
+            ]
+
+        return self.store.transact(look, write=False)
+
+    async def let_go_on(self, record_id: str, hook: str) -> None:
+        """Clear a hook of a record, whichever stack it is in."""
+        now, event_id = self.clock.now(), self.new_id()
+
+        def clear(tx: Tx) -> None:
+            row = tx.first(_RECORD, {"id": record_id})
+            if row is not None:
+                hooks.clear(tx, row.stack_id, record_of(tx, row), hook, event_id, now)
+
+        await self.store.run(clear)
+        self._wake()
+
     def _wake(self) -> None:
         for engine in self.engines:
-            engine.wake()
+            if not self._deaf():
+                engine.wake()
 
     # -- looking ---------------------------------------------------------------------------
 

@@ -295,6 +295,12 @@ def is_live(tx: Tx, stack_id: str) -> bool:
     return tx.first(_LIVE, {"id": stack_id}) is not None
 
 
+def row(tx: Tx, stack_id: str) -> StackRow | None:
+    """A stack, deleted or not."""
+    found = tx.first(sa.select(stack).where(stack.c.id == stack_id))
+    return stack_row(found) if found is not None else None
+
+
 def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
     """Action and status of a stack that is not deleted."""
     alive = sa.and_(stack.c.id == stack_id, stack.c.deleted_at.is_(None))

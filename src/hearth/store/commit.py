@@ -5,7 +5,7 @@ lost. The advance of a part (nodes that start, the stack's state) counts only wh
 still in the traversal the owner knows; what has ended is recorded in any case.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
@@ -101,6 +101,11 @@ class Changes:
             self.full[record.id] = record
         else:
             self.state[record.id] = record
+
+    def versions(self) -> Iterator[tuple[str, Record]]:
+        """The records to be written again, by id."""
+        yield from self.state.items()
+        yield from self.full.items()
 
     def take(self, record_id: str) -> bool | None:
         """Leave a record out again; whether all of it was to be written, None if nothing was."""
@@ -229,7 +234,7 @@ def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
     if changes.snapshot is not None:
         status, reason = changes.snapshot
         row = accept.lock(tx, part.stack_id)
-        body = document(tx, row, visited=status is not Status.COMPLETE)  # to be cleaned up after
+        body = document(tx, row, taken=status is not Status.COMPLETE)  # to be cleaned up after
         snapshots.end_making(tx, part.stack_id, status, reason, body)
     for snapshot_id, ended, why in changes.snapshots:
         if ended is None:
@@ -273,20 +278,21 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         for part, changes in valid
         for record in changes.insert.values()
     ]
+    newest = {i: record for _, changes in valid for i, record in changes.versions()}
+    whole = {i for _, changes in valid for i in changes.full}
     state = [
         {f"b_{name}": value for name, value in record_state(record).items()}
-        for _, changes in valid
-        for record in changes.state.values()
+        for i, record in newest.items()
+        if i not in whole
     ]
     full = [
         {
-            **{f"b_{name}": value for name, value in record_state(record).items()},
-            "b_requires": json_list(record.requires),
-            "b_state": seal_held(tx, record.held),
-            "b_type": record.type,
+            **{f"b_{name}": value for name, value in record_state(newest[i]).items()},
+            "b_requires": json_list(newest[i].requires),
+            "b_state": seal_held(tx, newest[i].held),
+            "b_type": newest[i].type,
         }
-        for _, changes in valid
-        for record in changes.full.values()
+        for i in sorted(whole)
     ]
     if insert:
         tx.many(_INSERT, insert)

@@ -15,9 +15,10 @@ from hearth.store.tables import resource, resource_data, stack
 from hearth.store.texts import get_revision
 
 
-def document(tx: Tx, row: StackRow, *, visited: bool = False) -> dict[str, Any]:
+def document(tx: Tx, row: StackRow, *, taken: bool = False) -> dict[str, Any]:
     """The stack as a document; `template` is its text. Nested stacks are documents in place of
-    their resource. With `visited` only what the stack's present traversal has worked on."""
+    their resource. With `taken` only what a
+    snapshot that is given up has taken so far."""
     revision = get_revision(tx, row.id, row.revision)
     return {
         "name": row.name,
@@ -33,11 +34,11 @@ def document(tx: Tx, row: StackRow, *, visited: bool = False) -> dict[str, Any]:
         "project_id": row.project_id,
         "stack_user_project_id": row.user_project_id,
         "tags": row.tags.split(",") if row.tags else [],
-        "resources": _resources(tx, row, visited),
+        "resources": _resources(tx, row, taken),
     }
 
 
-def _resources(tx: Tx, row: StackRow, visited: bool) -> dict[str, Any]:
+def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
     mine = tx.rows(sa.select(resource).where(resource.c.stack_id == row.id))
     kept = {
         r.resource_id: r
@@ -53,17 +54,22 @@ def _resources(tx: Tx, row: StackRow, visited: bool) -> dict[str, Any]:
     for record in (record_of(tx, r) for r in mine):
         if record.until is not None or record.action is Action.DELETE:
             continue
-        if visited and record.traversal != row.traversal:
+        if taken and not _taken(record, row):
             continue
         child = children.get(record.physical_id or "")
         if child is not None:
             found[record.name] = {
-                **document(tx, child, visited=visited),
+                **document(tx, child, taken=taken),
                 **_entry(tx, record, kept),
             }
         else:
             found[record.name] = _entry(tx, record, kept)
     return found
+
+
+def _taken(record: Record, row: StackRow) -> bool:
+    current = record.traversal == row.traversal or row.action is Action.DELETE
+    return current and record.action is Action.SNAPSHOT
 
 
 def _entry(tx: Tx, record: Record, kept: dict[str, Any]) -> dict[str, Any]:

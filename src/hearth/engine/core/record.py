@@ -66,6 +66,11 @@ class Record:
         """Nothing physical was ever tried."""
         return self.action is Action.INIT
 
+    @property
+    def leaving(self) -> bool:
+        """It is being deleted, or that has failed."""
+        return self.action is Action.DELETE
+
     def in_charge_at(self, revision: int) -> bool:
         return self.since <= revision and (self.until is None or revision < self.until)
 

@@ -54,10 +54,19 @@ def build(
     return graph
 
 
+def asleep(record: Record) -> bool:
+    """Whether it has to be woken before anything else is done to it."""
+    return record.action is Action.SUSPEND or (record.action is Action.RESUME and record.failed)
+
+
 def call(record: Record, action: Action, *, handled: bool) -> Call:
     """What to do at a record; `handled` says whether its type does anything for the action."""
-    if record.new:
+    if record.new or (record.failed and record.physical_id is None):
         return Call.FAIL if action is Action.CHECK and handled else Call.LEAVE
+    if action in (Action.CHECK, Action.SNAPSHOT) and asleep(record):
+        return Call.LEAVE  # the state says that it has to be woken
+    if action is Action.SNAPSHOT and record.failed and record.action is not Action.SNAPSHOT:
+        return Call.LEAVE  # not well enough to be kept, and still to be mended
     if action in (Action.SUSPEND, Action.RESUME):
         settled = record.status is Status.COMPLETE
         if settled and record.action is action:

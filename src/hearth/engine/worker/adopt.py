@@ -1,6 +1,7 @@
 """Things that exist already: adopted into a stack, or only referred to by an external id."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.decide import Wanted
@@ -23,8 +24,8 @@ async def adopt(
         return
     live = flight.live(kind, Action.ADOPT, wanted.properties)
     if kind.nested:
-        await flight.begin(Action.ADOPT, kind, wanted, 0, live)
-        await Nest(flight).carry_out(kind, live, Action.ADOPT)
+        begin = partial(flight.begin, Action.ADOPT, kind, wanted, 0, live)
+        await Nest(flight).carry_out(kind, live, Action.ADOPT, begin)
     else:
         _take(flight, str(physical_id), entry)
         live = flight.live(kind, Action.ADOPT, wanted.properties)

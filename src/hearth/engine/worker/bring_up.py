@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,8 +11,9 @@ import msgspec
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
 from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
-from hearth.engine.worker import adopt, pure
-from hearth.engine.worker.nest import Nest, nested_failed
+from hearth.engine.core.visit import asleep
+from hearth.engine.worker import adopt, pure, visit
+from hearth.engine.worker.nest import Nest, is_there, nested_failed
 from hearth.engine.worker.trouble import Trouble, trouble_of
 from hearth.engine.worker.wanted import evaluated_of, wanted_of
 from hearth.model.state import Action, Status
@@ -29,6 +31,9 @@ _wanted = msgspec.json.Decoder(Wanted).decode
 async def bring_up(flight: "Flight") -> None:
     """The update node: decide with real values, then create, update or replace."""
     work, operation = flight.work, flight.work.operation
+    if asleep(flight.record):  # its resume was overtaken
+        await visit.wake(flight)
+        flight.not_stale()
     definition = operation.program.resources[flight.record.name]
     kind = work.tools.programs.kind_of(definition)
     try:
@@ -64,6 +69,9 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
     work, record = flight.work, flight.record
     before = work.tools.programs.type_of(record)
     live = flight.live(kind, Action.UPDATE, record.held.properties)
+    if kind.nested and not record.new and not await is_there(flight):
+        flight.not_stale()
+        return Decision(Verdict.REPLACE, "its nested stack is gone")
     replace_failed = record.failed and await kind.replace_failed(live)
     check_failed = not (kind.nested and record.failed and await nested_failed(flight))
     observed: Mapping[str, Any] | None = {}
@@ -143,12 +151,13 @@ async def _create(
     while True:
         live = flight.live(kind, Action.CREATE, wanted.properties)
         try:
-            await flight.begin(Action.CREATE, kind, wanted, attempt, live)
-            if before is not None and before[0] is not None:
-                await _aside(flight, kind, before[0], before[1])
+            begin = partial(flight.begin, Action.CREATE, kind, wanted, attempt, live)
             if kind.nested:
-                await Nest(flight).carry_out(kind, live, Action.CREATE)
+                await Nest(flight).carry_out(kind, live, Action.CREATE, begin)
             else:
+                await begin()
+                if before is not None and before[0] is not None:
+                    await _aside(flight, kind, before[0], before[1])
                 await flight.run_steps(kind, live, Action.CREATE, wanted, attempt)
         except (CloudFault, Trouble) as problem:
             trouble = trouble_of(problem)
@@ -208,10 +217,11 @@ async def _update(flight: "Flight", kind: ResourceType, wanted: Wanted, decision
         before=flight.record.held.properties,
         changed=decision.changed,
     )
-    await flight.begin(Action.UPDATE, kind, wanted, 0, live)
+    begin = partial(flight.begin, Action.UPDATE, kind, wanted, 0, live)
     if kind.nested:
-        await Nest(flight).carry_out(kind, live, Action.UPDATE)
+        await Nest(flight).carry_out(kind, live, Action.UPDATE, begin)
     else:
+        await begin()
         await flight.run_steps(kind, live, Action.UPDATE, wanted, 0)
     await flight.succeed(kind, live, wanted, Action.UPDATE)
 
@@ -223,6 +233,9 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
     if kind is None:
         raise Trouble("EntityNotFound", f"the type {wanted.kind} is not known any more")
     action = Action(row.action)
+    if action is Action.RESUME:
+        await visit.wake(flight)
+        return
     flight.doing = Action.CREATE if action is Action.DELETE else action
     if action is Action.UPDATE:
         changed = frozenset(
@@ -238,7 +251,7 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
         live = flight.live(kind, action, wanted.properties)
     try:
         if kind.nested:
-            await Nest(flight, resumed=True).carry_out(kind, live, action)
+            await Nest(flight).carry_out(kind, live, action)
         else:
             await flight.run_steps(kind, live, action, wanted, row.attempt)
     except (CloudFault, Trouble) as problem:
@@ -251,7 +264,10 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
         return
     flight.row = None
     if action is Action.DELETE:  # the pause between two attempts of a create
-        flight.work.put(flight.record.having(physical_id=None))
+        gone = flight.record.having(action=Action.DELETE, status=Status.COMPLETE)
+        if flight.record.status is Status.IN_PROGRESS:
+            flight.work.event(gone, Status.COMPLETE)
+        flight.work.put(gone.having(physical_id=None, reason="state changed"))
         await _create(flight, kind, wanted, row.attempt)
         return
     await flight.succeed(kind, live, wanted, action)

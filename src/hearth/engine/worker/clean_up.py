@@ -1,5 +1,6 @@
 """The clean-up node of a resource: remove the physical thing, then the record."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hearth.cloud.fault import CloudFault
@@ -24,16 +25,16 @@ async def clean_up(flight: "Flight") -> None:
         "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
     )
     attempt = flight.row.attempt if flight.row else 0
-    if flight.row is None:
-        await flight.begin(Action.DELETE, kind, wanted, attempt, live)
+    begin = partial(flight.begin, Action.DELETE, kind, wanted, attempt, live)
+    if flight.row is None and not kind.nested:
+        await begin()
     while True:
         try:
             if kind.nested:
-                await Nest(flight, resumed=flight.row is not None).carry_out(
-                    kind, live, Action.DELETE
-                )
+                asks = begin if flight.row is None else None
+                await Nest(flight).carry_out(kind, live, Action.DELETE, asks)
             else:
-                if live.physical_id is None:
+                if live.physical_id is None and flight.row is None:
                     await flight.find_unrecorded(kind, live)
                 await flight.run_steps(kind, live, Action.DELETE, wanted, attempt)
             break

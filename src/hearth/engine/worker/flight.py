@@ -60,7 +60,7 @@ class Flight(Calls):
         self.letter: int | None = None  # to be marked as read with the end
         self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE
         self._task: asyncio.Task[None] | None = None
-        self._committed = False
+        self.committed = False
 
     @classmethod
     def resumed(cls, work: "StackWork", record: Record, row: InFlight) -> "Flight":
@@ -68,7 +68,7 @@ class Flight(Calls):
         flight = cls(work, record, Kind(row.kind), None, row.traversal)
         flight.row = row
         flight.began_at = row.started_at
-        flight._committed = True
+        flight.committed = True
         return flight
 
     # -- what others call ------------------------------------------------------------------
@@ -138,7 +138,7 @@ class Flight(Calls):
     ) -> None:
         """Commit the intent, and with it that the resource is being worked on."""
         work = self.work
-        first = not self._committed
+        first = not self.committed
         if self.kind is Kind.CLEANUP or action is not Action.DELETE:
             self.doing = action
         record = self.record
@@ -167,15 +167,15 @@ class Flight(Calls):
             work.advance.metadata[record.id] = wanted.metadata
             work.metadata[record.id] = wanted.metadata
             live.metadata = wanted.metadata
-        if kind.nested and action is not Action.DELETE:
+        if kind.nested:  # what is asked of the child is committed with it
             return
         await self.until_committed()
 
     async def until_committed(self) -> None:
-        fate = await self.work.committed(start=not self._committed)
+        fate = await self.work.committed(start=not self.committed)
         if fate is Fate.DONE:
-            self._committed = True
-        elif not self._committed:
+            self.committed = True
+        elif not self.committed:
             raise Superseded
 
     def node_row(
@@ -256,9 +256,17 @@ class Flight(Calls):
             self.done()
 
     def end_row(self) -> None:
+        nodes = self.work.advance.nodes
+        if not self.committed:  # it ends before it could begin
+            nodes[:] = [row for row in nodes if row.resource_id != self.record_id]
         self.work.sure.ended.append(self.record_id)
         if self.letter is not None:
             self.work.sure.read.append(self.letter)
+
+    def start_over(self) -> None:
+        """One action has ended, and another may begin with an intent of its own."""
+        self.end_row()
+        self.row, self.committed = None, False
 
     async def attributes(
         self, kind: ResourceType, live: Live, known: dict[str, Any]

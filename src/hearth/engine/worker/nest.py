@@ -4,7 +4,7 @@ No polling: the child's end is a letter to its parent, read in the commit that e
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,49 +19,77 @@ if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
 
 DEPTH_MAX = 5
+Begin = Callable[[], Awaitable[None]]
 FOREVER = float("inf")
 
 
 class Nest:
     """One action on the child of a flight's record."""
 
-    def __init__(self, flight: "Flight", *, resumed: bool = False) -> None:
+    def __init__(self, flight: "Flight") -> None:
         self.flight = flight
-        self.resumed = resumed
         self.child_id = flight.record.physical_id
         self.asked_by = flight.asked_by
         self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         flight.nest = self
 
-    async def carry_out(self, kind: ResourceType, live: Live, action: Action) -> None:
-        """Ask for it, wait for its end. Raises Trouble with the child's failure."""
-        flight, work = self.flight, self.flight.work
-        if not self.resumed:
-            match action:
-                case Action.CREATE | Action.ADOPT:
-                    await self._create(kind, live, action)
-                case Action.UPDATE:
-                    await self._update(kind, live)
-                case Action.DELETE:
-                    if self.child_id is None or not await self._there():
-                        return
-                    told = ABANDON if work.operation.retains(flight.record) else None
-                    work.sure.operate.append((self.child_id, Operation(
-                        Action.DELETE, parent_traversal=self.asked_by, told=told,
-                    )))  # fmt: skip
-                case _:
-                    if self.child_id is None or not await self._there():
-                        raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
-                    asked = Operation(action, parent_traversal=self.asked_by)
-                    work.advance.operate.append((self.child_id, asked))
-            await flight.until_committed()
+    async def carry_out(
+        self, kind: ResourceType, live: Live, action: Action, begin: Begin | None = None
+    ) -> None:
+        """Ask for it, wait for its end. Raises Trouble with the child's failure.
+
+        `begin` puts the intent, together with which the asking is committed; without it an earlier
+        owner did both.
+        """
+        if begin is not None:
+            there = action is Action.CREATE or await self._look(live, action)
+            first = not self.flight.committed
+            await begin()
+            asked = self._ask(kind, live, action, there=there, first=first)
+            await self.flight.until_committed()
+            if not asked:
+                return
         body = await self._wait()
         if body["status"] != Status.COMPLETE:
             raise _trouble(body)
         live.outputs = body["outputs"] or {}
         live.members = body["members"] or {}
 
-    async def _create(self, kind: ResourceType, live: Live, action: Action) -> None:
+    async def _look(self, live: Live, action: Action) -> bool:
+        """Read what the asking needs, before anything is put; whether the child is there."""
+        if self.child_id is None or not await is_there(self.flight):
+            return False
+        child_id = self.child_id
+        if action is Action.UPDATE:
+            read = self.flight.work.tools.store.read
+            live.members = await read(lambda tx: claim.members(tx, child_id))
+        return True
+
+    def _ask(
+        self, kind: ResourceType, live: Live, action: Action, *, there: bool, first: bool
+    ) -> bool:
+        """Put the request beside the intent; False where nothing is to be asked."""
+        work = self.flight.work
+        match action:
+            case Action.CREATE | Action.ADOPT:
+                self._create(kind, live, action)
+                return True
+            case Action.DELETE if not there:
+                return False
+            case _ if not there:
+                raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
+            case Action.UPDATE:
+                operation = self._update(kind, live)
+            case Action.DELETE:
+                told = ABANDON if work.operation.retains(self.flight.record) else None
+                operation = Operation(action, parent_traversal=self.asked_by, told=told)
+            case _:
+                operation = Operation(action, parent_traversal=self.asked_by)
+        assert self.child_id is not None
+        (work.advance if first else work.sure).operate.append((self.child_id, operation))
+        return True
+
+    def _create(self, kind: ResourceType, live: Live, action: Action) -> None:
         flight, work = self.flight, self.flight.work
         if work.stack.depth >= DEPTH_MAX:
             raise Trouble("StackValidationFailed", f"Recursion depth exceeds {DEPTH_MAX}.")
@@ -86,22 +114,16 @@ class Nest:
             )
         )
 
-    async def _update(self, kind: ResourceType, live: Live) -> None:
-        work = self.flight.work
-        if self.child_id is None or not await self._there():
-            raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
-        child_id = self.child_id
-        live.members = await work.tools.store.read(lambda tx: claim.members(tx, child_id))
+    def _update(self, kind: ResourceType, live: Live) -> Operation:
         child = kind.child(live)
         self._keep(live, child)
-        operation = Operation(
+        return Operation(
             Action.UPDATE,
             self._revision(kind, live, child),
             timeout_mins=child.timeout_mins,
             parent_traversal=self.asked_by,
-            told=work.stack.told,
+            told=self.flight.work.stack.told,
         )
-        work.advance.operate.append((self.child_id, operation))
 
     def _keep(self, live: Live, child: Child) -> None:
         """Private data that goes with the new definition."""
@@ -129,11 +151,6 @@ class Nest:
                 inner = entries[name].get("resources", {})
                 return replace(revision, given={"for": word, "resources": inner})
         return revision
-
-    async def _there(self) -> bool:
-        assert self.child_id is not None
-        child_id = self.child_id
-        return await self.flight.work.tools.store.read(lambda tx: claim.is_live(tx, child_id))
 
     async def _wait(self) -> Mapping[str, Any]:
         flight = self.flight
@@ -171,6 +188,14 @@ def _trouble(body: Mapping[str, Any]) -> Trouble:
     if colon and tail.startswith(("resources.", "Resources.")):
         return Trouble(error, tail, nested=True)
     return Trouble("Error", text)
+
+
+async def is_there(flight: "Flight") -> bool:
+    """Whether the flight's record has its nested stack."""
+    child_id = flight.record.physical_id
+    if child_id is None:
+        return False
+    return await flight.work.tools.store.read(lambda tx: claim.is_live(tx, child_id))
 
 
 async def nested_failed(flight: "Flight") -> bool:

@@ -90,7 +90,7 @@ class Operation:
                 return
         back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
         self.plan = plan(
-            list(self.work.records.values()),
+            [self._as_meant(record) for record in self.work.records.values()],
             None if empty else self.program,
             Target(stack.revision, stack.previous_revision, back_to),
             new_id=self.work.tools.new_id,
@@ -110,6 +110,12 @@ class Operation:
             await self._drop_snapshots()
         if not self.open:
             self._last()
+
+    def _as_meant(self, record: Record) -> Record:
+        """A create that is tried again removes what failed: the record itself is not leaving."""
+        flight = self.work.flights.get(record.id)
+        trying = flight is not None and flight.kind is Kind.UPDATE
+        return record.having(action=Action.CREATE) if trying and record.leaving else record
 
     async def _begin_visit(self) -> None:
         """Go through the resources as they are; those done in this traversal stay done."""

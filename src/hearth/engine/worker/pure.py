@@ -169,6 +169,11 @@ def keep(
         record = record.having(status=Status.COMPLETE, reason=reason)
         work.event(record, Status.COMPLETE, reason, advance=True)
         work.put(record, advance=True)
+    if record.action is Action.SUSPEND:  # its resume was overtaken
+        work.event(record, Status.IN_PROGRESS, action=Action.RESUME, advance=True)
+        record = record.having(action=Action.RESUME, status=Status.COMPLETE)
+        work.put(record, advance=True)
+        work.event(record, Status.COMPLETE, advance=True)
     before = record.held
     record = record.having(replaced_by=None)
     same = before.definition == wanted.definition and before.attributes == attributes

@@ -9,6 +9,10 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core.record import Record
 from hearth.engine.worker.live import live as live_of
 from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
+from hearth.store import claim
+from hearth.store.database import Tx
+from hearth.store.document import document
 from hearth.store.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -22,16 +26,31 @@ PAUSE_S = 2.0
 
 async def drop(work: "StackWork", snapshot: Snapshot) -> str | None:
     """Delete a snapshot; why that failed, or None."""
-    entries = list(_entries((snapshot.body or {}).get("resources", {})))
-    calls = [_drop_one(work, name, entry) for name, entry in entries]
-    failures = [why for why in await asyncio.gather(*calls) if why is not None]
-    if failures:
-        work.sure.snapshots.append((snapshot.id, Status.FAILED, failures[0]))
-        work.wake()
-        return failures[0]
-    work.sure.snapshots.append((snapshot.id, None, ""))
+    failure = await drop_all(work, (snapshot.body or {}).get("resources", {}))
+    if failure is not None:
+        work.sure.snapshots.append((snapshot.id, Status.FAILED, failure))
+    else:
+        work.sure.snapshots.append((snapshot.id, None, ""))
     work.wake()
-    return None
+    return failure
+
+
+async def drop_all(work: "StackWork", resources: Mapping[str, Any]) -> str | None:
+    """Delete what the resources of a document left; why that failed, or None."""
+    calls = [_drop_one(work, name, entry) for name, entry in _entries(resources)]
+    failures = [why for why in await asyncio.gather(*calls) if why is not None]
+    return failures[0] if failures else None
+
+
+async def drop_taken(work: "StackWork", child_id: str) -> str | None:
+    """Delete what a nested stack has taken for a snapshot that nobody asks for any more; why
+    that failed, or None."""
+
+    def look(tx: Tx) -> dict[str, Any]:
+        row = claim.row(tx, child_id)
+        return document(tx, row, taken=True)["resources"] if row is not None else {}
+
+    return await drop_all(work, await work.tools.store.read(look))
 
 
 def _entries(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -50,6 +69,11 @@ async def _drop_one(work: "StackWork", name: str, entry: Mapping[str, Any]) -> s
     )
     live = live_of(work, sketch, kind, Action.DELETE, properties={})
     live.data = entry["resource_data"]
+    return await drop_one(kind, live)
+
+
+async def drop_one(kind: ResourceType, live: Live) -> str | None:
+    """Delete what one resource left of a snapshot; why that failed, or None."""
     for attempt in range(1, TRIES + 1):
         try:
             await kind.drop_snapshot(live)
@@ -57,6 +81,6 @@ async def _drop_one(work: "StackWork", name: str, entry: Mapping[str, Any]) -> s
         except CloudFault as fault:
             passing = fault.passing or fault.conflict or isinstance(fault, NoAnswer)
             if not passing or attempt == TRIES:
-                return f"{fault.type}: resources.{name}: {fault.message}"
+                return f"{fault.type}: resources.{live.name}: {fault.message}"
             await asyncio.sleep(fault.retry_after or PAUSE_S * attempt)
     raise AssertionError("unreachable")

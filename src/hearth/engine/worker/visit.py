@@ -1,19 +1,28 @@
 """Check, suspend, resume and snapshot at one resource."""
 
+import logging
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core import visit
 from hearth.engine.core.decide import Wanted
 from hearth.engine.core.graph import Key, Node
 from hearth.engine.core.record import Record
 from hearth.engine.core.visit import Call
+from hearth.engine.worker import snapshots
 from hearth.engine.worker.nest import Nest
-from hearth.engine.worker.trouble import Trouble
+from hearth.engine.worker.trouble import Trouble, trouble_of
 from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
 
 if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
     from hearth.engine.worker.operation import Operation
+    from hearth.engine.worker.work import StackWork
+
+log = logging.getLogger(__name__)
 
 UNSUPPORTED = "CHECK not supported for "
 
@@ -23,8 +32,6 @@ def settle(operation: "Operation", node: Node, record: Record) -> bool:
     work, action = operation.work, operation.work.stack.action
     kind = work.tools.programs.type_of(record)
     handled = kind is not None and (kind.nested or kind.handles(action))
-    if handled and record.physical_id is None and action is not Action.CHECK:
-        handled = False
     match visit.call(record, action, handled=handled):
         case Call.CARRY_OUT:
             return False
@@ -71,29 +78,68 @@ def _failed(operation: "Operation", key: Key, record: Record, reason: str) -> No
 
 async def carry_out(flight: "Flight") -> None:
     """The calls of a visit, from the first or from where an earlier owner was."""
+    action = flight.work.stack.action if flight.row is None else Action(flight.row.action)
+    await _act(flight, action)
+    flight.end_row()
+    flight.done()
+
+
+async def wake(flight: "Flight") -> None:
+    """Resume a resource in the course of an update; where that fails it is one that failed."""
+    try:
+        await _act(flight, Action.RESUME)
+    except (CloudFault, Trouble) as problem:
+        reason = trouble_of(problem).reason(flight.record.name)
+        failed = flight.record.having(status=Status.FAILED, reason=reason)
+        flight.work.put(failed)
+        flight.work.event(failed, Status.FAILED, reason)
+    flight.start_over()
+
+
+async def _act(flight: "Flight", action: Action) -> None:
     work, record, row = flight.work, flight.record, flight.row
     kind = work.tools.programs.type_of(record)
     if kind is None:
         raise Trouble("EntityNotFound", f"the type {record.type} is not known any more")
-    action = work.stack.action if row is None else Action(row.action)
     flight.doing = action
     live = flight.live(kind, action, record.held.properties)
     wanted = Wanted(
         "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
     )
-    if row is None:
-        await flight.begin(action, kind, wanted, 0, live)
-    if kind.nested:
-        await Nest(flight, resumed=row is not None).carry_out(kind, live, action)
-    else:
-        await flight.run_steps(kind, live, action, wanted, row.attempt if row else 0)
+    before = live.data if row is None or row.phase == "intent" else {}
+    try:
+        begin = partial(flight.begin, action, kind, wanted, 0, live) if row is None else None
+        if kind.nested:
+            await Nest(flight).carry_out(kind, live, action, begin)
+        else:
+            if begin is not None:
+                await begin()
+            await flight.run_steps(kind, live, action, wanted, row.attempt if row else 0)
+    except Exception:
+        await _give_up(work, kind, live, action, before)
+        raise
+    if flight.is_over() or work.operation.over:  # nobody will ask for what was taken here
+        await _give_up(work, kind, live, action, before)
     ended = flight.record.having(
         status=Status.COMPLETE, reason="state changed", updated_at=work.tools.clock.now()
     )
     work.put(ended)
     work.event(ended, Status.COMPLETE)
-    flight.end_row()
-    flight.done()
+
+
+async def _give_up(
+    work: "StackWork", kind: ResourceType, live: Live, action: Action, before: Mapping[str, str]
+) -> None:
+    """What was taken for a snapshot that failed meanwhile goes; `before` is older data."""
+    if action is not Action.SNAPSHOT:
+        return
+    failure = None
+    if kind.nested and live.physical_id is not None:
+        failure = await snapshots.drop_taken(work, live.physical_id)
+    elif live.data != before:
+        failure = await snapshots.drop_one(kind, live)
+    if failure is not None:
+        log.warning("%s: what was taken for a snapshot stays: %s", live.name, failure)
 
 
 def outcome(operation: "Operation") -> tuple[str | None, str]:

@@ -43,8 +43,9 @@ def wanted_of(
     current = operation.current
     outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
     requires = operation.program.requires.get(definition.name, ())
+    turned = definition.name in operation.restored  # not what the template alone says
     return Wanted(
-        definition=definition.fingerprint,
+        definition=f"{definition.fingerprint}:restored" if turned else definition.fingerprint,
         kind=kind,
         parts={
             "metadata": evaluated.metadata,

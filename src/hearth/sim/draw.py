@@ -1,0 +1,174 @@
+"""What users ask for in a history: templates, changes of them, environments; drawn by luck.
+
+A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
+list of names; one with `child` is a nested stack with a template of its own and a parameter `p`,
+one with `value` is a resource without anything physical.
+"""
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.model.state import Hook
+from hearth.store.rows import Revision
+
+Entry = dict[str, Any]
+Template = dict[str, Entry]
+
+KEYS = "url"
+CHILD_OUTPUT = "out"
+
+
+class Draw:
+    """Draws from one source of luck."""
+
+    def __init__(self, luck: random.Random) -> None:
+        self._luck = luck
+
+    def template(self, size: int) -> Template:
+        """A template of about so many resources, those of nested stacks counted."""
+        template: Template = {}
+        nested = self._luck.random() < 0.3
+        while _size(template) < size:
+            self._add(template, nested=nested)
+        return template
+
+    def changed(self, template: Template) -> Template:
+        """The template after somebody's next idea."""
+        names = dict(template)
+        for name in list(names):
+            draw = self._luck.random()
+            if draw < 0.12:
+                del names[name]
+            elif draw < 0.4:
+                names[name] = self._again(name, names[name], list(template))
+        nested = any("child" in entry for entry in template.values())
+        for _ in range(self._luck.randint(0, 3)):
+            self._add(names, nested=nested)
+        return {name: _within(entry, names) for name, entry in names.items()}
+
+    def environment(self, template: Template) -> dict[str, Any]:
+        """Hooks and restricted actions for one or two names."""
+        names = self._luck.sample(sorted(template), k=min(2, len(template)))
+        hooks = [hook.value for hook in Hook]
+        entries: dict[str, Any] = {
+            name: {"hooks": self._luck.sample(hooks, k=self._luck.randint(1, 3))} for name in names
+        }
+        if names and self._luck.random() < 0.2:
+            entries[names[0]] = {"restricted_actions": self._luck.choice(["update", "replace"])}
+        return {"resource_registry": {"resources": entries}}
+
+    def _add(self, template: Template, *, nested: bool) -> None:
+        number = 1 + max((int(name[1:]) for name in template), default=-1)
+        before = list(template)
+        if nested and self._luck.random() < 0.15:
+            name = f"n{number}"
+            template[name] = self._child(name, before)
+        elif self._luck.random() < 0.1:
+            template[f"v{number}"] = self._pure(before)
+        else:
+            template[f"r{number}"] = self._node(before)
+
+    def _again(self, name: str, entry: Entry, names: list[str]) -> Entry:
+        before = [other for other in names if int(other[1:]) < int(name[1:])]
+        if "child" in entry:
+            return self._child(name, before)
+        return self._pure(before) if "value" in entry else self._node(before)
+
+    def _node(self, before: list[str], *, inside: bool = False) -> Entry:
+        entry: Entry = {}
+        for key in KEYS:
+            draw = self._luck.random()
+            if draw < 0.3:
+                entry[key] = str(self._luck.randint(0, 3))
+            elif draw < 0.5 and before and key != "l":
+                entry[key] = self._reference(before, inside=inside)
+        if before and self._luck.random() < 0.3:
+            entry["after"] = [self._luck.choice(before)]
+        if self._luck.random() < 0.05:
+            entry["type"] = "Test::Other"
+        return entry
+
+    def _pure(self, before: list[str]) -> Entry:
+        draw = self._luck.random()
+        value: Any = str(self._luck.randint(0, 3))
+        if before and draw < 0.5:
+            value = self._reference(before)
+        return {"value": value, "k": str(self._luck.randint(0, 1))}
+
+    def _child(self, name: str, before: list[str]) -> Entry:
+        inner: Template = {}
+        for i in range(self._luck.randint(1, 3)):
+            inner[f"{name}_{i}"] = self._node([f"{name}_{j}" for j in range(i)], inside=True)
+        inner[f"{name}_0"]["u"] = {"get_param": "p"}
+        value: Any = self._reference(before) if before and self._luck.random() < 0.5 else "0"
+        return {"child": inner, "p": value}
+
+    def _reference(self, before: list[str], *, inside: bool = False) -> Any:
+        other = self._luck.choice(before)
+        match "r" if inside else other[0]:
+            case "n":
+                return {"get_attr": [other, CHILD_OUTPUT]}
+            case "v":
+                return {"get_attr": [other, "value"]}
+            case _:
+                ways = [{"get_resource": other}, {"get_attr": [other, self._luck.choice("ur")]}]
+                return self._luck.choice(ways)
+
+
+def revision_of(
+    template: Template,
+    environment: Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Revision:
+    """The template as a stack's revision."""
+    files = {
+        f"{name}.yaml": _hot(entry["child"], child=name)
+        for name, entry in template.items()
+        if "child" in entry
+    }
+    return Revision(_hot(template), files, dict(environment or {}), given=dict(given or {}))
+
+
+def _hot(template: Template, *, child: str | None = None) -> str:
+    body: dict[str, Any] = {
+        "heat_template_version": "2018-08-31",
+        "resources": {name: _resource(name, entry) for name, entry in template.items()},
+    }
+    if child is not None:
+        body["parameters"] = {"p": {"type": "string"}}
+        body["outputs"] = {CHILD_OUTPUT: {"value": {"get_attr": [f"{child}_0", "u"]}}}
+    return json.dumps(body)
+
+
+def _resource(name: str, entry: Entry) -> dict[str, Any]:
+    if "child" in entry:
+        return {"type": f"{name}.yaml", "properties": {"p": entry["p"]}}
+    if "value" in entry:
+        kept = {"value": entry["value"], "k": entry["k"]}
+        return {"type": "Test::Value", "properties": kept}
+    return {
+        "type": entry.get("type", "Test::Node"),
+        "properties": {key: entry[key] for key in KEYS if key in entry},
+        "depends_on": entry.get("after", []),
+    }
+
+
+def _size(template: Template) -> int:
+    return sum(len(entry["child"]) if "child" in entry else 1 for entry in template.values())
+
+
+def _within(entry: Entry, names: Mapping[str, Any]) -> Entry:
+    """The entry without references to names that are gone."""
+    kept: Entry = {}
+    for key, value in entry.items():
+        match value:
+            case {"get_resource": other} | {"get_attr": [other, _]} if other not in names:
+                if key in ("p", "value"):
+                    kept[key] = "gone"
+            case list():
+                kept[key] = [name for name in value if name in names]
+            case _:
+                kept[key] = value
+    return kept

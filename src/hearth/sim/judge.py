@@ -1,0 +1,174 @@
+"""What must be true of a world at rest, whatever happened before."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.model.state import Action, Status
+from hearth.sim.draw import CHILD_OUTPUT, KEYS, Template
+from hearth.sim.world import World
+from hearth.store import reads
+from hearth.store.rows import stack_row
+from hearth.store.tables import event, stack
+
+STACK_TYPE = "OS::Heat::Stack"
+LATE_S = 120.0  # beyond its deadline an operation may end when engines died on it
+MEANT = (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.RESTORE, Action.ADOPT)
+UNPAIRED = ("is restricted for resource.", "resource_mark_unhealthy", "Hook", "CHECK not supported",
+            "Update status to COMPLETE", "Failure occurred", "not created yet")  # fmt: skip
+
+
+def nothing_lost(world: World) -> Iterator[str]:
+    """Each living thing is known by a record, and no record's key made two."""
+    world.twin.settle()
+    known = {
+        record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
+    }
+    keys = Counter(thing.key for thing in world.twin.things.values())
+    for thing in world.twin.things.values():
+        if thing.id not in known:
+            yield f"{thing.id} is lost: no record knows it"
+        if keys[thing.key] > 1:
+            yield f"{thing.id} was made twice under one key"
+    yield from world.twin.wrong
+
+
+def _stacks(world: World) -> list[str]:
+    query = sa.select(stack).where(stack.c.deleted_at.is_(None))
+    rows = world.store.transact(lambda tx: tx.rows(query), write=False)
+    return [stack_row(row).id for row in rows]
+
+
+def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
+    """The cloud holds exactly what a template says; `given` is what a snapshot brought back."""
+    world.twin.settle()
+    live: dict[str, list[str]] = {}
+    for thing in world.twin.things.values():
+        live.setdefault(thing.name, []).append(thing.id)
+    wanted = dict(_nodes(template))
+    brought_back = {**given}
+    for entry in given.values():
+        brought_back |= entry.get("resources", {})
+    for name in sorted({*live, *wanted}):
+        if len(live.get(name, ())) != (name in wanted):
+            yield f"{name}: alive are {live.get(name, [])}"
+    only = {name: ids[0] for name, ids in live.items() if len(ids) == 1}
+    for name, (entry, scope) in wanted.items():
+        if name not in only:
+            continue
+        thing = world.twin.things[only[name]]
+        brought = brought_back.get(name, {}).get("resource_data", {}).get("copy")
+        for key in KEYS:
+            expected = _value(entry.get(key, ""), template, scope, only, world)
+            if key == "r" and brought:
+                expected = brought
+            found = thing.values.get(key)
+            if expected is not None and found != expected:
+                yield f"{thing.id}.{key} is {found!r}, not {expected!r}"
+        if thing.asleep:
+            yield f"{thing.id} sleeps"
+
+
+def _nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], Any]]]:
+    """Everything physical: its name, its entry and the entry of the nested stack it is in."""
+    for name, entry in template.items():
+        if "child" in entry:
+            for inner, node in entry["child"].items():
+                yield inner, (node, entry)
+        elif "value" not in entry:
+            yield name, (entry, None)
+
+
+def _value(
+    spec: Any, template: Template, scope: Any, only: Mapping[str, str], world: World
+) -> str | None:
+    """The value that a property must have; None where that can not be told from outside."""
+    match spec:
+        case {"get_param": _}:
+            return _value(scope["p"], template, None, only, world)
+        case {"get_resource": other}:
+            return only.get(other)
+        case {"get_attr": [other, attribute]}:
+            entry = template.get(other, {})
+            if attribute == CHILD_OUTPUT:
+                other, attribute = f"{other}_0", "u"
+            elif "value" in entry:
+                return _value(entry["value"], template, None, only, world)
+            if other not in only:
+                return None
+            return str(world.twin.things[only[other]].values.get(attribute))
+        case _:
+            return str(spec)
+
+
+def ended(world: World, stack_id: str) -> Iterator[str]:
+    """Whatever began has ended, in legal order; nobody owns a stack at rest."""
+    for row in world.store.transact(lambda tx: tx.rows(sa.select(stack)), write=False):
+        if row.owner is not None:
+            yield f"{row.name} is owned by {row.owner}"
+        if row.status == Status.IN_PROGRESS:
+            yield f"{row.name} is {row.action}_{row.status}"
+    query = sa.select(event).order_by(event.c.root_id, event.c.seq)
+    rows = world.store.transact(lambda tx: tx.rows(query), write=False)
+    by_stack: dict[str, list[Any]] = {}
+    for row in rows:
+        by_stack.setdefault(row.stack_id, []).append(row)
+    for events in by_stack.values():
+        yield from _in_order(events)
+
+
+def _in_order(events: list[Any]) -> Iterator[str]:
+    begun: Counter[tuple[str, str]] = Counter()
+    doing: str | None = None
+    for one in events:
+        state = f"{one.action}_{one.status}"
+        if one.resource_type == STACK_TYPE:
+            if one.status == Status.IN_PROGRESS:
+                doing = one.action
+            elif doing is None or (doing != one.action):
+                yield f"the stack's event {state} comes while it does {doing}"
+            else:
+                doing = None
+        elif not any(word in one.reason for word in UNPAIRED):
+            key = (one.resource_name, one.action)
+            if one.status == Status.IN_PROGRESS:
+                begun[key] += 1
+            elif not begun[key]:
+                yield f"the event {state} of {one.resource_name} ends what never began"
+            else:
+                begun[key] -= 1
+    if doing is not None:
+        yield f"the stack's {doing} never ended"
+    yield from (f"{action} of {name} never ended" for (name, action), n in begun.items() if n)
+
+
+def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
+    """No operation of the stack took longer than the longest deadline it was given."""
+    query = sa.select(event).where(
+        event.c.stack_id == stack_id, event.c.resource_type == STACK_TYPE
+    )
+    rows = world.store.transact(lambda tx: tx.rows(query.order_by(event.c.seq)), write=False)
+    for before, after in pairwise(rows):
+        took = after.time - before.time
+        if before.status == Status.IN_PROGRESS and took > timeout_mins * 60 + LATE_S:
+            yield f"{before.action} took {took:.0f} s"
+
+
+def kept_on(world: World, stack_id: str) -> dict[str, str]:
+    """The things of a stack by name, those of nested stacks among them."""
+    found: dict[str, str] = {}
+    for one in [stack_id, *_children(world, stack_id)]:
+        for record in reads.in_charge(world.records(one)).values():
+            if record.physical_id in world.twin.things:
+                found[record.name] = str(record.physical_id)
+    return found
+
+
+def _children(world: World, stack_id: str) -> list[str]:
+    query = sa.select(stack.c.id).where(
+        stack.c.root_id == stack_id, stack.c.id != stack_id, stack.c.deleted_at.is_(None)
+    )
+    return [row.id for row in world.store.transact(lambda tx: tx.rows(query), write=False)]
