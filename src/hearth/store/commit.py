@@ -177,14 +177,6 @@ def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str
 
 def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str]) -> None:
     for part, changes in valid:
-        for letter in changes.letters:
-            accept.send(tx, letter.stack_id, letter.kind, letter.body, part.now)
-        for new in changes.create:
-            accept.create(tx, new, part.now, new_id)
-        for child, operation in changes.operate:
-            _ask_child(tx, part, child, operation, new_id)
-        for child, rollback in changes.cancel:
-            accept.cancel_quietly(tx, child, rollback, part.now)
         if changes.copy_revision:
             copy_revision(tx, part.stack_id, *changes.copy_revision, part.now)
         if changes.stack is not None:
@@ -206,7 +198,15 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     done = [i for _, changes in valid for i in changes.read]
     _delete(tx, mail, mail.c.id, done)
     events.append(tx, [e for _, changes in valid for e in changes.events])
-    for part, changes in valid:
+    for part, changes in valid:  # last: a stack that is asked may have a part of its own above
+        for letter in changes.letters:
+            accept.send(tx, letter.stack_id, letter.kind, letter.body, part.now)
+        for new in changes.create:
+            accept.create(tx, new, part.now, new_id)
+        for child, operation in changes.operate:
+            _ask_child(tx, part, child, operation, new_id)
+        for child, rollback in changes.cancel:
+            accept.cancel_quietly(tx, child, rollback, part.now)
         if changes.release:
             tx.do(_RELEASE, {"b_id": part.stack_id, "b_due_at": changes.release[0]})
 

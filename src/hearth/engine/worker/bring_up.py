@@ -58,8 +58,8 @@ async def bring_up(flight: "Flight") -> None:
             await _replace(flight, kind, wanted, decision)
         case Verdict.CREATE if definition.external_id is not None:
             await adopt.outsider(flight, kind, wanted, definition.external_id)
-        case Verdict.CREATE if work.stack.action is Action.ADOPT:
-            await adopt.adopt(flight, kind, wanted, operation.adopted.get(flight.record.name))
+        case Verdict.CREATE if operation.adopts(flight.record):
+            await adopt.adopt(flight, kind, wanted)
         case Verdict.CREATE:
             await _create(flight, kind, wanted, 0)
 

@@ -4,6 +4,7 @@ No polling: the child's end is a letter to its parent, read in the commit that e
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
 
 DEPTH_MAX = 5
+DOCUMENT = "adopt"  # in the private data of a record until its nested stack is made
 Begin = Callable[[], Awaitable[None]]
 FOREVER = float("inf")
 
@@ -94,16 +96,17 @@ class Nest:
         if work.stack.depth >= DEPTH_MAX:
             raise Trouble("StackValidationFailed", f"Recursion depth exceeds {DEPTH_MAX}.")
         child = kind.child(live)
-        self._keep(live, child)
         self.child_id = work.tools.new_id()
         live.physical_id = self.child_id
+        revision = self._revision(kind, live, child)
+        self._keep(live, child)
         work.put(flight.record.having(physical_id=self.child_id), advance=True)
         work.advance.create.append(
             NewStack(
                 id=self.child_id,
                 project_id=work.stack.project_id,
                 name=live.physical_name,
-                revision=self._revision(kind, live, child),
+                revision=revision,
                 timeout_mins=child.timeout_mins or work.stack.timeout_mins,
                 credential_id=work.stack.credential_id,
                 user_project_id=work.stack.user_project_id,
@@ -127,12 +130,15 @@ class Nest:
 
     def _keep(self, live: Live, child: Child) -> None:
         """Private data that goes with the new definition."""
-        if child.data:
+        changed = dict(child.data)
+        if DOCUMENT in live.data:
+            changed[DOCUMENT] = None
+        if changed:
             work, record_id = self.flight.work, live.record_id
-            kept = {**live.data, **child.data}
+            kept = {**live.data, **changed}
             live.data = {key: value for key, value in kept.items() if value is not None}
             work.data[record_id] = dict(live.data)
-            work.advance.data[record_id] = child.data
+            work.advance.data[record_id] = {**work.advance.data.get(record_id, {}), **changed}
 
     def _revision(self, kind: ResourceType, live: Live, child: Child) -> Revision:
         operation = self.flight.work.operation
@@ -146,11 +152,13 @@ class Nest:
         revision = self.flight.work.tools.programs.child_revision(
             operation.program, operation.program.resources[name], live, child, sorted(reads)
         )
-        for word, entries in (("ADOPT", operation.adopted), ("RESTORE", operation.restored)):
-            if name in entries:
-                inner = entries[name].get("resources", {})
-                return replace(revision, given={"for": word, "resources": inner})
-        return revision
+        given = {}
+        if (text := live.data.get(DOCUMENT)) is not None and live.action is Action.ADOPT:
+            given = {"for": "ADOPT", "resources": json.loads(text)["resources"]}
+        elif name in operation.restored:
+            inner = operation.restored[name].get("resources", {})
+            given = {"for": "RESTORE", "resources": inner}
+        return replace(revision, given=given)
 
     async def _wait(self) -> Mapping[str, Any]:
         flight = self.flight

@@ -5,6 +5,7 @@ knowing what is in flight. A flight of any older traversal is a requirement of t
 same record.
 """
 
+import json
 import logging
 from collections import deque
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker import pure, visit
 from hearth.engine.worker.flight import Flight
 from hearth.engine.worker.hooks import Hooks
+from hearth.engine.worker.nest import DOCUMENT
 from hearth.engine.worker.snapshots import drop
 from hearth.engine.worker.world import RecordedWorld
 from hearth.model.problem import Rejected
@@ -97,8 +99,9 @@ class Operation:
             now=self.work.tools.clock.now(),
             examine=self._examine,
         )
+        first = not self.work.records
         for record in self.plan.new:
-            self.work.add(record)
+            self.work.add(self._adopting(record) if first else record)
         for record in self.plan.touched:
             self.work.put(record, advance=True)
         self.current = self._current = dict(self.plan.wanted)
@@ -220,12 +223,23 @@ class Operation:
         found: Mapping[str, Any] = given["resources"] if given.get("for") == "RESTORE" else {}
         return found
 
-    @property
-    def adopted(self) -> Mapping[str, Any]:
-        """What is to be adopted for each resource."""
-        given = self.revision.given
-        found: Mapping[str, Any] = given["resources"] if given.get("for") == "ADOPT" else {}
-        return found
+    def _adopting(self, record: Record) -> Record:
+        """A new record around the thing that a document names for it; a nested stack's document is
+        kept with it until the stack is made."""
+        given, work = self.revision.given, self.work
+        entry = given["resources"].get(record.name) if given.get("for") == "ADOPT" else None
+        if entry is None:
+            return record
+        data = dict(entry.get("resource_data") or {})
+        if "resources" in entry:
+            data = {DOCUMENT: json.dumps(entry)}
+        elif entry.get("resource_id"):
+            record = record.having(physical_id=str(entry["resource_id"]))
+        if data:
+            work.advance.data[record.id] = work.data[record.id] = data
+        if metadata := entry.get("metadata"):
+            work.advance.metadata[record.id] = work.metadata[record.id] = metadata
+        return record
 
     def reads(self, name: str, kind: ResourceType) -> set[str]:
         """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
@@ -233,6 +247,12 @@ class Operation:
         if self.program is not None:
             wanted.update(read[0] for read in self.program.reads.get(name, ()))
         return wanted
+
+    def adopts(self, record: Record) -> bool:
+        """Whether a record is to be made of something that exists."""
+        named = DOCUMENT in self.work.data.get(record.id, {})
+        known = record.physical_id is not None or named
+        return record.new and (known or self.work.stack.action is Action.ADOPT)
 
     def _join_flights(self) -> None:
         """What is in flight stands for its node, or holds it up until it has ended."""
@@ -341,7 +361,8 @@ class Operation:
         stack = self.work.stack
         if stack.told == ABANDON or record.held.deletion_policy == "Retain":
             return True
-        return stack.action is Action.ROLLBACK and record.action is Action.ADOPT
+        undone = stack.action is Action.ROLLBACK and stack.previous_revision == 0
+        return undone and (record.action is Action.ADOPT or record.new)
 
     def _must_go(self, record: Record) -> bool:
         return self.current.get(record.name) != record.id

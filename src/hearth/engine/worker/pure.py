@@ -22,13 +22,15 @@ def handles(operation: "Operation", node: Node, record: Record) -> bool:
     """Whether the node can be carried out at once."""
     programs = operation.work.tools.programs
     if node.kind is Kind.CLEANUP:
-        if record.new or record.held.deletion_policy == "Retain":
+        if record.new and record.physical_id is None:
+            return True
+        if record.held.deletion_policy == "Retain":
             return True
         kind = programs.type_of(record)
         if operation.retains(record):  # a nested stack goes, and retains what is its own
             return kind is None or not kind.nested
         return kind is not None and kind.pure
-    if operation.work.stack.action is Action.ADOPT:
+    if operation.adopts(record):
         return False
     definition = operation.program.resources[record.name]
     return definition.external_id is None and programs.kind_of(definition).pure
@@ -237,7 +239,7 @@ def fail(operation: "Operation", node: Node, record: Record, trouble: Trouble) -
 
 def _remove(operation: "Operation", node: Node, record: Record) -> None:
     work = operation.work
-    if record.new:
+    if record.new and record.physical_id is None:
         work.drop(record, advance=True)
         operation.done(node.key)
         return
