@@ -1,8 +1,9 @@
 """An event loop whose time is virtual: waiting costs nothing, and every run is the same."""
 
 import asyncio
-import selectors
+from collections import deque
 from collections.abc import Coroutine
+from heapq import heappop
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -10,30 +11,32 @@ T = TypeVar("T")
 EPOCH_S = 1_750_000_000.0
 
 
-class _Selector(selectors.SelectSelector):
-    """Instead of waiting it moves the time on."""
+class VirtualLoop(asyncio.BaseEventLoop):
+    """Time starts at 0 and moves to the next timer when nothing can run. There is no I/O."""
+
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
 
     def __init__(self) -> None:
         super().__init__()
-        self.time = 0.0
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        if timeout is None:
-            raise RuntimeError("everything waits and nothing can happen any more")
-        if timeout > 0:
-            self.time += timeout
-        return []
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """Time starts at 0 and moves to the next timer when nothing can run."""
-
-    def __init__(self) -> None:
-        self._virtual = _Selector()
-        super().__init__(self._virtual)
+        self._time = 0.0
 
     def time(self) -> float:
-        return self._virtual.time
+        return self._time
+
+    def _run_once(self) -> None:
+        ready, timers = self._ready, self._scheduled
+        while timers and (timers[0].cancelled() or timers[0].when() <= self._time or not ready):
+            timer = heappop(timers)
+            if not timer.cancelled():
+                self._time = max(self._time, timer.when())
+                ready.append(timer)
+        if not ready:
+            raise RuntimeError("everything waits and nothing can happen any more")
+        for _ in range(len(ready)):  # what these make ready has its turn after the timers
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()
 
 
 class VirtualClock:

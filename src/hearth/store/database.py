@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
@@ -36,13 +37,15 @@ _NONE: Mapping[str, Any] = {}
 class Tx:
     """One transaction: a connection, the sealer, and how many statements it took."""
 
-    def __init__(self, engine: sa.Engine, link: PoolProxiedConnection, sealer: Sealer) -> None:
+    def __init__(
+        self, engine: sa.Engine, link: PoolProxiedConnection, raw: Any, sealer: Sealer
+    ) -> None:
         self.sealer = sealer
         self.statements = 0
         self._engine = engine
         self._dialect = engine.dialect
         self._link = link
-        self._cursor = link.cursor()
+        self._cursor: DBAPICursor = raw.cursor()
         self._whole: sa.Connection | None = None
 
     def rows(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> list[Any]:
@@ -241,9 +244,9 @@ class Store:
         try:
             link = self._kept or self._engine.raw_connection()
             raw: Any = link.dbapi_connection
-            if self.dialect == "sqlite":
+            if self.dialect == "sqlite" and (write or not self._memory):
                 raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            tx = Tx(self._engine, link, self.sealer)
+            tx = Tx(self._engine, link, raw, self.sealer)
             try:
                 result = fn(tx)
             except BaseException:

@@ -4,8 +4,6 @@ Of a stack that nobody owns the record is written at once; an owner is told by m
 writes the records of its stack.
 """
 
-from dataclasses import replace
-
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
@@ -26,7 +24,7 @@ def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record 
     if healthy and not bad:
         return None
     status = Status.COMPLETE if healthy else Status.FAILED
-    return replace(record, action=Action.CHECK, status=status, reason=reason, updated_at=now)
+    return record.having(action=Action.CHECK, status=status, reason=reason, updated_at=now)
 
 
 def mark(

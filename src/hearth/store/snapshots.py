@@ -13,7 +13,14 @@ from hearth.model.problem import EntityNotFound, NotSupported, Rejected, Request
 from hearth.model.state import Action, Status
 from hearth.store import accept
 from hearth.store.database import Tx
+from hearth.store.prepared import Prepared
 from hearth.store.tables import snapshot
+
+_OF_STACK = Prepared(
+    sa.select(snapshot)
+    .where(snapshot.c.stack_id == sa.bindparam("stack_id", type_=sa.String()))
+    .order_by(snapshot.c.created_at)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +70,7 @@ def take(
 
 def of_stack(tx: Tx, stack_id: str) -> list[Snapshot]:
     """The snapshots of a stack, oldest first."""
-    mine = sa.select(snapshot).where(snapshot.c.stack_id == stack_id)
-    return [_snapshot(tx, row) for row in tx.rows(mine.order_by(snapshot.c.created_at))]
+    return [_snapshot(tx, row) for row in tx.rows(_OF_STACK, {"stack_id": stack_id})]
 
 
 def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:

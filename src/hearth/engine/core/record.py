@@ -1,14 +1,19 @@
-"""A resource record: what is known of one physical thing, or of one that is to be."""
+"""A resource record: what is known of one physical thing, or of one that is to be.
+
+Records are made anew with each change and read by the thousand: as frozen structs that costs a
+tenth of what frozen dataclasses take.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hearth.model.state import Action, Status
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """What a record holds: the definition of its last success and what came of it.
 
     `definition` is the fingerprint of the definition, `parts` its frozen parts beside the
@@ -26,9 +31,11 @@ class Held:
     reference: str | None = None
     deletion_policy: str = "Delete"
 
+    def having(self, **changes: Any) -> "Held":
+        return replace(self, **changes)
 
-@dataclass(frozen=True, slots=True)
-class Record:
+
+class Record(Struct, frozen=True):
     """One row of the table `resource`.
 
     A record is in charge of its name from revision `since` until revision `until` (exclusive;

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +86,7 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
         return Decision(Verdict.REPLACE, "it is gone in the cloud")
     if observed:
         properties = {**record.held.properties, **observed}
-        record = record.having(held=replace(record.held, properties=properties))
+        record = record.having(held=record.held.having(properties=properties))
     return decide(
         record,
         wanted,
