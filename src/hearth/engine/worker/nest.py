@@ -137,14 +137,8 @@ class Nest:
     def _revision(self, kind: ResourceType, live: Live, child: Child) -> Revision:
         operation = self.flight.work.operation
         name = self.flight.record.name
-        reads = {
-            word
-            for read in operation.program.reads.get(name, ())
-            for part in read
-            for word in str(part).split(".")
-        }
         revision = self.flight.work.tools.programs.child_revision(
-            operation.program, operation.program.resources[name], live, child, sorted(reads)
+            operation.program, operation.program.resources[name], live, child
         )
         for word, entries in (("ADOPT", operation.adopted), ("RESTORE", operation.restored)):
             if name in entries:

@@ -12,8 +12,9 @@ from typing import Protocol
 
 import msgspec
 
+from hearth.engine.core.foresee import Traits
 from hearth.engine.core.record import Record
-from hearth.resources.base import Child, Live, ResourceType
+from hearth.resources.base import Change, Child, Live, ResourceType
 from hearth.store.rows import Revision, StackRow
 from hearth.template import (
     Environment,
@@ -30,6 +31,14 @@ from hearth.template import (
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
 INLINE_MAX = 16 * 1024  # characters; larger texts are compiled off the loop
+
+
+def read_of(program: Program | None, revision: Revision, name: str, kind: ResourceType) -> set[str]:
+    """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
+    wanted = {n for n in revision.exports if n in kind.attributes}
+    if program is not None:
+        wanted.update(read[0] for read in program.reads.get(name, ()))
+    return wanted
 
 
 class NestedTypes(Protocol):
@@ -122,6 +131,28 @@ class Programs:
         assert isinstance(definition.type_info, ResourceType)
         return definition.type_info
 
+    def traits_of(self, definition: ResourceDefinition, *, updating: bool = True) -> Traits:
+        """What deciding on a definition needs of its type; `updating` unless it is a rollback."""
+        kind = self.kind_of(definition)
+        asks = type(kind).replace_failed is not ResourceType.replace_failed
+
+        def succeeds(old: str) -> bool:
+            before = self.kind_named(old)
+            return before is not None and before.substitute == kind.name
+
+        return Traits(
+            name=kind.name,
+            schema=kind.properties,
+            must_replace=lambda before, after, changed: kind.must_replace(
+                Change(before, after, changed)
+            ),
+            nested=kind.nested,
+            always=kind.replaced_at_every_update and updating,
+            replace_failed=(False if kind.nested else None) if asks else True,
+            rules=kind.translation,
+            succeeds=succeeds,
+        )
+
     def kind_named(self, name: str) -> ResourceType | None:
         """The resource type of a record, by the name its type gave itself."""
         template = self._template_type(None)
@@ -140,19 +171,24 @@ class Programs:
         definition: ResourceDefinition,
         live: Live,
         child: Child,
-        exports: list[str],
     ) -> Revision:
         """What a nested stack shall be: the parent's files and registry, its own parameters."""
         module = program.module
         entry = module.bindings[definition.name].entry
         environment = module.environment.for_child(definition.name, entry)
         template = child.template
+        exports = {
+            word
+            for read in program.reads.get(definition.name, ())
+            for part in read
+            for word in str(part).split(".")
+        }
         return Revision(
             template=template if isinstance(template, str) else json.dumps(template),
             files=dict(module.files),
             environment=environment.as_map(),
             parameters=dict(child.parameters),
-            exports=exports,
+            exports=sorted(exports),
             facade={
                 "metadata": dict(live.metadata),
                 "deletion_policy": str(definition.deletion_policy),
