@@ -10,7 +10,7 @@ from hearth.engine.core.record import Record
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
-from hearth.store.tables import credential, event, resource, resource_data, stack
+from hearth.store.tables import credential, event, node, resource, resource_data, stack
 from hearth.store.texts import get_revision
 
 SORT_KEYS = {
@@ -166,6 +166,27 @@ _RECORDS = Prepared(
 def records(tx: Tx, stack_id: str) -> list[Record]:
     """All records of a stack, oldest first."""
     return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
+
+
+@dataclass(frozen=True, slots=True)
+class FlightRow:
+    """What is under way for a resource, as its node row tells it."""
+
+    resource_id: str
+    stack_id: str
+    action: str
+    phase: str
+    step: str
+    started_at: float
+
+
+def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
+    """By record id what is under way in these stacks."""
+    if not stack_ids:
+        return {}
+    names = ("resource_id", "stack_id", "action", "phase", "step", "started_at")
+    query = sa.select(*(node.c[name] for name in names)).where(node.c.stack_id.in_(stack_ids))
+    return {row.resource_id: FlightRow(**row._mapping) for row in tx.rows(query)}
 
 
 def in_charge(found: Sequence[Record]) -> dict[str, Record]:
