@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from hearth.store.prepared import Prepared, Text
+from hearth.store.retention import Retention
 from hearth.store.seal import Sealer
 from hearth.store.tables import metadata
 
@@ -36,8 +37,15 @@ _NONE: Mapping[str, Any] = {}
 class Tx:
     """One transaction: a connection, the sealer, and how many statements it took."""
 
-    def __init__(self, engine: sa.Engine, link: PoolProxiedConnection, sealer: Sealer) -> None:
+    def __init__(
+        self,
+        engine: sa.Engine,
+        link: PoolProxiedConnection,
+        sealer: Sealer,
+        retention: Retention,
+    ) -> None:
         self.sealer = sealer
+        self.retention = retention
         self.statements = 0
         self._engine = engine
         self._dialect = engine.dialect
@@ -144,8 +152,10 @@ class Store:
         clock: Callable[[], float] = time.time,
         inline: bool = False,
         durable: bool = True,
+        retention: Retention | None = None,
     ) -> None:
         self.sealer = sealer
+        self.retention = retention or Retention()
         self.url = _with_driver(url)
         self.dialect = (
             "mysql"
@@ -243,7 +253,7 @@ class Store:
             raw: Any = link.dbapi_connection
             if self.dialect == "sqlite":
                 raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            tx = Tx(self._engine, link, self.sealer)
+            tx = Tx(self._engine, link, self.sealer, self.retention)
             try:
                 result = fn(tx)
             except BaseException:

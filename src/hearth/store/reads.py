@@ -251,7 +251,11 @@ class NumberedEvent:
 
 
 def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
-    """Events, newest first unless asked otherwise. The sequence breaks ties and is the cursor."""
+    """Events, newest first unless asked otherwise. The sequence breaks ties and is the cursor.
+
+    A marker that is not there is no marker: whoever follows a stack upwards from an event that was
+    purged meanwhile goes on with the oldest that is left, and sees none twice.
+    """
     query = sa.select(event).where(event.c.stack_id.in_(wanted.stack_ids))
     for name, values in wanted.equal.items():
         query = query.where(event.c[name].in_(values))
