@@ -355,3 +355,35 @@ def test_a_follower_sees_each_event_once_though_its_marker_was_purged(store: Sto
             seen += [one.event.id for one in page]
     assert len(seen) == len(set(seen))
     assert seen[-10:] == [e.id for e in events_of(store, stack_id)][-10:]
+
+
+def numbers(store: Store, stack_id: str) -> list[int]:
+    found = store.transact(lambda tx: texts.list_revisions(tx, stack_id), write=False)
+    return [one.number for one in found]
+
+
+def test_the_last_revisions_are_kept_and_those_still_needed(store: Store) -> None:
+    store.retention = Retention(revisions=5)
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    record = Record(new_id(), "port", "T", 3, 1.0)
+    changes = Changes(insert={record.id: record})
+    assert written(store, part(store, engine_id, one, changes)) is Fate.DONE
+    for i in range(2, 10):
+        wanted = accept.Operation(Action.UPDATE, Revision(f"t{i}"), by="me")
+        store.transact(lambda tx, w=wanted: accept.operate(tx, stack_id, w, 2.0, new_id))
+    assert numbers(store, stack_id) == [9, 8, 7, 6, 5, 3]
+    store.transact(lambda tx: texts.copy_revision(tx, stack_id, 8, 20, 3.0))
+    assert numbers(store, stack_id) == [20, 9, 8, 3]  # the stack is in 9 and came from 8
+    rows = store.transact(lambda tx: texts.list_revisions(tx, stack_id), write=False)
+    assert (rows[0].copy_of, rows[1].copy_of) == (8, None)
+
+
+def test_all_revisions_are_kept_where_there_is_no_bound(store: Store) -> None:
+    store.retention = Retention(revisions=0)
+    stack_id = made(store)
+    for i in range(2, 10):
+        wanted = accept.Operation(Action.UPDATE, Revision(f"t{i}"))
+        store.transact(lambda tx, w=wanted: accept.operate(tx, stack_id, w, 2.0, new_id))
+    assert numbers(store, stack_id) == list(range(9, 0, -1))

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hearth.api import fault
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.cfn import signal as cfn_signal
-from hearth.api.v1 import events, resources, snapshots, stacks, templates
+from hearth.api.v1 import events, resources, revisions, snapshots, stacks, templates
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
@@ -63,6 +63,9 @@ ON_STACK: list[tuple[str, str, Handler]] = [
     ("GET", STACK + "/template", stacks.template),
     ("GET", STACK + "/environment", stacks.environment),
     ("GET", STACK + "/files", stacks.files),
+    ("GET", STACK + "/revisions", revisions.index),
+    ("GET", STACK + "/revisions/{number}", revisions.show),
+    ("GET", STACK + "/revisions/{number}/diff/{other}", revisions.diff),
     ("DELETE", STACK + "/abandon", stacks.abandon),
     ("GET", STACK + "/export", stacks.export),
     ("GET", STACK + "/snapshots", snapshots.index),

@@ -7,7 +7,8 @@ from hearth.service.caller import Caller
 from hearth.service.credentials import fresh_credential
 from hearth.service.foresight import Aim
 from hearth.service.house import House
-from hearth.service.wanted import Wanted, checked, revision_of
+from hearth.service.revisions import stored_revision
+from hearth.service.wanted import Wanted, checked, revision_from, revision_of
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
@@ -31,6 +32,7 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
         credential=fresh_credential(house, caller),
         by=caller.user_name,
         told=wanted.told,
+        copy_of=wanted.revision,
     )
     now = house.clock.now()
     after = await house.store.run(
@@ -43,7 +45,11 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
 async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> Aim:
     """What an update would lead to, checked. Raises Rejected."""
     current, before = await house.program(row)
-    revision = revision_of(wanted, current)
+    if wanted.revision is None:
+        revision = revision_of(wanted, current)
+    else:
+        source = await stored_revision(house, row, wanted.revision)
+        revision = revision_from(wanted, source, current)
     records = await house.store.read(lambda tx: reads.records(tx, row.id))
     world = StoredWorld(reads.in_charge(records))
     program = await checked(house, caller, row, revision, world=world)

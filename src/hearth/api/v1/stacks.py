@@ -18,6 +18,7 @@ from hearth.service.operate_stack import operate_stack
 from hearth.service.outputs import outputs
 from hearth.service.preview import changes, created_items, plan_create, plan_update
 from hearth.service.problems import NotFound
+from hearth.service.revisions import masked_environment
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
 from hearth.template import load
 
@@ -126,7 +127,7 @@ async def patch(request: Request) -> Response:
 
 async def _update(request: Request, *, existing: bool) -> Response:
     row = await stack_of(request)
-    wanted = parse.wanted(await parse.body(request), existing=existing)
+    wanted = parse.wanted_update(await parse.body(request), existing=existing)
     await update_stack(house_of(request), caller_of(request), row, wanted)
     return JSONResponse({}, status_code=202)
 
@@ -134,7 +135,7 @@ async def _update(request: Request, *, existing: bool) -> Response:
 async def update_preview(request: Request) -> Response:
     """PUT or PATCH /stacks/{name}/{id}/preview."""
     row = await stack_of(request)
-    wanted = parse.wanted(await parse.body(request), existing=request.method == "PATCH")
+    wanted = parse.wanted_update(await parse.body(request), existing=request.method == "PATCH")
     found = await plan_update(house_of(request), caller_of(request), row, wanted)
     shown = changes(found, show_nested=parse.flag(request, "show_nested"))
     return JSONResponse({"resource_changes": shown})
@@ -151,7 +152,7 @@ async def create_plan(request: Request) -> Response:
 async def update_plan(request: Request) -> Response:
     """PUT or PATCH /stacks/{name}/{id}/plan: what an update would do. Beside the contract."""
     row = await stack_of(request)
-    wanted = parse.wanted(await parse.body(request), existing=request.method == "PATCH")
+    wanted = parse.wanted_update(await parse.body(request), existing=request.method == "PATCH")
     found = await plan_update(house_of(request), caller_of(request), row, wanted)
     return JSONResponse({"plan": found.plan.as_json()})
 
@@ -206,15 +207,7 @@ async def environment(request: Request) -> Response:
     """GET .../environment: hidden values are masked."""
     row = await stack_of(request, deleted=True)
     revision, program = await house_of(request).program(row)
-    body = dict(revision.environment)
-    hidden = {name for name, p in program.parameters.items() if p.hidden}
-    for section in ("parameters", "parameter_defaults"):
-        values = dict(body.get(section) or {})
-        body[section] = {k: "******" if k in hidden else v for k, v in values.items()}
-    registry = dict(body.get("resource_registry") or {})
-    body["resource_registry"] = {"resources": {}, **registry}
-    body.pop("parameter_merge_strategies", None)
-    return JSONResponse(body)
+    return JSONResponse(masked_environment(revision, program))
 
 
 async def files(request: Request) -> Response:

@@ -6,9 +6,9 @@ A module depends on content only, so equal children and repeated operations shar
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -27,6 +27,8 @@ from hearth.template import (
     compile_template,
     module_key,
 )
+
+T = TypeVar("T")
 
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
@@ -123,6 +125,12 @@ class Programs:
         while len(self._modules) > MODULES_MAX:
             self._modules.popitem(last=False)
         return module
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Long computing, off the loop where there is another thread for it."""
+        if self._executor is None:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     def kind_of(self, definition: ResourceDefinition) -> ResourceType:
         """The resource type that carries out a definition."""
