@@ -12,7 +12,7 @@ from benchmarks.inside import CALLER, Inside, inside
 from benchmarks import templates
 from hearth.service.find_stack import find_stack
 from hearth.service.outputs import outputs
-from hearth.store.tables import event, resource
+from hearth.store.tables import resource, tree
 
 
 def lived(path: Path, life: Callable[[Inside], Awaitable[Any]]) -> Any:
@@ -75,11 +75,11 @@ async def shown(house: Inside, stack_id: str) -> None:
 
 
 def rows_of(stack_id: str) -> Callable[[Any], tuple[dict[str, Any], int]]:
-    """All columns of a stack's records by id, and how many events there are."""
+    """All columns of a stack's records by id, and how many events there were."""
 
     def read(tx: Any) -> tuple[dict[str, Any], int]:
         rows = tx.rows(sa.select(resource).where(resource.c.stack_id == stack_id))
-        counted = sa.select(sa.func.count()).where(event.c.stack_id == stack_id)
+        counted = sa.select(tree.c.event_seq).where(tree.c.root_id == stack_id)
         return {row.id: tuple(row) for row in rows}, tx.execute(counted).scalar_one()
 
     return read

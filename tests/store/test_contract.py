@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Held, Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.store import accept, claim, tables, texts
+from hearth.store import accept, claim, events, reads, tables, texts
 from hearth.store.commit import Changes, Fate, NodeRow, Part, commit
 from hearth.store.database import Store
+from hearth.store.retention import Retention
 from hearth.store.rows import Event, Revision, record_of, stack_row
 
 
@@ -298,3 +299,91 @@ def test_a_record_reads_back_whatever_its_values(store: Store) -> None:
     row = sa.select(tables.resource)
     back = store.transact(lambda tx: record_of(tx, tx.first(row)), write=False)
     assert back == record
+
+
+def appended(store: Store, stack_ids: list[str], root_id: str, count: int) -> list[str]:
+    """Names of the events that were appended to stacks of a tree in turn, one transaction each."""
+    names = []
+    for i in range(count):
+        one = event(stack_ids[i % len(stack_ids)], f"e{i}")
+        one = Event(**{**{n: getattr(one, n) for n in Event.__slots__}, "root_id": root_id})
+        store.transact(lambda tx, one=one: events.append(tx, [one]))
+        names.append(one.resource_name)
+    return names
+
+
+def test_the_oldest_events_of_a_stack_go_in_batches_and_numbers_go_on(store: Store) -> None:
+    store.retention = Retention(events=10, events_batch=4)
+    stack_id = made(store)
+    appended(store, [stack_id], stack_id, 30)
+    kept = events_of(store, stack_id)
+    assert 10 <= len(kept) < 14
+    seqs = [e.seq for e in kept]
+    assert seqs == list(range(seqs[0], 32))  # the first is that of the create
+
+
+def test_a_stack_with_few_events_keeps_them_whatever_its_siblings_do(store: Store) -> None:
+    store.retention = Retention(events=10, events_batch=4)
+    stack_id, child = made(store), new_id()
+    appended(store, [child], stack_id, 5)
+    appended(store, [stack_id], stack_id, 40)
+    assert len(events_of(store, child)) == 5
+    appended(store, [child, stack_id], stack_id, 40)
+    assert 10 <= len(events_of(store, child)) < 14
+
+
+def test_events_are_kept_for_ever_where_there_is_no_bound(store: Store) -> None:
+    store.retention = Retention(events=0, events_batch=4)
+    stack_id = made(store)
+    appended(store, [stack_id], stack_id, 30)
+    assert len(events_of(store, stack_id)) == 31
+
+
+def test_a_follower_sees_each_event_once_though_its_marker_was_purged(store: Store) -> None:
+    store.retention = Retention(events=10, events_batch=4)
+    stack_id = made(store)
+    seen: list[str] = []
+    marker = None
+    for count in (3, 2, 40, 1, 30, 5):  # the longer bursts purge the marker
+        appended(store, [stack_id], stack_id, count)
+        while True:
+            wanted = reads.EventFilter((stack_id,), limit=3, marker=marker, descending=False)
+            page = store.transact(lambda tx, w=wanted: reads.list_events(tx, w), write=False)
+            if not page:
+                break
+            marker = page[-1].event.id
+            seen += [one.event.id for one in page]
+    assert len(seen) == len(set(seen))
+    assert seen[-10:] == [e.id for e in events_of(store, stack_id)][-10:]
+
+
+def numbers(store: Store, stack_id: str) -> list[int]:
+    found = store.transact(lambda tx: texts.list_revisions(tx, stack_id), write=False)
+    return [one.number for one in found]
+
+
+def test_the_last_revisions_are_kept_and_those_still_needed(store: Store) -> None:
+    store.retention = Retention(revisions=5)
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    record = Record(new_id(), "port", "T", 3, 1.0)
+    changes = Changes(insert={record.id: record})
+    assert written(store, part(store, engine_id, one, changes)) is Fate.DONE
+    for i in range(2, 10):
+        wanted = accept.Operation(Action.UPDATE, Revision(f"t{i}"), by="me")
+        store.transact(lambda tx, w=wanted: accept.operate(tx, stack_id, w, 2.0, new_id))
+    assert numbers(store, stack_id) == [9, 8, 7, 6, 5, 3]
+    store.transact(lambda tx: texts.copy_revision(tx, stack_id, 8, 20, 3.0))
+    assert numbers(store, stack_id) == [20, 9, 8, 3]  # the stack is in 9 and came from 8
+    rows = store.transact(lambda tx: texts.list_revisions(tx, stack_id), write=False)
+    assert (rows[0].copy_of, rows[1].copy_of) == (8, None)
+
+
+def test_all_revisions_are_kept_where_there_is_no_bound(store: Store) -> None:
+    store.retention = Retention(revisions=0)
+    stack_id = made(store)
+    for i in range(2, 10):
+        wanted = accept.Operation(Action.UPDATE, Revision(f"t{i}"))
+        store.transact(lambda tx, w=wanted: accept.operate(tx, stack_id, w, 2.0, new_id))
+    assert numbers(store, stack_id) == list(range(9, 0, -1))

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hearth.api import fault
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.cfn import signal as cfn_signal
-from hearth.api.v1 import events, resources, snapshots, stacks, templates
+from hearth.api.v1 import events, resources, revisions, snapshots, stacks, templates
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
@@ -34,6 +34,7 @@ ROUTES: list[tuple[str, str, Handler]] = [
     ("POST", TENANT + "/stacks", stacks.create),
     ("GET", TENANT + "/stacks/detail", stacks.index),
     ("POST", TENANT + "/stacks/preview", stacks.preview),
+    ("POST", TENANT + "/stacks/plan", stacks.create_plan),
     ("POST", TENANT + "/validate", templates.validate),
     ("GET", TENANT + "/resource_types", templates.type_list),
     ("GET", TENANT + "/resource_types/{type_name}", templates.type_show),
@@ -56,10 +57,15 @@ ON_STACK: list[tuple[str, str, Handler]] = [
     ("DELETE", STACK, stacks.delete),
     ("PUT", STACK + "/preview", stacks.update_preview),
     ("PATCH", STACK + "/preview", stacks.update_preview),
+    ("PUT", STACK + "/plan", stacks.update_plan),
+    ("PATCH", STACK + "/plan", stacks.update_plan),
     ("POST", STACK + "/actions", stacks.action),
     ("GET", STACK + "/template", stacks.template),
     ("GET", STACK + "/environment", stacks.environment),
     ("GET", STACK + "/files", stacks.files),
+    ("GET", STACK + "/revisions", revisions.index),
+    ("GET", STACK + "/revisions/{number}", revisions.show),
+    ("GET", STACK + "/revisions/{number}/diff/{other}", revisions.diff),
     ("DELETE", STACK + "/abandon", stacks.abandon),
     ("GET", STACK + "/export", stacks.export),
     ("GET", STACK + "/snapshots", snapshots.index),

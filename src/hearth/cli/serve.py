@@ -11,6 +11,7 @@ from hearth.cli.early import WrongSetting, listening, log_to_stderr, no_collecti
 from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
 from hearth.service.house import Limits
+from hearth.store.retention import Retention
 
 PLACES = (Path("/etc/hearth/hearth.conf"), Path("/etc/heat/heat.conf"))
 
@@ -54,6 +55,8 @@ def _read(configs: Sequence[Path]) -> Any:
             number("max_snapshots_per_stack", default=32, min=-1),
             cfg.BoolOpt("enable_stack_adopt", default=False),
             cfg.BoolOpt("enable_stack_abandon", default=False),
+            number("max_events_per_stack", default=1000),
+            number("event_purge_batch_size", default=200, min=1),
             number("max_nested_stack_depth", default=5, min=0),
             number("max_template_size", default=524288, min=0),
             number("max_json_body_size", default=1048576, min=0),
@@ -142,6 +145,9 @@ def _settings(conf: Any, url: str) -> Settings:
             nested_depth=conf.max_nested_stack_depth,
             template_characters=conf.max_template_size,
             body_bytes=conf.max_json_body_size,
+        ),
+        retention=Retention(
+            events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
         ),
         lock=lock,
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hearth.cloud.credential import PasswordCredential
 from hearth.service.house import Limits
+from hearth.store.retention import Retention
 
 
 @dataclass(frozen=True)
@@ -23,4 +24,5 @@ class Settings:
     cfn_url: str = ""
     waitcondition_url: str = ""
     limits: Limits = field(default_factory=Limits)
+    retention: Retention = field(default_factory=Retention)
     lock: Path | None = None  # whoever holds it is the only engine of its database

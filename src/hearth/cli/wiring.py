@@ -64,7 +64,8 @@ class Running:
 def open_store(settings: Settings) -> Store:
     """The database, at the schema of this release. Raises WrongSetting."""
     try:
-        store = Store(settings.database, sealer_from_secret(settings.secret))
+        sealer = sealer_from_secret(settings.secret)
+        store = Store(settings.database, sealer, retention=settings.retention)
         upgrade(store)
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None

@@ -1,27 +1,42 @@
-"""Previews: what a create or an update would do. Nothing is stored."""
+"""Previews and plans: what a create or an update would do. Nothing is stored."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hearth.engine.core.decide import differing
-from hearth.engine.core.plan import Foreseen, Target, plan
+from hearth.engine.core.foresee import Foreseen
+from hearth.engine.core.plan import Entry
 from hearth.engine.core.record import Record
+from hearth.engine.core.rules import Request, refusal
+from hearth.model.problem import Rejected
 from hearth.model.unknown import nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
+from hearth.service.foresight import Aim, Insight, foresee_stack
 from hearth.service.house import House
+from hearth.service.update_stack import aim_of
 from hearth.service.wanted import Wanted, check_name, checked, revision_of
-from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
-from hearth.template import NOWHERE, Program, ResourceDefinition
+from hearth.template import ResourceDefinition, World
 
-GROUPS = ("added", "deleted", "replaced", "unchanged", "updated")
+GROUPS: Mapping[Foreseen, str] = {
+    Foreseen.CREATE: "added",
+    Foreseen.DELETE: "deleted",
+    Foreseen.RETAIN: "deleted",
+    Foreseen.REPLACE: "replaced",
+    Foreseen.MAY_REPLACE: "replaced",
+    Foreseen.KEEP: "unchanged",
+    Foreseen.UPDATE: "updated",
+    Foreseen.MAY_UPDATE: "updated",
+    Foreseen.FAIL: "updated",
+}
+"""The groups of an update preview. What is not certain stands with the most that may happen."""
+
+Item = dict[str, Any]
 
 
-async def preview_create(
-    house: House, caller: Caller, name: str, wanted: Wanted
-) -> tuple[StackRow, Program, list[dict[str, Any]]]:
-    """The stack as it would be: its row, its program, its resources. Raises Rejected."""
+async def plan_create(house: House, caller: Caller, name: str, wanted: Wanted) -> Insight:
+    """What a create would do. Raises Rejected."""
     check_name(name)
     revision = revision_of(wanted)
     new = accept.NewStack(
@@ -36,83 +51,68 @@ async def preview_create(
     )
     row = sketch(new, house.clock.now())
     program = await checked(house, caller, row, revision)
-    items = []
-    for name_ in program.order:
-        definition = program.resources[name_]
-        evaluated = definition.check(NOWHERE)
-        item = _item(row, name_, definition.type, definition)
-        item["properties"] = nulled(evaluated.properties)
-        item["metadata"] = nulled(evaluated.metadata)
-        item["required_by"] = [n for n, needs in program.requires.items() if name_ in needs]
+    return await foresee_stack(house, house.cloud(caller), Aim(row, revision, program))
+
+
+async def plan_update(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> Insight:
+    """What an update would do; one that would be refused is refused here too. Raises Rejected."""
+    if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
+        raise Rejected([problem])
+    aim = await aim_of(house, caller, row, wanted)
+    return await foresee_stack(house, house.cloud(caller), aim)
+
+
+def created_items(found: Insight) -> list[Item | list[Any]]:
+    """The resources of a create preview; a nested stack is a list of its own."""
+    aim, world = found.aim, found.plan.world
+    assert world is not None
+    items: list[Item | list[Any]] = []
+    for entry in found.plan.entries:
+        if entry.name in found.below:
+            items.append(created_items(found.below[entry.name]))
+            continue
+        definition = aim.program.resources[entry.name]
+        item = _item(aim.row, entry, definition, None)
+        item.update(_values(definition, world))
+        item["required_by"] = [
+            n for n, needs in aim.program.requires.items() if entry.name in needs
+        ]
         items.append(item)
-    return row, program, items
+    return items
 
 
-async def preview_update(
-    house: House, caller: Caller, row: StackRow, wanted: Wanted
-) -> dict[str, list[dict[str, Any]]]:
-    """The resources by what would happen to them. Raises Rejected."""
-    current, _ = await house.program(row)
-    revision = revision_of(wanted, current)
-    records = await house.store.read(lambda tx: reads.records(tx, row.id))
-    chosen = reads.in_charge(records)
-    world = StoredWorld(chosen)
-    program = await checked(house, caller, row, revision, world=world)
-    foreseen = plan(
-        list(chosen.values()),
-        program,
-        Target(row.revision + 1, row.revision),
-        new_id=house.new_id,
-        now=house.clock.now(),
-        examine=lambda record, definition, chosen: house.programs.kind_of(definition).nested,
-    )
-    by_id = {record.id: record for record in records}
-    found: dict[str, list[dict[str, Any]]] = {group: [] for group in GROUPS}
-    for entry in foreseen.entries:
-        record = by_id.get(entry.record_id)
-        definition = program.resources.get(entry.name)
-        group = _group(entry.foreseen, record, definition, house, world)
-        kind = definition.type if definition is not None else (record.type if record else "")
-        found[group].append(_item(row, entry.name, kind, definition, record))
-    return found
+def _values(definition: ResourceDefinition, world: World) -> Item:
+    evaluated = definition.check(world)
+    return {
+        "properties": nulled(evaluated.properties),
+        "metadata": nulled(evaluated.metadata),
+    }
 
 
-def _group(
-    foreseen: Foreseen,
-    record: Record | None,
-    definition: ResourceDefinition | None,
-    house: House,
-    world: StoredWorld,
-) -> str:
-    match foreseen:
-        case Foreseen.CREATE:
-            return "added"
-        case Foreseen.DELETE | Foreseen.RETAIN:
-            return "deleted"
-        case Foreseen.KEEP:
-            return "unchanged"
-    assert record is not None
-    assert definition is not None
-    kind = house.programs.kind_of(definition)
-    if kind.nested:
-        return "updated"
-    if record.held.kind != kind.name or record.failed:
-        return "replaced"
-    after = nulled(definition.check(world).properties)
-    changed = differing(record.held.written, after)
-    if not changed:
-        return "unchanged"
-    fixed = [n for n in changed if n in kind.properties and not kind.properties[n].update_allowed]
-    return "replaced" if fixed else "updated"
+def changes(found: Insight, *, show_nested: bool) -> dict[str, list[Item]]:
+    """The resources by what would happen to them, those of nested stacks in the same lists."""
+    groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
+    for entry, one in _shown(found, show_nested=show_nested):
+        record = next((r for r in one.aim.records if r.id == entry.record_id), None)
+        definition = one.aim.program.resources.get(entry.name)
+        groups[GROUPS[entry.foreseen]].append(_item(one.aim.row, entry, definition, record))
+    return groups
+
+
+def _shown(found: Insight, *, show_nested: bool) -> Iterator[tuple[Entry, Insight]]:
+    """All but older records of a name, which are still to be cleaned up."""
+    standing = {record.id for record in reads.in_charge(found.aim.records).values()}
+    for entry in found.plan.entries:
+        going = entry.foreseen in (Foreseen.DELETE, Foreseen.RETAIN)
+        if not going or entry.record_id in standing:
+            yield entry, found
+        if show_nested and entry.name in found.below:
+            yield from _shown(found.below[entry.name], show_nested=True)
 
 
 def _item(
-    row: StackRow,
-    name: str,
-    kind: str,
-    definition: ResourceDefinition | None,
-    record: Record | None = None,
-) -> dict[str, Any]:
+    row: StackRow, entry: Entry, definition: ResourceDefinition | None, record: Record | None
+) -> Item:
     identity = {
         "tenant": row.project_id,
         "stack_name": row.name,
@@ -120,8 +120,8 @@ def _item(
         "path": "",
     }
     return {
-        "resource_name": name,
-        "resource_type": kind,
+        "resource_name": entry.name,
+        "resource_type": entry.type,
         "resource_action": record.action.value if record else "INIT",
         "resource_status": record.status.value if record else "COMPLETE",
         "resource_status_reason": record.reason if record else "",
@@ -133,6 +133,6 @@ def _item(
         "creation_time": None,
         "updated_time": None,
         "stack_name": row.name,
-        "resource_identity": {**identity, "path": f"/resources/{name}"},
+        "resource_identity": {**identity, "path": f"/resources/{entry.name}"},
         "stack_identity": identity,
     }

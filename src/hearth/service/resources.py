@@ -9,14 +9,17 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
-from hearth.model.state import Action
+from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
+from hearth.service.waiting import Waiting, waiting
 from hearth.store import reads
 from hearth.store.database import Tx
+from hearth.store.reads import FlightRow
 from hearth.store.rows import StackRow
+from hearth.template import Program
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +37,7 @@ class Shown:
     parent_resource: str | None = None
     description: str = ""
     attributes: Mapping[str, Any] | None = field(default=None)
+    waiting: Waiting | None = None
 
 
 async def resources(
@@ -41,18 +45,23 @@ async def resources(
 ) -> list[Shown]:
     """The resources of a stack and of `depth` levels of nested ones, in one list."""
 
-    def look(tx: Tx) -> list[tuple[StackRow, list[Record]]]:
+    def look(tx: Tx) -> tuple[list[tuple[StackRow, list[Record]]], dict[str, FlightRow]]:
         below = reads.children(tx, row, max(depth, 1))
         shown = [row, *(s for s in below if s.depth <= row.depth + depth)]
-        return [(one, reads.records(tx, one.id)) for one in shown] + [(s, []) for s in below]
+        busy = [one.id for one in shown if one.status is Status.IN_PROGRESS]
+        found = [(one, reads.records(tx, one.id)) for one in shown] + [(s, []) for s in below]
+        return found, reads.flights(tx, busy)
 
-    found = await house.store.read(look)
+    found, flights = await house.store.read(look)
     by_id = {one.id: one for one, _ in found}
     names = {r.physical_id: r.name for _, records in found for r in records if r.physical_id}
     result = []
     for one, records in found:
         chosen = reads.in_charge(records)
         users = _required_by(records)
+        program = await _program(house, one) if records else None
+        now = house.clock.now()
+        waits = waiting(one, list(chosen.values()), program, flights, by_id, now)
         result += [
             Shown(
                 one,
@@ -61,10 +70,21 @@ async def resources(
                 by_id.get(record.physical_id or "") if _nests(house, record) else None,
                 names.get(one.id) if one.parent_id else None,
                 attributes=_recorded(house, record) if detail else None,
+                waiting=waits.get(record.id),
             )
             for record in chosen.values()
         ]
     return result
+
+
+async def _program(house: House, row: StackRow) -> Program | None:
+    """What a stack in progress is brought to; None where nothing is, or it no longer compiles."""
+    if row.status is not Status.IN_PROGRESS:
+        return None
+    try:
+        return (await house.program(row))[1]
+    except Rejected:
+        return None
 
 
 def _nests(house: House, record: Record) -> bool:
@@ -120,6 +140,7 @@ async def show_resource(
         around.parent_resource,
         description,
         attributes,
+        around.waiting,
     )
 
 

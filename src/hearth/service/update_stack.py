@@ -5,8 +5,10 @@ from hearth.model.problem import ImmutableParameterModified, Rejected
 from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import fresh_credential
+from hearth.service.foresight import Aim
 from hearth.service.house import House
-from hearth.service.wanted import Wanted, checked, revision_of
+from hearth.service.revisions import stored_revision
+from hearth.service.wanted import Wanted, checked, revision_from, revision_of
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
@@ -17,24 +19,20 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
     """The stack in UPDATE_IN_PROGRESS. A refused request changes nothing. Raises Rejected."""
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
-    current, before = await house.program(row)
-    revision = revision_of(wanted, current)
-    records = await house.store.read(lambda tx: reads.records(tx, row.id))
-    world = StoredWorld(reads.in_charge(records))
-    program = await checked(house, caller, row, revision, world=world)
-    _immutable(before, program)
+    aim = await aim_of(house, caller, row, wanted)
     tags = wanted.tags
     if tags is None and not wanted.existing:
         tags = ()
     operation = accept.Operation(
         Action.UPDATE,
-        revision,
+        aim.revision,
         timeout_mins=wanted.timeout_mins,
         disable_rollback=wanted.disable_rollback,
         tags=tags,
         credential=fresh_credential(house, caller),
         by=caller.user_name,
         told=wanted.told,
+        copy_of=wanted.revision,
     )
     now = house.clock.now()
     after = await house.store.run(
@@ -42,6 +40,22 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
     )
     house.bus.tell()
     return after
+
+
+async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> Aim:
+    """What an update would lead to, checked. Raises Rejected."""
+    current, before = await house.program(row)
+    if wanted.revision is None:
+        revision = revision_of(wanted, current)
+    else:
+        source = await stored_revision(house, row, wanted.revision)
+        revision = revision_from(wanted, source, current)
+    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+    world = StoredWorld(reads.in_charge(records))
+    program = await checked(house, caller, row, revision, world=world)
+    _immutable(before, program)
+    told = row.told if wanted.told is None else wanted.told
+    return Aim(row, revision, program, records, observe=told == accept.CONVERGE)
 
 
 async def delete_stack(house: House, caller: Caller, row: StackRow) -> None:

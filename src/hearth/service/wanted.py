@@ -42,6 +42,7 @@ class Wanted:
     existing: bool = False
     clear_parameters: tuple[str, ...] = ()
     converge: bool | None = None
+    revision: int | None = None  # in place of template, files and environment
 
     @property
     def told(self) -> str | None:
@@ -78,6 +79,19 @@ def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
         given=current.given if current and wanted.existing and wanted.template is None else {},
         exports=current.exports if current else [],
         facade=current.facade if current else {},
+    )
+
+
+def revision_from(wanted: Wanted, source: Revision, current: Revision) -> Revision:
+    """An older revision with the request's parameters laid over its own. Raises Rejected."""
+    given = Environment.parse({}).with_parameters(wanted.parameters)
+    environment = _laid_over(source, given, (), source.template, source.files)
+    return Revision(
+        template=source.template,
+        files=source.files,
+        environment=environment.as_map(),
+        exports=current.exports,
+        facade=current.facade,
     )
 
 

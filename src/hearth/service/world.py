@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.engine.core.record import Record
-from hearth.engine.worker.world import at_path
 from hearth.model.unknown import Unknown
+from hearth.model.value import at_path
 from hearth.template import Facade
 
 

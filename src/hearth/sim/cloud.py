@@ -237,8 +237,12 @@ class TwinCloud:
     def vanish(self, name: str) -> None:
         """The live thing of that name disappears behind everybody's back."""
         for thing in [t for t in self.things.values() if t.name == name]:
-            self.vanished += 1
-            del self.things[thing.id]
+            self.lose(thing.id)
+
+    def lose(self, thing_id: str) -> None:
+        """One thing disappears behind everybody's back."""
+        self.vanished += 1
+        del self.things[thing_id]
 
     def _thing(self, id_: str) -> Thing:
         self.settle()

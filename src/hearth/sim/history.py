@@ -243,9 +243,9 @@ class _History:
         self.seen["cancel"] += 1
 
     async def _check(self) -> None:
-        if self.luck.random() < 0.5 and self.world.twin.things:
-            thing = self.luck.choice(sorted(self.world.twin.things))
-            self.world.twin.vanish(self.world.twin.things[thing].name)
+        there = sorted(judge.kept_on(self.world, self.stack_id).values())
+        if self.luck.random() < 0.5 and there:
+            self.world.twin.lose(self.luck.choice(there))
         await self._ask(Operation(Action.CHECK))
 
     async def _sleep(self) -> None:

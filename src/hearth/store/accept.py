@@ -86,6 +86,7 @@ class Operation:
     by: str | None = None
     parent_traversal: str | None = None
     told: str | None = None
+    copy_of: int | None = None  # the revision that `revision` was made of
 
 
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
@@ -165,7 +166,8 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     if wanted.revision is not None:
         number = 1 + tx.value(_LAST_REVISION, {"id": stack_id})
         before = row.revision
-        put_revision(tx, stack_id, number, _with_adoption(tx, row, wanted.revision), now, wanted.by)
+        revised = _with_adoption(tx, row, wanted.revision)
+        put_revision(tx, stack_id, number, revised, now, wanted.by, wanted.copy_of)
     timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
     if wanted.credential:
         _put_credential(tx, wanted.credential, now)

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from hearth.store.prepared import Prepared, Text
+from hearth.store.retention import Retention
 from hearth.store.seal import Sealer
 from hearth.store.tables import metadata
 
@@ -38,9 +39,15 @@ class Tx:
     """One transaction: a connection, the sealer, and how many statements it took."""
 
     def __init__(
-        self, engine: sa.Engine, link: PoolProxiedConnection, raw: Any, sealer: Sealer
+        self,
+        engine: sa.Engine,
+        link: PoolProxiedConnection,
+        raw: Any,
+        sealer: Sealer,
+        retention: Retention,
     ) -> None:
         self.sealer = sealer
+        self.retention = retention
         self.statements = 0
         self._engine = engine
         self._dialect = engine.dialect
@@ -147,8 +154,10 @@ class Store:
         clock: Callable[[], float] = time.time,
         inline: bool = False,
         durable: bool = True,
+        retention: Retention | None = None,
     ) -> None:
         self.sealer = sealer
+        self.retention = retention or Retention()
         self.url = _with_driver(url)
         self.dialect = (
             "mysql"
@@ -246,7 +255,7 @@ class Store:
             raw: Any = link.dbapi_connection
             if self.dialect == "sqlite" and (write or not self._memory):
                 raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            tx = Tx(self._engine, link, raw, self.sealer)
+            tx = Tx(self._engine, link, raw, self.sealer, self.retention)
             try:
                 result = fn(tx)
             except BaseException:

@@ -1,4 +1,8 @@
-"""Events: numbered per tree without gaps, in the transaction that causes them."""
+"""Events: numbered per tree without gaps, in the transaction that causes them.
+
+The oldest of a stack that has too many go in the same transaction, once for every batch of new
+ones in its tree. Numbers are never given twice, so a cursor stays good when what it stood on went.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,18 +26,54 @@ _MOVE_AND_SEE = Prepared(_MOVED.returning(tree.c.event_seq))
 _SEE = Prepared(sa.select(tree.c.event_seq).where(_MINE))
 
 
+_BUSY = Prepared(
+    sa.select(event.c.stack_id)
+    .where(
+        event.c.root_id == sa.bindparam("b_root", type_=sa.String()),
+        event.c.seq > sa.bindparam("b_after", type_=sa.BigInteger()),
+    )
+    .distinct()
+)
+_OF_STACK = event.c.stack_id == sa.bindparam("b_stack", type_=sa.String())
+_SURPLUS = Prepared(
+    sa.select(event.c.seq)
+    .where(_OF_STACK)
+    .order_by(event.c.seq.desc())
+    .limit(1)
+    .offset(sa.bindparam("b_keep", type_=sa.Integer()))
+)
+_PURGE = Prepared(
+    event.delete().where(_OF_STACK, event.c.seq <= sa.bindparam("b_last", type_=sa.BigInteger()))
+)
+
+
 def append(tx: Tx, events: Iterable[Event]) -> None:
     """Append events to their trees; whoever commits first comes first."""
     by_root: dict[str, list[Event]] = {}
     for one in events:
         by_root.setdefault(one.root_id, []).append(one)
     rows: list[dict[str, Any]] = []
+    lasts: dict[str, int] = {}
     for root_id in sorted(by_root):
         mine = by_root[root_id]
-        last = _advanced(tx, root_id, len(mine))
+        last = lasts[root_id] = _advanced(tx, root_id, len(mine))
         rows += [_row(tx, one, last - len(mine) + i) for i, one in enumerate(mine, start=1)]
     if rows:
         tx.many(_INSERT, rows)
+    batch = tx.retention.events_batch
+    for root_id, last in lasts.items():
+        before = last - len(by_root[root_id])
+        if tx.retention.events > 0 and before // batch != last // batch:
+            _purge(tx, root_id, after=min(before, last - batch))
+
+
+def _purge(tx: Tx, root_id: str, after: int) -> None:
+    """Drop what is too many of each stack in the tree that had events after that number."""
+    for busy in tx.rows(_BUSY, {"b_root": root_id, "b_after": after}):
+        mine = {"b_stack": busy.stack_id}
+        surplus = tx.first(_SURPLUS, {**mine, "b_keep": tx.retention.events})
+        if surplus is not None:
+            tx.do(_PURGE, {**mine, "b_last": surplus.seq})
 
 
 def first(tx: Tx, one: Event) -> None:

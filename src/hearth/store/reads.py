@@ -10,7 +10,7 @@ from hearth.engine.core.record import Record
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
-from hearth.store.tables import credential, event, resource, resource_data, stack
+from hearth.store.tables import credential, event, node, resource, resource_data, stack
 from hearth.store.texts import get_revision
 
 SORT_KEYS = {
@@ -168,6 +168,27 @@ def records(tx: Tx, stack_id: str) -> list[Record]:
     return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
 
 
+@dataclass(frozen=True, slots=True)
+class FlightRow:
+    """What is under way for a resource, as its node row tells it."""
+
+    resource_id: str
+    stack_id: str
+    action: str
+    phase: str
+    step: str
+    started_at: float
+
+
+def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
+    """By record id what is under way in these stacks."""
+    if not stack_ids:
+        return {}
+    names = ("resource_id", "stack_id", "action", "phase", "step", "started_at")
+    query = sa.select(*(node.c[name] for name in names)).where(node.c.stack_id.in_(stack_ids))
+    return {row.resource_id: FlightRow(**row._mapping) for row in tx.rows(query)}
+
+
 def in_charge(found: Sequence[Record]) -> dict[str, Record]:
     """By name the record that stands for it: one that nothing took the place of, the newest."""
     chosen: dict[str, Record] = {}
@@ -230,7 +251,11 @@ class NumberedEvent:
 
 
 def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
-    """Events, newest first unless asked otherwise. The sequence breaks ties and is the cursor."""
+    """Events, newest first unless asked otherwise. The sequence breaks ties and is the cursor.
+
+    A marker that is not there is no marker: whoever follows a stack upwards from an event that was
+    purged meanwhile goes on with the oldest that is left, and sees none twice.
+    """
     query = sa.select(event).where(event.c.stack_id.in_(wanted.stack_ids))
     for name, values in wanted.equal.items():
         query = query.where(event.c[name].in_(values))

@@ -55,6 +55,7 @@ revision = Table(
     Column("body", SEALED, nullable=False, comment="sealed: files, environment, parameters"),
     Column("created_at", TIME, nullable=False),
     Column("created_by", NAME),
+    Column("copy_of", Integer, comment="the revision it was made of: a rollback, a way back"),
 )
 
 stack = Table(

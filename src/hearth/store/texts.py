@@ -1,6 +1,7 @@
 """Templates and files, stored once by content, and the revisions made of them."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed, Prepared
 from hearth.store.rows import Revision
-from hearth.store.tables import blob, revision
+from hearth.store.tables import blob, resource, revision, stack
 
 _INSERT = Prepared(revision.insert())
 _NUMBERED = (
@@ -27,10 +28,54 @@ _PUT = {  # others may put the same text at the same time
 }
 
 
+_LIST = Prepared(
+    sa.select(revision.c.number, revision.c.created_at, revision.c.created_by, revision.c.copy_of)
+    .where(_NUMBERED[0])
+    .order_by(revision.c.number.desc())
+)
+_OLD = Prepared(
+    revision.delete().where(
+        _NUMBERED[0],
+        revision.c.number <= sa.bindparam("last", type_=sa.Integer()),
+        *(
+            revision.c.number.not_in(
+                sa.select(needed).where(owner == sa.bindparam("stack_id", type_=sa.String()))
+            )
+            for needed, owner in (
+                (resource.c.since, resource.c.stack_id),
+                (stack.c.revision, stack.c.id),
+                (stack.c.previous_revision, stack.c.id),
+            )
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRow:
+    """Who made a revision, when, and of which other."""
+
+    number: int
+    created_at: float
+    created_by: str | None
+    copy_of: int | None
+
+
+def list_revisions(tx: Tx, stack_id: str) -> list[RevisionRow]:
+    """The revisions of a stack that are kept, newest first."""
+    return [RevisionRow(**row._asdict()) for row in tx.rows(_LIST, {"stack_id": stack_id})]
+
+
 def put_revision(
-    tx: Tx, stack_id: str, number: int, wanted: Revision, now: float, created_by: str | None
+    tx: Tx,
+    stack_id: str,
+    number: int,
+    wanted: Revision,
+    now: float,
+    created_by: str | None,
+    copy_of: int | None = None,
 ) -> None:
-    """Store a revision and the texts that are not there yet."""
+    """Store a revision and the texts that are not there yet. Old ones that nobody needs go."""
     texts = {
         tx.sealer.fingerprint(text): text for text in (wanted.template, *wanted.files.values())
     }
@@ -55,14 +100,24 @@ def put_revision(
             "body": tx.seal(body),
             "created_at": now,
             "created_by": created_by,
+            "copy_of": copy_of,
         },
     )
+    _forget(tx, stack_id, number)
+
+
+def _forget(tx: Tx, stack_id: str, number: int) -> None:
+    """Drop revisions that are too old, unless the stack or a record of it is in one."""
+    last = number - tx.retention.revisions
+    if 0 < last < number:
+        tx.do(_OLD, {"stack_id": stack_id, "last": last})
 
 
 def copy_revision(tx: Tx, stack_id: str, number: int, as_number: int, now: float) -> None:
     """The same content again under a new number (a rollback's revision)."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
-    tx.do(_INSERT, {**row._asdict(), "number": as_number, "created_at": now})
+    tx.do(_INSERT, {**row._asdict(), "number": as_number, "created_at": now, "copy_of": number})
+    _forget(tx, stack_id, as_number)
 
 
 def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:

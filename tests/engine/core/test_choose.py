@@ -11,8 +11,14 @@ def record(id_: str, since: int, until: int | None = None, **more: object) -> Re
     return Record(id_, "a", "T", since, float(since), until=until, held=held, **more)
 
 
-def chosen(*candidates: Record, wanted: str = "d9", back_to: int | None = None, before: int = 2):
-    found = choose(candidates, wanted=wanted, back_to=back_to, before=before)
+def chosen(
+    *candidates: Record,
+    wanted: str = "d9",
+    back_to: int | None = None,
+    before: int = 2,
+    now: int | None = None,
+):
+    found = choose(candidates, wanted=wanted, back_to=back_to, before=before, now=now)
     return found and found.id
 
 
@@ -42,3 +48,10 @@ def test_what_is_being_deleted_never_comes_back():
 
 def test_among_equals_the_one_changed_last_wins():
     assert chosen(record("a", 1, updated_at=5.0), record("b", 1, updated_at=9.0)) == "b"
+
+
+def test_what_this_operation_has_begun_goes_on_after_a_take_over():
+    old, new = record("old", 1, 2, replaced_by="new"), record("new", 2, status=Status.IN_PROGRESS)
+    assert chosen(old, new, before=1, now=2) == "new"
+    assert chosen(old, new, before=1, now=3) == "old"
+    assert chosen(old, record("new", 2, status=Status.FAILED), before=1, now=2) == "old"

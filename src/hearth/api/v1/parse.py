@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -29,6 +30,10 @@ STACK_FILTERS = {
     "timeout_mins": "timeout_mins",
     "id": "id",
 }
+BESIDE_NO_REVISION = (
+    "template", "template_url", "files", "files_container", "environment", "environment_files",
+    "clear_parameters",
+)  # fmt: skip
 EVENT_FILTERS = {
     "resource_name": "resource_name",
     "resource_type": "resource_type",
@@ -96,6 +101,17 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
         clear_parameters=tuple(data.get("clear_parameters") or ()),
         converge=None if converge is None else boolean(converge, "converge"),
     )
+
+
+def wanted_update(data: Mapping[str, Any], *, existing: bool) -> Wanted:
+    """The body of an update, its preview or plan; it may name an earlier revision instead."""
+    found = wanted(data, existing=existing)
+    if data.get("revision") is None:
+        return found
+    if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:
+        words = "A revision stands for template, files and environment"
+        raise bad(f"{words}: {', '.join(beside)} cannot be given beside it")
+    return replace(found, revision=integer(data["revision"], "revision"))
 
 
 def adopt_data(data: Mapping[str, Any]) -> str | None:

@@ -48,7 +48,7 @@ def _wanted(request: Request, one: use.Shown) -> bool:
 
 
 def _view(request: Request, one: use.Shown) -> view.Body:
-    return view.resource(
+    body = view.resource(
         request,
         one.stack,
         one.record,
@@ -58,6 +58,9 @@ def _view(request: Request, one: use.Shown) -> view.Body:
         attributes=one.attributes,
         description=one.description,
     )
+    if one.waiting is not None:
+        body["waiting"] = one.waiting.as_json()
+    return body
 
 
 async def show(request: Request) -> Response:

@@ -1,5 +1,7 @@
 """Stacks: list, create, show, change, delete, and what they say of themselves."""
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -14,8 +16,9 @@ from hearth.service.documents import abandon_stack, export_stack
 from hearth.service.find_stack import find_stack, list_stacks
 from hearth.service.operate_stack import operate_stack
 from hearth.service.outputs import outputs
-from hearth.service.preview import preview_create, preview_update
+from hearth.service.preview import changes, created_items, plan_create, plan_update
 from hearth.service.problems import NotFound
+from hearth.service.revisions import masked_environment
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
 from hearth.template import load
 
@@ -50,28 +53,29 @@ async def create(request: Request) -> Response:
     """POST /stacks: 201 with the new stack's id and link."""
     caller = member_of(request)
     data = await parse.body(request)
-    name = data.get("stack_name")
-    if not name:
-        raise parse.bad("No stack name specified")
+    name = _new_name(data)
     if "converge" in data:
         raise parse.bad("converge is for updates only")
     wanted, adopt = parse.wanted(data), parse.adopt_data(data)
-    row = await create_stack(house_of(request), caller, str(name), wanted, adopt=adopt)
+    row = await create_stack(house_of(request), caller, name, wanted, adopt=adopt)
     headers = {"Location": view.stack_url(request, row)}
     return JSONResponse(view.created(request, row), status_code=201, headers=headers)
+
+
+def _new_name(data: Mapping[str, Any]) -> str:
+    name = data.get("stack_name")
+    if not name:
+        raise parse.bad("No stack name specified")
+    return str(name)
 
 
 async def preview(request: Request) -> Response:
     """POST /stacks/preview."""
     caller = member_of(request)
     data = await parse.body(request)
-    name = data.get("stack_name")
-    if not name:
-        raise parse.bad("No stack name specified")
-    row, program, items = await preview_create(
-        house_of(request), caller, str(name), parse.wanted(data)
-    )
-    body = view.stack(request, row, program, None)
+    found = await plan_create(house_of(request), caller, _new_name(data), parse.wanted(data))
+    row, items = found.aim.row, created_items(found)
+    body = view.stack(request, row, found.aim.program, None)
     for key in ("stack_status", "stack_status_reason"):
         del body[key]
     href = view.stack_url(request, row).removesuffix(row.id) + "None"
@@ -123,7 +127,7 @@ async def patch(request: Request) -> Response:
 
 async def _update(request: Request, *, existing: bool) -> Response:
     row = await stack_of(request)
-    wanted = parse.wanted(await parse.body(request), existing=existing)
+    wanted = parse.wanted_update(await parse.body(request), existing=existing)
     await update_stack(house_of(request), caller_of(request), row, wanted)
     return JSONResponse({}, status_code=202)
 
@@ -131,9 +135,26 @@ async def _update(request: Request, *, existing: bool) -> Response:
 async def update_preview(request: Request) -> Response:
     """PUT or PATCH /stacks/{name}/{id}/preview."""
     row = await stack_of(request)
-    wanted = parse.wanted(await parse.body(request), existing=request.method == "PATCH")
-    changes = await preview_update(house_of(request), caller_of(request), row, wanted)
-    return JSONResponse({"resource_changes": changes})
+    wanted = parse.wanted_update(await parse.body(request), existing=request.method == "PATCH")
+    found = await plan_update(house_of(request), caller_of(request), row, wanted)
+    shown = changes(found, show_nested=parse.flag(request, "show_nested"))
+    return JSONResponse({"resource_changes": shown})
+
+
+async def create_plan(request: Request) -> Response:
+    """POST /stacks/plan: what a create would do. Beside the contract."""
+    caller = member_of(request)
+    data = await parse.body(request)
+    found = await plan_create(house_of(request), caller, _new_name(data), parse.wanted(data))
+    return JSONResponse({"plan": found.plan.as_json()})
+
+
+async def update_plan(request: Request) -> Response:
+    """PUT or PATCH /stacks/{name}/{id}/plan: what an update would do. Beside the contract."""
+    row = await stack_of(request)
+    wanted = parse.wanted_update(await parse.body(request), existing=request.method == "PATCH")
+    found = await plan_update(house_of(request), caller_of(request), row, wanted)
+    return JSONResponse({"plan": found.plan.as_json()})
 
 
 async def delete(request: Request) -> Response:
@@ -186,15 +207,7 @@ async def environment(request: Request) -> Response:
     """GET .../environment: hidden values are masked."""
     row = await stack_of(request, deleted=True)
     revision, program = await house_of(request).program(row)
-    body = dict(revision.environment)
-    hidden = {name for name, p in program.parameters.items() if p.hidden}
-    for section in ("parameters", "parameter_defaults"):
-        values = dict(body.get(section) or {})
-        body[section] = {k: "******" if k in hidden else v for k, v in values.items()}
-    registry = dict(body.get("resource_registry") or {})
-    body["resource_registry"] = {"resources": {}, **registry}
-    body.pop("parameter_merge_strategies", None)
-    return JSONResponse(body)
+    return JSONResponse(masked_environment(revision, program))
 
 
 async def files(request: Request) -> Response:

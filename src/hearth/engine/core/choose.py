@@ -17,13 +17,19 @@ AS_WANTED = 10
 
 
 def choose(
-    candidates: Sequence[Record], *, wanted: str, back_to: int | None, before: int
+    candidates: Sequence[Record],
+    *,
+    wanted: str,
+    back_to: int | None,
+    before: int,
+    now: int | None = None,
 ) -> Record | None:
     """The record to go on with, or None where a new one must be made.
 
     `wanted` is the fingerprint of the definition aimed at, `back_to` the revision a rollback
-    returns to, `before` the revision the operation starts from. What is being deleted, or failed
-    to be, never comes back.
+    returns to, `before` the revision the operation starts from, `now` its own: what this very
+    operation has begun goes on after a take-over. What is being deleted, or failed to be, never
+    comes back.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
     if not able:
@@ -33,6 +39,8 @@ def choose(
         points = FAILED if record.failed else 0
         points += REPLACED if record.replaced_by else 0
         points += IN_CHARGE_BEFORE if record.in_charge_at(before) else 0
+        if now is not None and record.since == now and record.until is None and not record.failed:
+            return points + AS_WANTED, record.updated_at or record.created_at
         made = record.status is Status.COMPLETE and not record.new
         if back_to is not None:
             points += AS_WANTED if record.in_charge_at(back_to) and not record.failed else 0

@@ -8,25 +8,25 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Protocol
 
 from hearth.engine.core import graph as graphs
 from hearth.engine.core.choose import choose
-from hearth.engine.core.decide import provably_kept
+from hearth.engine.core.decide import EXTERNAL, provably_kept
+from hearth.engine.core.foresee import (
+    Expected,
+    ForeseenWorld,
+    Inner,
+    Outlook,
+    Reason,
+    Sight,
+    Traits,
+    foresee,
+    limited,
+)
+from hearth.engine.core.foresee import Foreseen as Foreseen
 from hearth.engine.core.record import Record
-
-
-class Foreseen(StrEnum):
-    """What is planned for a resource."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    REPLACE = "replace"
-    KEEP = "keep"
-    DELETE = "delete"
-    RETAIN = "retain"
-    EXAMINE = "known only after"
+from hearth.template import Evaluated, ResourceDefinition, World
 
 
 class Aim(Protocol):
@@ -51,12 +51,30 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a plan."""
+    """One line of a plan; `inner` is the plan of the stack that the resource is."""
 
     name: str
     record_id: str
+    type: str
     foreseen: Foreseen
-    reason: str = ""
+    reasons: tuple[Reason, ...] = ()
+    awaits: frozenset[str] = frozenset()
+    inner: "Plan | None" = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As the API shows it; what does not apply is left out."""
+        body: dict[str, Any] = {
+            "resource": self.name,
+            "type": self.type,
+            "action": self.foreseen.value,
+            "certain": self.foreseen.certain,
+            "reasons": [reason.as_json() for reason in self.reasons],
+        }
+        if self.awaits:
+            body["awaits"] = sorted(self.awaits)
+        if self.inner is not None:
+            body["nested"] = self.inner.as_json()
+        return body
 
 
 @dataclass(frozen=True)
@@ -64,7 +82,8 @@ class Plan:
     """What an operation will do.
 
     `wanted` maps names to record ids, `kept` are records that provably stay, `new` are records to
-    be stored, `touched` records whose place in time changed.
+    be stored, `touched` records whose place in time changed. `world` are the values as foreseen,
+    where that was asked for.
     """
 
     target: Target
@@ -75,6 +94,15 @@ class Plan:
     new: tuple[Record, ...] = ()
     touched: tuple[Record, ...] = ()
     existing: tuple[Record, ...] = field(default=(), repr=False)
+    world: ForeseenWorld | None = field(default=None, repr=False)
+
+    @property
+    def still(self) -> bool:
+        """Whether nothing at all will change, in nested stacks neither."""
+        return all(
+            entry.foreseen is Foreseen.KEEP or (entry.inner is not None and entry.inner.still)
+            for entry in self.entries
+        )
 
     def graph(self) -> graphs.Graph:
         """The graph of the operation."""
@@ -84,11 +112,8 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """The plan as JSON; `hash` is equal for equal plans."""
-        lines = [
-            {"resource": e.name, "action": e.foreseen.value, "reason": e.reason}
-            for e in self.entries
-        ]
-        text = json.dumps(lines, sort_keys=True)
+        lines = [entry.as_json() for entry in self.entries]
+        text = json.dumps(lines, sort_keys=True, default=str)
         return {"hash": hashlib.sha256(text.encode()).hexdigest(), "resources": lines}
 
 
@@ -99,12 +124,15 @@ def plan(
     *,
     new_id: Callable[[], str],
     now: float,
-    examine: Callable[[Record, Any, Mapping[str, str]], bool],
+    examine: Callable[[Record, Any, Mapping[str, str]], bool] | None = None,
+    sight: Sight | None = None,
 ) -> Plan:
     """The plan. `program` is None where nothing shall remain. `examine` tells of a record, its
     definition and the records chosen so far that it must be looked at although neither its
     definition nor anything it requires will change: its values are not those of its last success,
-    or it is a stack of its own."""
+    or it is a stack of its own. A `sight` answers that too; with it each entry tells what will come
+    of its resource, and why."""
+    eye = _Eye(sight, ForeseenWorld(sight.facade)) if sight is not None else None
     by_name: dict[str, list[Record]] = {}
     for one in records:
         by_name.setdefault(one.name, []).append(one)
@@ -125,12 +153,13 @@ def plan(
             wanted=definition.fingerprint,
             back_to=target.back_to,
             before=target.before,
+            now=target.revision,
         )
         if record is None:
             fresh = Record(new_id(), name, definition.type, target.revision, now)
             new.append(fresh)
             wanted[name] = fresh.id
-            entries.append(Entry(name, fresh.id, Foreseen.CREATE))
+            entries.append(_created(fresh, definition, eye))
         else:
             chosen.add(record.id)
             if record.until is not None:
@@ -139,18 +168,21 @@ def plan(
             if (
                 unmoved
                 and provably_kept(record, definition.fingerprint)
-                and not examine(record, definition, wanted)
+                and not (examine is not None and examine(record, definition, wanted))
+                and not (
+                    eye is not None and eye.must_look(record, definition, requires[name], wanted)
+                )
             ):
                 kept.add(record.id)
                 kept_names.add(name)
-                entries.append(Entry(name, record.id, Foreseen.KEEP))
+                entries.append(_kept(record, definition, eye))
             else:
-                entries.append(_open(record, definition.fingerprint, requires[name] - kept_names))
+                entries.append(_open(record, definition, eye))
             wanted[name] = record.id
 
     for one in records:
         if one.id not in chosen:
-            entries.append(_going(one))
+            entries.append(_going(one, wanted))
             if one.until is None and program is not None:  # else the record itself soon goes
                 touched.append(one.having(until=target.revision))
     return Plan(
@@ -162,21 +194,128 @@ def plan(
         tuple(new),
         tuple(touched),
         tuple(records),
+        eye.world if eye is not None else None,
     )
 
 
-def _open(record: Record, definition: str, moved: Collection[str]) -> Entry:
-    """A record whose fate shows when its values are known."""
-    if record.new:
-        return Entry(record.name, record.id, Foreseen.CREATE)
-    if record.held.definition != definition:
-        return Entry(record.name, record.id, Foreseen.UPDATE, "its definition changed")
-    if moved:
-        why = f"known only after {', '.join(sorted(moved))}"
-        return Entry(record.name, record.id, Foreseen.EXAMINE, why)
-    return Entry(record.name, record.id, Foreseen.EXAMINE, f"it is {record.action}_{record.status}")
+def must_look(
+    record: Record,
+    definition: ResourceDefinition,
+    traits: Traits,
+    *,
+    required: Collection[str],
+    reads: Collection[str],
+    world: World,
+) -> bool:
+    """Whether a record of the same definition may hold other values than it shall.
+
+    `required` are the ids of the records it needs now, `reads` the attributes of it that somebody
+    reads. Both the engine and a preview ask this, of what they would else leave alone.
+    """
+    if traits.always or traits.nested or any(n not in record.held.attributes for n in reads):
+        return True
+    if record.requires != frozenset(required):
+        return True
+    if not required:
+        return False
+    evaluated = definition.evaluate(world)
+    return bool(evaluated.unknown) or evaluated.properties != record.held.written
 
 
-def _going(record: Record) -> Entry:
+@dataclass(frozen=True, slots=True)
+class _Eye:
+    """A sight, and the world as it was foreseen so far."""
+
+    sight: Sight
+    world: ForeseenWorld
+
+    def must_look(
+        self, record: Record, definition: Any, names: Iterable[str], wanted: Mapping[str, str]
+    ) -> bool:
+        return self.sight.observe or must_look(
+            record,
+            definition,
+            self.sight.traits(definition),
+            required=[wanted[name] for name in names],
+            reads=self.sight.reads(definition),
+            world=self.world,
+        )
+
+    def inner(
+        self, definition: ResourceDefinition, record: Record | None, evaluated: Evaluated
+    ) -> Inner | None:
+        if not self.sight.traits(definition).nested:
+            return None
+        return self.sight.inner(definition, record, evaluated)
+
+
+def _created(fresh: Record, definition: Any, eye: _Eye | None) -> Entry:
+    inner = None
+    if eye is not None:
+        evaluated = definition.evaluate(eye.world)
+        inner = eye.inner(definition, None, evaluated)
+        eye.world.settle(
+            fresh.name, None, Foreseen.CREATE, inner=inner, secret=bool(evaluated.secret)
+        )
+    reasons: tuple[Reason, ...] = ()
+    if definition.external_id is not None:
+        reasons = (Reason(f"it stands for {definition.external_id}, which is there already"),)
+    return _entry(fresh, Outlook(Foreseen.CREATE, reasons), inner)
+
+
+def _kept(record: Record, definition: Any, eye: _Eye | None) -> Entry:
+    if eye is not None:
+        eye.world.settle(record.name, record, Foreseen.KEEP)
+    return _entry(record, Outlook(Foreseen.KEEP), None)
+
+
+def _open(record: Record, definition: Any, eye: _Eye | None) -> Entry:
+    """A record whose fate shows when its values are known, as far as they are."""
+    if eye is None:
+        return _entry(record, Outlook(Foreseen.EXAMINE), None)
+    sight, world = eye.sight, eye.world
+    evaluated = definition.evaluate(world)
+    expected = Expected(
+        parts=parts_of(definition, evaluated, world),
+        properties=sight.resolve(definition, evaluated.properties),
+        secret=evaluated.secret,
+    )
+    outlook = foresee(record, expected, sight.traits(definition), masked=sight.masked)
+    outlook = limited(outlook, record.name, sight)
+    before = record if outlook.foreseen is Foreseen.UPDATE else None
+    inner = eye.inner(definition, before, evaluated)
+    world.settle(record.name, record, outlook.foreseen, inner=inner, secret=bool(evaluated.secret))
+    return _entry(record, outlook, inner, type_name=definition.type)
+
+
+def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World) -> dict[str, Any]:
+    """The parts of a definition beside its properties that are compared by an update."""
+    outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
+    return {
+        "metadata": evaluated.metadata,
+        "depends_on": sorted(definition.depends_on),
+        "deletion_policy": str(definition.deletion_policy),
+        "update_policy": dict(definition.policy(world)),
+        **outside,
+    }
+
+
+def _going(record: Record, wanted: Collection[str]) -> Entry:
     retained = record.held.deletion_policy == "Retain"
-    return Entry(record.name, record.id, Foreseen.RETAIN if retained else Foreseen.DELETE)
+    why = "an older one of that name" if record.name in wanted else "no longer in the template"
+    outlook = Outlook(Foreseen.RETAIN if retained else Foreseen.DELETE, (Reason(why),))
+    return _entry(record, outlook, None)
+
+
+def _entry(
+    record: Record, outlook: Outlook, inner: Inner | None, *, type_name: str | None = None
+) -> Entry:
+    return Entry(
+        record.name,
+        record.id,
+        type_name or record.type,
+        outlook.foreseen,
+        outlook.reasons,
+        outlook.awaits,
+        inner.plan if inner is not None else None,
+    )

@@ -143,14 +143,8 @@ class Nest:
     def _revision(self, kind: ResourceType, live: Live, child: Child) -> Revision:
         operation = self.flight.work.operation
         name = self.flight.record.name
-        reads = {
-            word
-            for read in operation.program.reads.get(name, ())
-            for part in read
-            for word in str(part).split(".")
-        }
         revision = self.flight.work.tools.programs.child_revision(
-            operation.program, operation.program.resources[name], live, child, sorted(reads)
+            operation.program, operation.program.resources[name], live, child
         )
         given = {}
         if (text := live.data.get(DOCUMENT)) is not None and live.action is Action.ADOPT:

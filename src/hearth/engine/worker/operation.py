@@ -16,12 +16,13 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core import graph as graphs
 from hearth.engine.core import visit as visits
 from hearth.engine.core.graph import Graph, Key, Kind, Node, State
-from hearth.engine.core.plan import Plan, Target, plan
+from hearth.engine.core.plan import Plan, Target, must_look, plan
 from hearth.engine.core.record import Record
 from hearth.engine.worker import pure, visit
 from hearth.engine.worker.flight import Flight
 from hearth.engine.worker.hooks import Hooks
 from hearth.engine.worker.nest import DOCUMENT
+from hearth.engine.worker.programs import read_of
 from hearth.engine.worker.snapshots import drop
 from hearth.engine.worker.world import RecordedWorld
 from hearth.model.problem import Rejected
@@ -195,21 +196,17 @@ class Operation:
     def _examine(self, record: Record, definition: Any, wanted: Mapping[str, str]) -> bool:
         """Whether a record of the same definition may hold other values than it shall."""
         self.current = wanted
-        kind = self.work.tools.programs.kind_of(definition)
-        recorded = record.held.attributes
         if self.observes() or self.hooks.keeps_open(record) or record.name in self.restored:
             return True
-        if kind.replaced_at_every_update and self.work.stack.action is Action.UPDATE:
-            return True
-        if kind.nested or any(n not in recorded for n in self.reads(record.name, kind)):
-            return True
-        required = self.program.requires[record.name]
-        if record.requires != frozenset(wanted[name] for name in required):
-            return True
-        if not required:
-            return False
-        evaluated = definition.evaluate(self.world)
-        return bool(evaluated.unknown) or evaluated.properties != record.held.written
+        programs = self.work.tools.programs
+        return must_look(
+            record,
+            definition,
+            programs.traits_of(definition, updating=self.work.stack.action is Action.UPDATE),
+            required=[wanted[name] for name in self.program.requires[record.name]],
+            reads=self.reads(record.name, programs.kind_of(definition)),
+            world=self.world,
+        )
 
     def observes(self) -> bool:
         """Whether the real world counts, not what is recorded of it."""
@@ -243,10 +240,7 @@ class Operation:
 
     def reads(self, name: str, kind: ResourceType) -> set[str]:
         """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
-        wanted = {n for n in self.revision.exports if n in kind.attributes}
-        if self.program is not None:
-            wanted.update(read[0] for read in self.program.reads.get(name, ()))
-        return wanted
+        return read_of(self.program, self.revision, name, kind)
 
     def adopts(self, record: Record) -> bool:
         """Whether a record is to be made of something that exists."""

@@ -6,14 +6,15 @@ A module depends on content only, so equal children and repeated operations shar
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
+from hearth.engine.core.foresee import Traits
 from hearth.engine.core.record import Record
-from hearth.resources.base import Child, Live, ResourceType
+from hearth.resources.base import Change, Child, Live, ResourceType
 from hearth.store.rows import Revision, StackRow
 from hearth.template import (
     Environment,
@@ -27,9 +28,19 @@ from hearth.template import (
     module_key,
 )
 
+T = TypeVar("T")
+
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
 INLINE_MAX = 16 * 1024  # characters; larger texts are compiled off the loop
+
+
+def read_of(program: Program | None, revision: Revision, name: str, kind: ResourceType) -> set[str]:
+    """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
+    wanted = {n for n in revision.exports if n in kind.attributes}
+    if program is not None:
+        wanted.update(read[0] for read in program.reads.get(name, ()))
+    return wanted
 
 
 class NestedTypes(Protocol):
@@ -115,12 +126,40 @@ class Programs:
             self._modules.popitem(last=False)
         return module
 
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Long computing, off the loop where there is another thread for it."""
+        if self._executor is None:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
     def kind_of(self, definition: ResourceDefinition) -> ResourceType:
         """The resource type that carries out a definition."""
         if definition.child is not None:
             return self._template_type(definition.child)
         assert isinstance(definition.type_info, ResourceType)
         return definition.type_info
+
+    def traits_of(self, definition: ResourceDefinition, *, updating: bool = True) -> Traits:
+        """What deciding on a definition needs of its type; `updating` unless it is a rollback."""
+        kind = self.kind_of(definition)
+        asks = type(kind).replace_failed is not ResourceType.replace_failed
+
+        def succeeds(old: str) -> bool:
+            before = self.kind_named(old)
+            return before is not None and before.substitute == kind.name
+
+        return Traits(
+            name=kind.name,
+            schema=kind.properties,
+            must_replace=lambda before, after, changed: kind.must_replace(
+                Change(before, after, changed)
+            ),
+            nested=kind.nested,
+            always=kind.replaced_at_every_update and updating,
+            replace_failed=(False if kind.nested else None) if asks else True,
+            rules=kind.translation,
+            succeeds=succeeds,
+        )
 
     def kind_named(self, name: str) -> ResourceType | None:
         """The resource type of a record, by the name its type gave itself."""
@@ -140,19 +179,24 @@ class Programs:
         definition: ResourceDefinition,
         live: Live,
         child: Child,
-        exports: list[str],
     ) -> Revision:
         """What a nested stack shall be: the parent's files and registry, its own parameters."""
         module = program.module
         entry = module.bindings[definition.name].entry
         environment = module.environment.for_child(definition.name, entry)
         template = child.template
+        exports = {
+            word
+            for read in program.reads.get(definition.name, ())
+            for part in read
+            for word in str(part).split(".")
+        }
         return Revision(
             template=template if isinstance(template, str) else json.dumps(template),
             files=dict(module.files),
             environment=environment.as_map(),
             parameters=dict(child.parameters),
-            exports=exports,
+            exports=sorted(exports),
             facade={
                 "metadata": dict(live.metadata),
                 "deletion_policy": str(definition.deletion_policy),

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hearth.engine.core.decide import EXTERNAL, Wanted
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.plan import parts_of
 from hearth.engine.worker.trouble import Trouble
 from hearth.model.problem import Rejected
 from hearth.resources.base import ResourceType
@@ -41,19 +42,12 @@ def wanted_of(
         names = ", ".join(sorted(evaluated.unknown))
         raise Trouble("InvalidTemplateReference", f"values of {names} are not known")
     current = operation.current
-    outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
     requires = operation.program.requires.get(definition.name, ())
     turned = definition.name in operation.restored  # not what the template alone says
     return Wanted(
         definition=f"{definition.fingerprint}:restored" if turned else definition.fingerprint,
         kind=kind,
-        parts={
-            "metadata": evaluated.metadata,
-            "depends_on": sorted(definition.depends_on),
-            "deletion_policy": str(definition.deletion_policy),
-            "update_policy": dict(definition.policy(operation.world)),
-            **outside,
-        },
+        parts=parts_of(definition, evaluated, operation.world),
         written=evaluated.properties,
         properties=evaluated.properties if resolved is None else resolved,
         secret=tuple(sorted(evaluated.secret)),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.record import Record
 from hearth.model.unknown import Unknown
+from hearth.model.value import at_path
 from hearth.template import Facade
 
 if TYPE_CHECKING:
@@ -42,15 +43,7 @@ class RecordedWorld:
             return Unknown(frozenset({name}))
         return at_path(record.held.attributes.get(attribute), path)
 
-
-def at_path(value: Any, path: Sequence[Any]) -> Any:
-    """What stands at a path: map keys as text, list positions as ints. Source: spec/hot.md, 8.3."""
-    for step in path:
-        match value:
-            case dict():
-                value = value.get(step if isinstance(step, str) else str(step))
-            case list() | str() if isinstance(step, int):
-                value = value[step] if -len(value) <= step < len(value) else None
-            case _:
-                return None
-    return value
+    def secret(self, name: str, attribute: str) -> bool:
+        """Something hidden went into the resource: its attributes may tell it."""
+        record = self._record(name)
+        return record is not None and bool(record.held.secret)

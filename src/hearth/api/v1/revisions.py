@@ -1,0 +1,55 @@
+"""Revisions of a stack: what it was asked to be, and how that changed. Beside the contract."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from hearth.api.v1 import parse, view
+from hearth.api.v1.context import house_of, stack_of
+from hearth.service import revisions as use
+from hearth.store.rows import StackRow
+from hearth.store.texts import RevisionRow
+from hearth.template import load
+
+
+async def index(request: Request) -> Response:
+    """GET .../revisions, newest first."""
+    row = await stack_of(request, deleted=True)
+    found = await use.list_revisions(house_of(request), row)
+    return JSONResponse({"revisions": [_summary(row, one) for one in found]})
+
+
+def _summary(row: StackRow, one: RevisionRow) -> view.Body:
+    return {
+        "number": one.number,
+        "created_at": view.time(one.created_at),
+        "created_by": one.created_by,
+        "copy_of": one.copy_of,
+        "current": one.number == row.revision,
+    }
+
+
+async def show(request: Request) -> Response:
+    """GET .../revisions/{n}: the template as an object, of files the names."""
+    row = await stack_of(request, deleted=True)
+    kept = await use.show_revision(house_of(request), row, _number(request, "number"))
+    body = {
+        **_summary(row, kept.row),
+        "template": load(kept.revision.template, "template").plain(),
+        "environment": use.masked_environment(kept.revision, kept.program),
+        "files": sorted(kept.revision.files),
+        "parameters": use.parameters_of(kept),
+    }
+    return JSONResponse({"revision": body})
+
+
+async def diff(request: Request) -> Response:
+    """GET .../revisions/{a}/diff/{b}: what leads from a to b."""
+    row = await stack_of(request, deleted=True)
+    house = house_of(request)
+    before = await use.show_revision(house, row, _number(request, "number"))
+    after = await use.show_revision(house, row, _number(request, "other"))
+    return JSONResponse({"diff": await use.compare(house, before, after)})
+
+
+def _number(request: Request, name: str) -> int:
+    return parse.integer(request.path_params[name], "revision")

@@ -1,0 +1,17 @@
+"""Looking into plain values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def at_path(value: Any, path: Sequence[Any]) -> Any:
+    """What stands at a path: map keys as text, list positions as ints. Source: spec/hot.md, 8.3."""
+    for step in path:
+        match value:
+            case dict():
+                value = value.get(step if isinstance(step, str) else str(step))
+            case list() | str() if isinstance(step, int):
+                value = value[step] if -len(value) <= step < len(value) else None
+            case _:
+                return None
+    return value

@@ -1,0 +1,257 @@
+"""Plans told before the change: the engine's own planner, with all that it asks answered first.
+
+What only I/O can answer (names as ids, nested stacks) is asked while planning; the answers are
+fetched together and the plan is made again, until nothing new is asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hearth.cloud.contract import Cloud
+from hearth.engine.core.foresee import Inner, Sight
+from hearth.engine.core.naming import physical_name
+from hearth.engine.core.plan import Plan, Target, plan
+from hearth.engine.core.record import Record
+from hearth.engine.worker.live import stack_facts
+from hearth.engine.worker.programs import read_of
+from hearth.model.problem import Rejected
+from hearth.model.state import Action
+from hearth.model.unknown import Unknown, nulled, unknown_in
+from hearth.resources.base import Live
+from hearth.service.house import House
+from hearth.store import claim, reads
+from hearth.store.database import Tx
+from hearth.store.rows import Revision, StackRow
+from hearth.template import Evaluated, Facade, Program, ResourceDefinition
+
+ROUNDS_MAX = 20  # of asking; what is not answered by then counts as not known
+NESTED_MAX = 5
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A stack and what it shall be. `row` may be one that is not stored."""
+
+    row: StackRow
+    revision: Revision
+    program: Program
+    records: list[Record] = field(default_factory=list)
+    masked: bool = False
+    observe: bool = False
+
+
+@dataclass(frozen=True)
+class Insight:
+    """A plan with what it was made from; `below` are those of nested stacks, by resource."""
+
+    aim: Aim
+    plan: Plan
+    below: Mapping[str, "Insight"]
+
+
+async def foresee_stack(house: House, cloud: Cloud, aim: Aim) -> Insight:
+    """The plan of an update to (or a create of) the aim. Raises Rejected, CloudFault."""
+    asked = _Asked(house, cloud, aim)
+    while True:
+        found = plan(
+            aim.records,
+            aim.program,
+            Target(aim.row.revision + 1, aim.row.revision),
+            new_id=house.new_id,
+            now=house.clock.now(),
+            sight=asked.sight(),
+        )
+        if not await asked.answer():
+            told = {entry.name for entry in found.entries if entry.inner is not None}
+            below = {name: one for name, one in asked.below.items() if name in told}
+            return Insight(aim, found, below)
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """A question about a nested stack: its resource's definition, record and values."""
+
+    definition: ResourceDefinition
+    record: Record | None
+    evaluated: Evaluated
+
+
+@dataclass
+class _Asked:
+    """The questions of one plan with their answers, each by the resource's name."""
+
+    house: House
+    cloud: Cloud
+    aim: Aim
+    rounds: int = 0
+    resolved: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    nested: dict[str, tuple[_Nest, Inner | None]] = field(default_factory=dict)
+    names: dict[str, tuple[ResourceDefinition, Mapping[str, Any]]] = field(default_factory=dict)
+    nests: dict[str, _Nest] = field(default_factory=dict)
+    below: dict[str, Insight] = field(default_factory=dict)
+
+    def sight(self) -> Sight:
+        programs, aim = self.house.programs, self.aim
+        facade = Facade(**aim.revision.facade) if aim.revision.facade else None
+
+        def read(definition: ResourceDefinition) -> set[str]:
+            kind = programs.kind_of(definition)
+            return read_of(aim.program, aim.revision, definition.name, kind)
+
+        return Sight(
+            traits=programs.traits_of,
+            reads=read,
+            resolve=self._resolve,
+            inner=self._inner,
+            restricted=aim.program.module.environment.restricted_actions,
+            facade=facade,
+            observe=aim.observe,
+            masked=aim.masked,
+        )
+
+    def _resolve(
+        self, definition: ResourceDefinition, values: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        if not self.house.programs.kind_of(definition).translation:
+            return values
+        known = self.resolved.get(definition.name)
+        if known is None or known[0] != values:
+            self.names[definition.name] = (definition, values)
+            return values
+        return known[1]
+
+    def _inner(
+        self, definition: ResourceDefinition, record: Record | None, evaluated: Evaluated
+    ) -> Inner | None:
+        nest = _Nest(definition, record, evaluated)
+        known = self.nested.get(definition.name)
+        if known is None or known[0] != nest:
+            self.nests[definition.name] = nest
+            return None
+        return known[1]
+
+    async def answer(self) -> bool:
+        """Fetch what was asked; False if that was nothing, or too often."""
+        names, self.names = self.names, {}
+        nests, self.nests = self.nests, {}
+        self.rounds += 1
+        if not (names or nests) or self.rounds > ROUNDS_MAX:
+            return False
+        for name, (definition, values) in names.items():
+            kind = self.house.programs.kind_of(definition)
+            found = await self.house.clouds.resolve(kind, values, self.cloud)
+            self.resolved[name] = (values, found)
+        for name, nest in nests.items():
+            self.nested[name] = (nest, await self._below(nest))
+        return True
+
+    async def _below(self, nest: _Nest) -> Inner | None:
+        """The plan of a nested stack; None where its definition is not known yet."""
+        row, definition, record = self.aim.row, nest.definition, nest.record
+        if row.depth >= NESTED_MAX:
+            return None
+        kind = self.house.programs.kind_of(definition)
+        known = await self._stored(record)
+        live = _live(self.house, self.cloud, row, nest, known)
+        properties = nest.evaluated.properties
+        if definition.child is None and unknown_in(properties) is not None:
+            return None
+        child = kind.child(live)
+        revision = self.house.programs.child_revision(self.aim.program, definition, live, child)
+        inside = known.row or _sketch(row, live, self.house.new_id())
+        try:
+            program = await self.house.programs.of(inside, revision)
+        except Rejected:  # what it is made of hangs on values that are not known yet
+            return None
+        secret = nest.evaluated.secret or (record is not None and record.held.secret)
+        aim = Aim(
+            inside, revision, program, known.records,
+            masked=self.aim.masked or bool(secret), observe=self.aim.observe,
+        )  # fmt: skip
+        insight = self.below[definition.name] = await foresee_stack(self.house, self.cloud, aim)
+        inner = insight.plan
+        attributes: dict[str, Any] = {}
+        if record is not None and inner.still:
+            attributes.update(record.held.attributes)
+        if definition.child is not None:
+            live.outputs = _outputs(program, inner, definition.name)
+            attributes.update(live.outputs)
+        reference: Any = Unknown(frozenset({definition.name}))
+        if record is not None and unknown_in(live.outputs.get("OS::stack_id")) is None:
+            reference = kind.reference(live)
+        return Inner(inner, attributes, reference)
+
+    async def _stored(self, record: Record | None) -> "_Stored":
+        if record is None or record.physical_id is None:
+            return _Stored()
+        child_id, record_id = record.physical_id, record.id
+
+        def look(tx: Tx) -> _Stored:
+            row = reads.stack_by_physical_id(tx, child_id)
+            if row is None or row.deleted_at is not None:
+                return _Stored()
+            _, data, metadata = reads.data_of(tx, record_id)
+            return _Stored(
+                row, reads.records(tx, child_id), data, metadata, claim.members(tx, child_id)
+            )
+
+        return await self.house.store.read(look)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What is stored of a nested stack and of its resource."""
+
+    row: StackRow | None = None
+    records: list[Record] = field(default_factory=list)
+    data: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    members: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _live(house: House, cloud: Cloud, row: StackRow, nest: _Nest, known: _Stored) -> Live:
+    """The resource as its type will see it, as far as the definition of its stack needs it."""
+    kind = house.programs.kind_of(nest.definition)
+    record = nest.record
+    record_id = record.id if record is not None else house.new_id()
+    name = nest.definition.name
+    now = house.clock.now()
+    return Live(
+        record_id=record_id,
+        name=name,
+        type_name=nest.definition.type,
+        stack=stack_facts(row, house.endpoints),
+        action=Action.CREATE if record is None else Action.UPDATE,
+        physical_id=record.physical_id if record is not None else None,
+        physical_name=physical_name(row.name, name, record_id, kind.physical_name_limit),
+        key=record_id,
+        properties=nest.evaluated.properties,
+        cloud=cloud,
+        before=record.held.properties if record is not None else {},
+        data=known.data,
+        metadata=known.metadata or nulled(nest.evaluated.metadata),
+        now=now,
+        kind=kind,
+        members=known.members,
+    )
+
+
+def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:
+    """The row of a nested stack that is not there yet."""
+    return replace(
+        parent, id=stack_id, name=live.physical_name, parent_id=parent.id,
+        depth=parent.depth + 1, revision=0, previous_revision=0,
+    )  # fmt: skip
+
+
+def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
+    """The outputs after the plan; what is not known then is known only after the resource."""
+    assert inner.world is not None
+    found: dict[str, Any] = {}
+    for key, output in program.outputs.items():
+        value, error = output.evaluate(inner.world)
+        if error is None:
+            unknown = unknown_in(value) is not None
+            found[key] = Unknown(frozenset({name})) if unknown else value
+    return found

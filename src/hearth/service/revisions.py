@@ -1,0 +1,195 @@
+"""What a stack was asked to be, time after time: read, and compared. Hidden values are masked."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.engine.core.decide import differing
+from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.unknown import unknown_in
+from hearth.service.house import House
+from hearth.store import texts
+from hearth.store.database import Tx
+from hearth.store.rows import Revision, StackRow
+from hearth.store.texts import RevisionRow
+from hearth.template import NOWHERE, Program, ResourceDefinition
+from hearth.template.describe import parameter_texts
+from hearth.template.parameters import MASK
+
+PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "condition")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A revision with its program; None if it does not compile any more."""
+
+    row: RevisionRow
+    revision: Revision
+    program: Program | None
+
+
+async def list_revisions(house: House, row: StackRow) -> list[RevisionRow]:
+    """The revisions that are kept, newest first."""
+    return await house.store.read(lambda tx: texts.list_revisions(tx, row.id))
+
+
+async def stored_revision(house: House, row: StackRow, number: int) -> Revision:
+    """A revision of the stack. Raises Rejected with EntityNotFound."""
+    return (await _read(house, row, number))[1]
+
+
+async def show_revision(house: House, row: StackRow, number: int) -> Kept:
+    """A revision with what it means. Raises Rejected with EntityNotFound."""
+    about, revision = await _read(house, row, number)
+    try:
+        program = await house.programs.of(row, revision)
+    except Rejected:
+        program = None
+    return Kept(about, revision, program)
+
+
+async def _read(house: House, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
+    def look(tx: Tx) -> tuple[RevisionRow, Revision]:
+        for about in texts.list_revisions(tx, row.id):
+            if about.number == number:
+                return about, texts.get_revision(tx, row.id, number)
+        raise Rejected([EntityNotFound(None, "Revision", str(number))])
+
+    return await house.store.read(look)
+
+
+def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
+    """The environment as the API shows it; without a program no value is."""
+    body = dict(revision.environment)
+    for section in ("parameters", "parameter_defaults"):
+        values = dict(body.get(section) or {})
+        body[section] = {k: MASK if _hidden(program, k) else v for k, v in values.items()}
+    registry = dict(body.get("resource_registry") or {})
+    body["resource_registry"] = {"resources": {}, **registry}
+    body.pop("parameter_merge_strategies", None)
+    return body
+
+
+def _hidden(program: Program | None, name: str) -> bool:
+    if program is None:
+        return True
+    return name in program.parameters and program.parameters[name].hidden
+
+
+def parameters_of(kept: Kept) -> dict[str, str]:
+    """The parameters in their text form."""
+    if kept.program is not None:
+        return parameter_texts(kept.program)
+    return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)
+
+
+async def compare(house: House, before: Kept, after: Kept) -> dict[str, Any]:
+    """What leads from one revision to another. `resources` is None where one of them does not
+    compile any more."""
+    changed = None
+    if before.program is not None and after.program is not None:
+        changed = _resources(before.program, after.program)
+    differences = await house.programs.aside(lambda: _texts(before.revision, after.revision))
+    return {
+        "from": before.row.number,
+        "to": after.row.number,
+        "resources": changed,
+        "parameters": _parameters(before, after),
+        **differences,
+    }
+
+
+def _resources(before: Program, after: Program) -> dict[str, Any]:
+    old, new = before.resources, after.resources
+    return {
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+        "changed": [
+            found
+            for name in new
+            if name in old and (found := _definition(old[name], new[name])) is not None
+        ],
+    }
+
+
+def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[str, Any] | None:
+    """By property what differs in a definition or in what it comes to; None if nothing does."""
+    written = _written(before, "properties"), _written(after, "properties")
+    evaluated = before.evaluate(NOWHERE), after.evaluate(NOWHERE)
+    names = differing(evaluated[0].properties, evaluated[1].properties)
+    names |= differing(written[0], written[1])
+    secret = evaluated[0].secret | evaluated[1].secret
+    body: dict[str, Any] = {"resource": before.name}
+    properties = []
+    for name in sorted(names):
+        pair = [
+            _told(values.properties.get(name), source.get(name))
+            for values, source in zip(evaluated, written, strict=True)
+        ]
+        if name in secret:
+            pair = [MASK, MASK]
+        properties.append({"property": name, "before": pair[0], "after": pair[1]})
+    if before.type != after.type:
+        body["type"] = {"before": before.type, "after": after.type}
+    parts = [key for key in PARTS if _part(before, key) != _part(after, key)]
+    if not properties and not parts and "type" not in body:
+        return None
+    return {**body, "properties": properties, "parts": parts}
+
+
+def _told(value: Any, source: Any) -> Any:
+    """The value where it is known, else as it stands in the template."""
+    return value if unknown_in(value) is None else source
+
+
+def _part(definition: ResourceDefinition, key: str) -> Any:
+    return definition.core.source.node.plain().get(definition.core.word(key))
+
+
+def _written(definition: ResourceDefinition, key: str) -> Mapping[str, Any]:
+    found = _part(definition, key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _parameters(before: Kept, after: Kept) -> list[dict[str, Any]]:
+    """Parameters whose value differs. Of hidden ones only that is told."""
+    values = [_values(kept) for kept in (before, after)]
+    found = []
+    for name in sorted(differing(*values)):
+        hidden = any(_hidden(kept.program, name) for kept in (before, after))
+        pair = [MASK if hidden and name in one else one.get(name) for one in values]
+        found.append({"parameter": name, "before": pair[0], "after": pair[1]})
+    return found
+
+
+def _values(kept: Kept) -> dict[str, Any]:
+    if kept.program is None:
+        return {**(kept.revision.environment.get("parameters") or {}), **kept.revision.parameters}
+    declared = kept.program.parameters.items()
+    return {name: one.value for name, one in declared if one.schema is not None}
+
+
+def _texts(before: Revision, after: Revision) -> dict[str, Any]:
+    """Unified differences of the template and of each file."""
+    names = sorted(before.files.keys() | after.files.keys())
+    files = {name: _unified(before.files.get(name), after.files.get(name), name) for name in names}
+    return {
+        "template": _unified(before.template, after.template, "template"),
+        "files": {name: text for name, text in files.items() if text},
+    }
+
+
+def _unified(before: str | None, after: str | None, name: str) -> str:
+    """Empty where nothing differs; a text that is not there is /dev/null."""
+    if before == after:
+        return ""
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n"
+        for line in difflib.unified_diff(
+            (before or "").splitlines(keepends=True),
+            (after or "").splitlines(keepends=True),
+            "/dev/null" if before is None else name,
+            "/dev/null" if after is None else name,
+        )
+    )

@@ -1,0 +1,106 @@
+"""Why a resource of a stack in progress is not done yet: told from rows only.
+
+A resource with a node row is being worked on: its call, and for how long. One without waits for
+others that are not done: those it needs, or, where things go, those that still use it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.engine.core.record import Record
+from hearth.engine.core.visit import VISITS
+from hearth.model.state import Action, Status
+from hearth.store.reads import FlightRow
+from hearth.store.rows import StackRow
+from hearth.template import Program
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What is under way for a resource, or else the resources it waits for."""
+
+    flight: FlightRow | None = None
+    elapsed_s: float = 0.0
+    others: tuple[Record, ...] = ()
+    nested: StackRow | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As the API shows it, beside the contract."""
+        if self.flight is None:
+            return {
+                "for": [
+                    {"resource": one.name, "status": f"{one.action}_{one.status}"}
+                    for one in self.others
+                ]
+            }
+        call = {
+            "action": self.flight.action,
+            "step": self.flight.step,
+            "phase": self.flight.phase,
+            "seconds": round(self.elapsed_s, 1),
+        }
+        if self.nested is not None:
+            call["nested"] = {"stack_name": self.nested.name, "stack_status": self.nested.state}
+        return {"on": call}
+
+
+def waiting(
+    row: StackRow,
+    records: Sequence[Record],
+    program: Program | None,
+    flights: Mapping[str, FlightRow],
+    nested: Mapping[str, StackRow],
+    now: float,
+) -> dict[str, Waiting]:
+    """By record id why it is not done; those that wait for nothing are left out.
+
+    `records` stand for their names. `flights` are the node rows by record, `nested` stacks by id.
+    """
+    if row.status is not Status.IN_PROGRESS:
+        return {}
+    open_ = {one.id: one for one in records if one.id in flights or _open(row, one, program)}
+    by_name = {one.name: one for one in open_.values()}
+    users: dict[str, list[Record]] = {}
+    for one in open_.values():
+        for provider in one.requires:
+            users.setdefault(provider, []).append(one)
+    found: dict[str, Waiting] = {}
+    for one in open_.values():
+        flight = flights.get(one.id)
+        if flight is not None:
+            elapsed_s = max(0.0, now - flight.started_at)
+            below = nested.get(one.physical_id or "")
+            found[one.id] = Waiting(flight, elapsed_s, nested=below)
+            continue
+        if _goes(row) or row.action is Action.SUSPEND or not _wanted(one, program):
+            others = users.get(one.id, [])
+        else:
+            needs = program.requires.get(one.name, ()) if program is not None else ()
+            others = [by_name[name] for name in sorted(needs) if name in by_name]
+        if others:
+            found[one.id] = Waiting(others=tuple(others))
+    return found
+
+
+def _open(row: StackRow, record: Record, program: Program | None) -> bool:
+    """Whether the operation has still to come to a record, as far as rows can tell."""
+    if row.action in VISITS:
+        return record.traversal != row.traversal or record.action is not row.action
+    if _goes(row) or record.new or record.status is Status.IN_PROGRESS:
+        return True
+    if program is None or not _wanted(record, program):
+        return True
+    return record.held.definition != program.resources[record.name].fingerprint
+
+
+def _wanted(record: Record, program: Program | None) -> bool:
+    """Whether the template has the resource, as far as is known; what it lacks is removed."""
+    return program is None or record.name in program.resources
+
+
+def _goes(row: StackRow) -> bool:
+    """Whether the operation leaves nothing."""
+    return row.action is Action.DELETE or (
+        row.action is Action.ROLLBACK and row.previous_revision == 0
+    )
