@@ -17,6 +17,9 @@ class StackUser(ResourceType):
 
     needs_users = True
     identified_by = IntentKey.NATURAL_KEY
+    known_by = (
+        "the name and description of its user in the stack's own project; the user has one key pair"
+    )
 
     def user_steps(self, live: Live, *, keys: bool = False) -> tuple[Step, ...]:
         """Make the user, and its key pair if it needs one."""

@@ -148,6 +148,7 @@ class Server(CollectionResource):
     )
     properties = PROPERTIES
     service = "compute"
+    known_by = "the description, which stays; that of its own ports too"
     physical_name_limit = 53
     snapshot_policy_allowed = True
     collection = Collection(
