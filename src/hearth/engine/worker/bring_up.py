@@ -89,7 +89,7 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
             Change(before, after, changed)
         ),
         nested=kind.nested,
-        always=kind.replaced_at_every_update and work.stack.action is Action.UPDATE,
+        always=work.operation.always_replaces(kind, record),
         check_failed=check_failed,
         substitute=before is not None and before.substitute == wanted.kind,
     )
@@ -208,9 +208,13 @@ async def _update(flight: "Flight", kind: ResourceType, wanted: Wanted, decision
         before=flight.record.held.properties,
         changed=decision.changed,
     )
+    nest = Nest(flight) if kind.nested else None
+    if nest is not None:
+        await nest.look(live)
+        flight.not_stale()
     await flight.begin(Action.UPDATE, kind, wanted, 0, live)
-    if kind.nested:
-        await Nest(flight).carry_out(kind, live, Action.UPDATE)
+    if nest is not None:
+        await nest.carry_out(kind, live, Action.UPDATE)
     else:
         await flight.run_steps(kind, live, Action.UPDATE, wanted, 0)
     await flight.succeed(kind, live, wanted, Action.UPDATE)
@@ -238,7 +242,8 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
         live = flight.live(kind, action, wanted.properties)
     try:
         if kind.nested:
-            await Nest(flight, resumed=True).carry_out(kind, live, action)
+            asked = action is not Action.CREATE or flight.record.physical_id is not None
+            await Nest(flight, asked=asked).carry_out(kind, live, action)
         else:
             await flight.run_steps(kind, live, action, wanted, row.attempt)
     except (CloudFault, Trouble) as problem:

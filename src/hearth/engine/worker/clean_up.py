@@ -29,9 +29,9 @@ async def clean_up(flight: "Flight") -> None:
     while True:
         try:
             if kind.nested:
-                await Nest(flight, resumed=flight.row is not None).carry_out(
-                    kind, live, Action.DELETE
-                )
+                asked = flight.row is not None and flight.row.phase == "accepted"
+                mark = flight.node_row(Action.DELETE, "accepted", "", attempt, wanted)
+                await Nest(flight, asked=asked).remove(live, mark)
             else:
                 if live.physical_id is None:
                     await flight.find_unrecorded(kind, live)

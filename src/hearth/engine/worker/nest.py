@@ -13,6 +13,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Child, Live, ResourceType
 from hearth.store import claim
 from hearth.store.accept import ABANDON, NewStack, Operation
+from hearth.store.commit import NodeRow
 from hearth.store.rows import Revision
 
 if TYPE_CHECKING:
@@ -23,45 +24,72 @@ FOREVER = float("inf")
 
 
 class Nest:
-    """One action on the child of a flight's record."""
+    """One action on the child of a flight's record.
 
-    def __init__(self, flight: "Flight", *, resumed: bool = False) -> None:
+    What is asked of the child is committed together with the mark of it: the intent itself, for
+    what a newer operation may forestall, else the row's phase. So whoever goes on knows whether the
+    child was asked. Between `look` and the asking nothing is waited for.
+    """
+
+    def __init__(self, flight: "Flight", *, asked: bool = False) -> None:
         self.flight = flight
-        self.resumed = resumed
+        self.asked = asked
+        self.there = False
         self.child_id = flight.record.physical_id
         self.asked_by = flight.asked_by
         self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         flight.nest = self
 
+    async def look(self, live: Live) -> None:
+        """What must be known of the child before the intent is put."""
+        child_id, store = self.child_id, self.flight.work.tools.store
+        if child_id is not None:
+            self.there = await store.read(lambda tx: claim.is_live(tx, child_id))
+            live.members = await store.read(lambda tx: claim.members(tx, child_id))
+
     async def carry_out(self, kind: ResourceType, live: Live, action: Action) -> None:
         """Ask for it, wait for its end. Raises Trouble with the child's failure."""
         flight, work = self.flight, self.flight.work
-        if not self.resumed:
+        if not self.asked:
             match action:
                 case Action.CREATE | Action.ADOPT:
-                    await self._create(kind, live, action)
+                    self._create(kind, live, action)
                 case Action.UPDATE:
-                    await self._update(kind, live)
-                case Action.DELETE:
-                    if self.child_id is None or not await self._there():
-                        return
-                    told = ABANDON if work.operation.retains(flight.record) else None
-                    work.sure.operate.append((self.child_id, Operation(
-                        Action.DELETE, parent_traversal=self.asked_by, told=told,
-                    )))  # fmt: skip
+                    self._update(kind, live)
                 case _:
-                    if self.child_id is None or not await self._there():
-                        raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
                     asked = Operation(action, parent_traversal=self.asked_by)
-                    work.advance.operate.append((self.child_id, asked))
+                    work.advance.operate.append((self._child(), asked))
             await flight.until_committed()
+        await self._end(live)
+
+    async def remove(self, live: Live, mark: NodeRow) -> None:
+        """Have the child deleted; `mark` says that it was asked for."""
+        flight, work = self.flight, self.flight.work
+        if not self.asked:
+            await self.look(live)
+            if not self.there:
+                return
+            told = ABANDON if work.operation.retains(flight.record) else None
+            asked = Operation(Action.DELETE, parent_traversal=self.asked_by, told=told)
+            work.sure.operate.append((self._child(), asked))
+            work.sure.moved.append(mark)
+            await flight.until_committed()
+        await self._end(live)
+
+    def _child(self) -> str:
+        """The child, if there is one. Raises Trouble."""
+        if self.child_id is None or not self.there:
+            raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
+        return self.child_id
+
+    async def _end(self, live: Live) -> None:
         body = await self._wait()
         if body["status"] != Status.COMPLETE:
             raise _trouble(body)
         live.outputs = body["outputs"] or {}
         live.members = body["members"] or {}
 
-    async def _create(self, kind: ResourceType, live: Live, action: Action) -> None:
+    def _create(self, kind: ResourceType, live: Live, action: Action) -> None:
         flight, work = self.flight, self.flight.work
         if work.stack.depth >= DEPTH_MAX:
             raise Trouble("StackValidationFailed", f"Recursion depth exceeds {DEPTH_MAX}.")
@@ -86,13 +114,9 @@ class Nest:
             )
         )
 
-    async def _update(self, kind: ResourceType, live: Live) -> None:
+    def _update(self, kind: ResourceType, live: Live) -> None:
         work = self.flight.work
-        if self.child_id is None or not await self._there():
-            raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
-        child_id = self.child_id
-        live.members = await work.tools.store.read(lambda tx: claim.members(tx, child_id))
-        child = kind.child(live)
+        child_id, child = self._child(), kind.child(live)
         self._keep(live, child)
         operation = Operation(
             Action.UPDATE,
@@ -101,7 +125,7 @@ class Nest:
             parent_traversal=self.asked_by,
             told=work.stack.told,
         )
-        work.advance.operate.append((self.child_id, operation))
+        work.advance.operate.append((child_id, operation))
 
     def _keep(self, live: Live, child: Child) -> None:
         """Private data that goes with the new definition."""
@@ -129,11 +153,6 @@ class Nest:
                 inner = entries[name].get("resources", {})
                 return replace(revision, given={"for": word, "resources": inner})
         return revision
-
-    async def _there(self) -> bool:
-        assert self.child_id is not None
-        child_id = self.child_id
-        return await self.flight.work.tools.store.read(lambda tx: claim.is_live(tx, child_id))
 
     async def _wait(self) -> Mapping[str, Any]:
         flight = self.flight

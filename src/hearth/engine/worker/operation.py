@@ -190,7 +190,7 @@ class Operation:
         recorded = record.held.attributes
         if self.observes() or self.hooks.keeps_open(record) or record.name in self.restored:
             return True
-        if kind.replaced_at_every_update and self.work.stack.action is Action.UPDATE:
+        if self.always_replaces(kind, record):
             return True
         if kind.nested or any(n not in recorded for n in self.reads(record.name, kind)):
             return True
@@ -220,6 +220,13 @@ class Operation:
         given = self.revision.given
         found: Mapping[str, Any] = given["resources"] if given.get("for") == "ADOPT" else {}
         return found
+
+    def always_replaces(self, kind: ResourceType, record: Record) -> bool:
+        """Whether this update replaces the record whatever it holds; not one that it made itself,
+        before an engine died."""
+        stack = self.work.stack
+        update = stack.action is Action.UPDATE
+        return kind.replaced_at_every_update and update and record.since < stack.revision
 
     def reads(self, name: str, kind: ResourceType) -> set[str]:
         """The attributes of a resource that somebody reads: others, outputs, a parent stack."""

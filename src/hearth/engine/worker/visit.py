@@ -81,10 +81,13 @@ async def carry_out(flight: "Flight") -> None:
     wanted = Wanted(
         "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
     )
+    nest = Nest(flight, asked=row is not None) if kind.nested else None
+    if nest is not None:
+        await nest.look(live)
     if row is None:
         await flight.begin(action, kind, wanted, 0, live)
-    if kind.nested:
-        await Nest(flight, resumed=row is not None).carry_out(kind, live, action)
+    if nest is not None:
+        await nest.carry_out(kind, live, action)
     else:
         await flight.run_steps(kind, live, action, wanted, row.attempt if row else 0)
     ended = flight.record.having(
