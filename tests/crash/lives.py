@@ -171,6 +171,7 @@ class _Living:
                 window.arm()
             if kill.wave >= self.life.story.signalled:
                 self._signal()
+            window.is_over = self._is_over
             if window.moment():
                 kinds = tuple(window.hit)
                 self.outcome.made.append(Made(kill.window, act.verb, kinds))
@@ -178,6 +179,8 @@ class _Living:
                     self.outcome.missed.append(kill)
             else:
                 self.outcome.missed.append(kill)
+                self.lane.door.clear()
+                continue
             window.strike()
         if act.verb == "create" and self.life.abandoned:
             return
@@ -239,6 +242,10 @@ class _Living:
             words = f"still {last} after {END_S} s: {self._unfinished()}"
             raise TimeoutError(words) from None
         return last
+
+    def _is_over(self) -> bool:
+        state, _ = self.client.state(self.life.name, self.ident)
+        return bool(state) and not state.endswith("_IN_PROGRESS")
 
     def _unfinished(self) -> dict[str, str]:
         states = self.client.resources(self.life.name, self.ident)

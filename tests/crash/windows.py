@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from tests.crash.processes import Client, Hearth, Pair, until
 from tests.crash.story import Wave
 
-MOMENT_S = 20.0
+MOMENT_S = 90.0  # a record with a stray is deleted a minute after the attempt
+OVER_S = 1.0  # between two looks whether the operation has ended
 STILL_S = 0.6
 LEASE_S = 15.0  # as engines have it
 AWAKE_S = 2.0  # time to do harm for an engine that wakes up
@@ -52,6 +53,7 @@ class Window:
         self.hearth = hearth
         self.targets = targets
         self.hit: list[str] = []
+        self.is_over: Callable[[], bool] = lambda: False  # whether the operation has ended
 
     def arm(self) -> None:
         """Make ready, before the calls go out."""
@@ -84,9 +86,14 @@ class Window:
     def _all_wait(self) -> bool:
         """Wait until all targets are there, or no more come."""
         since, before = time.monotonic(), 0
+        asked = since
 
         def there() -> bool:
-            nonlocal since, before
+            nonlocal since, before, asked
+            if time.monotonic() - asked > OVER_S:
+                asked = time.monotonic()
+                if self.is_over():
+                    return True
             now = self.door.waiting()
             if now != before:
                 since, before = time.monotonic(), now
@@ -98,7 +105,7 @@ class Window:
         except TimeoutError:
             return False
         self.hit = [kind for kind, n in zip(self.targets, self.door.struck(), strict=True) if n]
-        return True
+        return bool(self.hit) and self.door.waiting() > 0
 
 
 class BeforeSent(Window):

@@ -12,7 +12,7 @@ def record(id_: str, since: int, until: int | None = None, **more: object) -> Re
 
 
 def chosen(*candidates: Record, wanted: str = "d9", back_to: int | None = None, before: int = 2):
-    found = choose(candidates, wanted=wanted, back_to=back_to, before=before)
+    found = choose(candidates, wanted=wanted, back_to=back_to, before=before, revision=3)
     return found and found.id
 
 
@@ -34,6 +34,13 @@ def test_a_return_by_hand_to_equal_values_takes_the_good_old_one():
 def test_a_failed_replacement_loses_to_the_good_older_one():
     old = record("old", 1, 2, replaced_by="new")
     assert chosen(old, record("new", 2, status=Status.FAILED)) == "old"
+
+
+def test_a_replacement_that_this_operation_has_begun_is_gone_on_with():
+    old = record("old", 1, 3, replaced_by="new", definition="d9")
+    new = record("new", 3, replaces="old", status=Status.IN_PROGRESS)
+    assert chosen(old, new) == "new"
+    assert chosen(old, new.having(status=Status.FAILED)) == "old"
 
 
 def test_what_is_being_deleted_never_comes_back():

@@ -14,16 +14,18 @@ FAILED = -30
 REPLACED = -1
 IN_CHARGE_BEFORE = 5
 AS_WANTED = 10
+OF_THIS_OPERATION = 20
 
 
 def choose(
-    candidates: Sequence[Record], *, wanted: str, back_to: int | None, before: int
+    candidates: Sequence[Record], *, wanted: str, back_to: int | None, before: int, revision: int
 ) -> Record | None:
     """The record to go on with, or None where a new one must be made.
 
     `wanted` is the fingerprint of the definition aimed at, `back_to` the revision a rollback
-    returns to, `before` the revision the operation starts from. What is being deleted, or failed
-    to be, never comes back.
+    returns to, `before` the revision the operation starts from, `revision` its own: a replacement
+    that it began before its engine died is gone on with. What is being deleted, or failed to be,
+    never comes back.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
     if not able:
@@ -33,6 +35,7 @@ def choose(
         points = FAILED if record.failed else 0
         points += REPLACED if record.replaced_by else 0
         points += IN_CHARGE_BEFORE if record.in_charge_at(before) else 0
+        points += OF_THIS_OPERATION if record.replaces and record.since == revision else 0
         made = record.status is Status.COMPLETE and not record.new
         if back_to is not None:
             points += AS_WANTED if record.in_charge_at(back_to) and not record.failed else 0

@@ -125,6 +125,7 @@ def plan(
             wanted=definition.fingerprint,
             back_to=target.back_to,
             before=target.before,
+            revision=target.revision,
         )
         if record is None:
             fresh = Record(new_id(), name, definition.type, target.revision, now)

@@ -161,6 +161,17 @@ async def _create(
         await _again(flight, kind, wanted, attempt, trouble)
 
 
+async def _release_again(flight: "Flight") -> None:
+    """What the old resource had to give up for a replacement, whether or not it was done."""
+    work, replaced = flight.work, flight.record.replaces
+    old = None if replaced is None else work.records.get(replaced)
+    kind = None if old is None else work.tools.programs.type_of(old)
+    if old is None or kind is None or old.physical_id is None:
+        return
+    live = flight.live_of(old, kind)
+    await _aside(flight, kind, live, kind.replaced_steps(live))
+
+
 async def _aside(flight: "Flight", kind: ResourceType, live: Live, steps: Sequence[Step]) -> None:
     """Steps on a record beside the action: they may be run again, so no intent is kept."""
     for step in steps:
@@ -241,6 +252,8 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
     else:
         live = flight.live(kind, action, wanted.properties)
     try:
+        if action is Action.CREATE and row.phase == "intent":
+            await _release_again(flight)
         if kind.nested:
             asked = action is not Action.CREATE or flight.record.physical_id is not None
             await Nest(flight, asked=asked).carry_out(kind, live, action)
