@@ -378,6 +378,7 @@ class Operation:
         stack = work.stack
         if stack.told == ABANDON:  # its users go on being used
             stack = replace(stack, user_project_id=None)
+        await work.committed()  # whoever has to repeat a delete needs the trust that goes now
         try:
             await work.tools.clouds.farewell(stack, work.credential)
         except CloudFault as fault:
