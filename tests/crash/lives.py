@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.conftest import drop_database, fresh_database
 from tests.crash import account
 from tests.crash.gate import Gate
 from tests.crash.plan import VERBS, Kill, Life
@@ -105,12 +106,17 @@ class Lane:
 class PairLane(Lane):
     """One cloud, and two engines on one PostgreSQL."""
 
-    def __init__(self, folder: Path, database: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.cloud = Cloud()
         self.door = self.cloud
+        database, self._database = fresh_database("postgresql")
         self.hearth = Pair(folder, self.cloud, database)
         self.clients = {}
         self.hearth.start()
+
+    def close(self) -> None:
+        super().close()
+        drop_database("postgresql", self._database)
 
 
 class OuterLane(Lane):

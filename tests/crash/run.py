@@ -14,21 +14,23 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import sqlalchemy as sa
 
-from tests.conftest import SERVERS, drop_database, fresh_database
+from hearth.resources.registry import builtin_types
+from tests.conftest import SERVERS
 from tests.crash.lives import Lane, Made, Outcome, OuterLane, PairLane
 from tests.crash.outer import outer
 from tests.crash.plan import Life, plan
 from tests.crash.story import Story
+from tests.crash.windows import WINDOWS
 
 LANES = 6  # they mostly wait
+PAIR_LANES = 2  # of these begin with two engines each
 
 
 def carry_out(
@@ -39,18 +41,19 @@ def carry_out(
     outers = [life for life in lives if life.story is outer]
     others = [life for life in lives if not life.pair and life.story is not outer]
     runs = _Runs(folder, tell=tell)
-    with _database(needed=bool(pairs)) as database:
-        waiting = [
-            (_queue(pairs), lambda place: PairLane(place, database)),
-            (_queue(outers), OuterLane),
-            (_queue(others), Lane),
-        ]
-        first = threading.Thread(target=runs.through, args=(waiting,))
-        rest = [threading.Thread(target=runs.through, args=(waiting[2:],)) for _ in range(1, lanes)]
-        for thread in (first, *rest):
-            thread.start()
-        for thread in (first, *rest):
-            thread.join()
+    waiting: Waiting = [
+        (_queue(pairs), PairLane),
+        (_queue(outers), OuterLane),
+        (_queue(others), Lane),
+    ]
+    threads = [
+        threading.Thread(target=runs.through, args=(waiting if i < PAIR_LANES else waiting[1:],))
+        for i in range(max(lanes, PAIR_LANES))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     if runs.problems:
         raise runs.problems[0]
     return runs.outcomes
@@ -61,17 +64,6 @@ def _queue(lives: list[Life]) -> SimpleQueue[Life]:
     for life in lives:
         queue.put(life)
     return queue
-
-
-@contextmanager
-def _database(*, needed: bool) -> Iterator[str]:
-    """A fresh PostgreSQL database."""
-    if not needed:
-        yield ""
-        return
-    url, name = fresh_database("postgresql")
-    yield url
-    drop_database("postgresql", name)
 
 
 Waiting = list[tuple[SimpleQueue[Life], Callable[[Path], Lane]]]
@@ -198,6 +190,7 @@ def summary(outcomes: list[Outcome]) -> dict[str, Any]:
             for one in outcomes
             for kill in one.missed
         ],
+        "uncovered": uncovered(outcomes),
         "stacks": len(outcomes),
         "wrong": [
             {"life": one.life.name, "seed": one.life.seed, "what": one.wrong}
@@ -206,6 +199,24 @@ def summary(outcomes: list[Outcome]) -> dict[str, Any]:
         ],
         "superfluous": [line for one in outcomes for line in one.superfluous],
     }
+
+
+def uncovered(outcomes: list[Outcome]) -> list[str]:
+    """Types that were not struck in a window, by act: at delete only those with calls."""
+    struck = {
+        (kill.verb, kill.window, name)
+        for one in outcomes
+        for kill in one.made
+        for name in types_of(one.life.story, kill)
+    }
+    wanted = {
+        (verb, window, name)
+        for name, kind in builtin_types().items()
+        for verb in ("create", "delete")
+        for window in WINDOWS
+        if verb == "create" or kind.service is not None
+    }
+    return [f"{name} at {verb}: {window}" for verb, window, name in sorted(wanted - struck)]
 
 
 def table(result: Mapping[str, Any]) -> str:
