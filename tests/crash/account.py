@@ -32,8 +32,11 @@ def after_create(objects: Sequence[Mapping[str, Any]], wanted: Mapping[str, int]
 
 def after_delete(objects: Sequence[Mapping[str, Any]]) -> list[str]:
     """What is left over."""
-    left = Counter(kind_of(one) for one in objects if one["deleted"] is None)
-    return [f"{kind}: {number} left over" for kind, number in sorted(left.items())]
+    left: dict[str, list[str]] = {}
+    for one in objects:
+        if one["deleted"] is None:
+            left.setdefault(kind_of(one), []).append(str(one.get("name")))
+    return [f"{kind}: {len(names)} left over: {names}" for kind, names in sorted(left.items())]
 
 
 def kind_of(one: Mapping[str, Any]) -> str:

@@ -1,133 +1,56 @@
-"""The life of a stack during which Hearth is killed: created, killed, completed, deleted."""
+"""The lives of stacks during which Hearth is killed: created, changed, deleted."""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from tests.conftest import drop_database, fresh_database
 from tests.crash import account
-from tests.crash.processes import Client, Cloud, Hearth, until
-from tests.crash.templates import Call, Story, shelf, three_tiers
+from tests.crash.gate import Gate
+from tests.crash.plan import VERBS, Kill, Life
+from tests.crash.processes import Client, Cloud, Hearth, Pair, free_port, until
+from tests.crash.story import Act, Story
 from tests.crash.windows import (
+    ALONE,
+    PAIR,
     RANDOM,
-    UNMAKING,
+    WAITING,
     WINDOWS,
     AnyTime,
-    BeforeSent,
-    LandsLate,
-    NoAnswer,
+    Door,
+    Waits,
     Window,
 )
 
-END_S = 90.0
-EARLY_AT_ONCE = 3  # calls that are held together: the first resources need nothing of each other
-ABANDONED_AT_ONCE = 5
-KILLS_PER_STACK = 2  # an operation whose owner died three times is failed by design
+END_S = 150.0  # a record with a stray is deleted a minute after the attempt
+STRAYS_S = 75.0
 
 
 @dataclass(frozen=True)
-class Kill:
-    """A kill to be made: the window, and the kinds of things being made then."""
+class Made:
+    """A kill that was made, and the kinds of calls that were under way."""
 
     window: str
-    targets: tuple[str, ...]
-    late: bool
-
-
-@dataclass(frozen=True)
-class Life:
-    """A stack and its kills."""
-
-    name: str
-    story: Story
-    kills: tuple[Kill, ...]
-    seed: int
-    unmade: bool = False  # one more kill while it is deleted
-    abandoned: bool = False  # deleted as soon as Hearth is there again, not completed
+    verb: str
+    kinds: tuple[str, ...]
 
 
 @dataclass
 class Outcome:
-    """How a life went."""
+    """How a life went. `wrong` is what must not be, by the verb after which it was seen."""
 
     life: Life
-    wrong: list[str] = field(default_factory=list)
+    wrong: dict[str, list[str]] = field(default_factory=dict)
     superfluous: list[str] = field(default_factory=list)
-    made: list[Kill] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
     missed: list[Kill] = field(default_factory=list)
     seconds: float = 0.0
     log: str = ""
-
-
-def plan(count: int, seed: int) -> list[Life]:
-    """Lives with `count` kills or a few more: as many in each window, every kind in turn."""
-    luck = random.Random(seed)
-    windows = [*WINDOWS, RANDOM]
-    early, late = _Rounds(three_tiers.early, luck), _Rounds(three_tiers.late, luck)
-    lives = [_of_the_shelf(seed)]
-    for i in range(-(-count // (len(windows) * KILLS_PER_STACK))):
-        for window in windows:
-            kills = (
-                Kill(window, early.take(window, EARLY_AT_ONCE), late=False),
-                Kill(window, late.take(window, 1), late=True),
-            )
-            number = len(lives)
-            lives.append(
-                Life(
-                    f"tiers-{number}", three_tiers, kills, seed * 100_003 + number, unmade=not i % 2
-                )
-            )
-    lives += _abandoned(len(lives), seed, luck)
-    return lives
-
-
-def _abandoned(number: int, seed: int, luck: random.Random) -> list[Life]:
-    """Every early kind once more, in stacks that are deleted while Hearth comes back to them."""
-    kinds = luck.sample(list(three_tiers.early), len(three_tiers.early))
-    kills = [
-        Kill("accepted, no answer", tuple(kinds[i : i + ABANDONED_AT_ONCE]), late=False)
-        for i in range(0, len(kinds), ABANDONED_AT_ONCE)
-    ]
-    return [
-        Life(f"tiers-{number + i}", three_tiers, (kill,), seed * 100_003 + i, abandoned=True)
-        for i, kill in enumerate(kills)
-    ]
-
-
-def _of_the_shelf(seed: int) -> Life:
-    window = "accepted, no answer"
-    kills = (
-        Kill(window, tuple(shelf.early), late=False),
-        Kill(window, tuple(shelf.late), late=True),
-    )
-    return Life("shelf", shelf, kills, seed)
-
-
-class _Rounds:
-    """Every kind once per window before any comes again."""
-
-    def __init__(self, kinds: Iterable[str], luck: random.Random) -> None:
-        self._kinds = list(kinds)
-        self._luck = luck
-        self._left: dict[str, list[str]] = {}
-
-    def take(self, window: str, number: int) -> tuple[str, ...]:
-        """So many kinds; none for the window that needs none."""
-        if window == RANDOM:
-            return ()
-        chosen: list[str] = []
-        while len(chosen) < number:
-            left = self._left.setdefault(window, [])
-            if not left:
-                left += self._luck.sample(self._kinds, len(self._kinds))
-            one = left.pop()
-            if one not in chosen:
-                chosen.append(one)
-        return tuple(chosen)
 
 
 class Lane:
@@ -135,7 +58,8 @@ class Lane:
 
     def __init__(self, folder: Path) -> None:
         self.cloud = Cloud()
-        self.hearth = Hearth(folder, self.cloud)
+        self.door: Door = self.cloud
+        self.hearth: Any = Hearth(folder, self.cloud)
         self.clients: dict[str, Client] = {}
         self.hearth.start()
 
@@ -150,103 +74,188 @@ class Lane:
             self.clients[user] = Client(self.cloud, self.hearth.url, user)
         return self.clients[user]
 
+    def objects(self) -> list[dict[str, Any]]:
+        """What was made since the mark."""
+        return self.cloud.objects()
+
     def live(self, life: Life) -> Outcome:
         """One life from its create to its delete."""
         outcome, began = Outcome(life), time.monotonic()
         try:
-            self._live(life, outcome)
+            _Living(self, life, outcome).all()
         except (AssertionError, TimeoutError) as problem:
-            outcome.wrong.append(f"{type(problem).__name__}: {problem}")
+            outcome.wrong.setdefault("stuck", []).append(f"{type(problem).__name__}: {problem}")
         outcome.seconds = time.monotonic() - began
         if outcome.wrong:
             outcome.log = self.hearth.said()
         return outcome
 
-    def _live(self, life: Life, outcome: Outcome) -> None:
-        luck, story = random.Random(life.seed), life.story
-        client = self.client(story.user)
-        self.cloud.admin("POST", "ledger/mark")
-        kills = [self._window(kill, story, luck) for kill in life.kills]
-        if kills:
-            kills[0].arm()
-        ident = client.create(life.name, story.template, story.files)
-        guest = Guest(client, life.name, ident, story)
-        for i, (kill, window) in enumerate(zip(life.kills, kills, strict=True)):
-            if kill.late and i and kill.window != RANDOM:
-                window.arm()
-                guest.may_signal.set()
-            (outcome.made if window.moment() else outcome.missed).append(kill)
-            self.hearth.kill()
-            window.leave()
-            self.hearth.start()
-            window.after_restart()
-        if life.abandoned:
-            guest.over()
-            self._delete(life, outcome, ident, luck)
-            return
-        guest.may_signal.set()
-        state, reason = self._end(client, life.name, ident)
-        guest.over()
-        if state != "CREATE_COMPLETE":
-            states = client.resources(life.name, ident)
-            bad = {name: one for name, one in states.items() if not one.endswith("COMPLETE")}
-            outcome.wrong.append(f"{state}: {reason} {bad}")
-        seen = account.after_create(self.cloud.objects(), story.wanted)
-        outcome.wrong += seen.wrong if state == "CREATE_COMPLETE" else []
-        outcome.superfluous += seen.superfluous
-        self._delete(life, outcome, ident, luck)
-
-    def _delete(self, life: Life, outcome: Outcome, ident: str, luck: random.Random) -> None:
-        """Delete the stack and see that nothing is left over."""
-        client = self.client(life.story.user)
-        if life.unmade:
-            self._kill_while_deleting(life, outcome, ident, luck)
-        else:
-            client.delete(life.name, ident)
-        state, reason = self._end(client, life.name, ident)
-        if state not in ("DELETE_COMPLETE", "GONE"):
-            outcome.wrong.append(f"{state}: {reason}")
-        outcome.wrong += account.after_delete(self.cloud.objects())
-
-    def _kill_while_deleting(
-        self, life: Life, outcome: Outcome, ident: str, luck: random.Random
-    ) -> None:
-        """Kill while some calls of the delete are not, or not known to be, answered."""
-        window = luck.choice((NoAnswer, BeforeSent, LandsLate))(self.cloud, self.hearth, {})
-        services = luck.sample(("network", "compute", "volume", "identity"), 2)
-        window.targets = {name: Call(name, "DELETE", "") for name in services}
-        window.arm()
-        self.client(life.story.user).delete(life.name, ident)
-        kill = Kill(UNMAKING, tuple(services), late=True)
-        (outcome.made if window.moment() else outcome.missed).append(kill)
-        self.hearth.kill()
-        window.leave()
-        self.hearth.start()
-        window.after_restart()
-
-    def _window(self, kill: Kill, story: Story, luck: random.Random) -> Window:
+    def window(self, kill: Kill, life: Life, luck: random.Random) -> Window:
         if kill.window == RANDOM:
-            return AnyTime(self.cloud, self.hearth, {}, luck)
-        calls = story.late if kill.late else story.early
-        targets = {kind: calls[kind] for kind in kill.targets}
-        return WINDOWS[kill.window](self.cloud, self.hearth, targets)
+            return AnyTime(self.door, self.hearth, luck)
+        if kill.window == WAITING:
+            client = self.client(life.story.user)
+            return Waits(self.door, self.hearth, client, life.name, kill.targets)
+        wave = life.story.act(kill.verb).waves[kill.wave]
+        targets = {kind: wave[kind] for kind in kill.targets}
+        if kill.window in PAIR:
+            return PAIR[kill.window](self.door, self.hearth, targets)
+        return {**WINDOWS, **ALONE}[kill.window](self.door, self.hearth, targets)
 
-    @staticmethod
-    def _end(client: Client, name: str, ident: str) -> tuple[str, str]:
+
+class PairLane(Lane):
+    """One cloud, and two engines on one PostgreSQL."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cloud = Cloud()
+        self.door = self.cloud
+        database, self._database = fresh_database("postgresql")
+        self.hearth = Pair(folder, self.cloud, database)
+        self.clients = {}
+        self.hearth.start()
+
+    def close(self) -> None:
+        super().close()
+        drop_database("postgresql", self._database)
+
+
+class OuterLane(Lane):
+    """One cloud, a Hearth to be killed, and another one that its stacks have stacks in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.gate = Gate(free_port())
+        self.door = self.gate
+        self.cloud = Cloud(orchestration_url=f"{self.gate.url}/v1/$(project_id)s")
+        self.inner = Hearth(folder / "inner", self.cloud)
+        self.inner.start()
+        self.gate.behind = self.inner.url
+        self.hearth = Hearth(folder / "outer", self.cloud)
+        self.hearth.start()
+        self.clients = {}
+        self._inside = Client(self.cloud, self.inner.url)
+
+    def close(self) -> None:
+        self._inside.close()
+        super().close()
+        self.inner.kill()
+        self.gate.close()
+
+    def objects(self) -> list[dict[str, Any]]:
+        kind = {"service": "orchestration", "collection": "stacks", "deleted": None}
+        return [*super().objects(), *(kind for _ in self._inside.stacks())]
+
+
+class _Living:
+    """One life under way."""
+
+    def __init__(self, lane: Lane, life: Life, outcome: Outcome) -> None:
+        self.lane, self.life, self.outcome = lane, life, outcome
+        self.client = lane.client(life.story.user)
+        self.luck = random.Random(life.seed)
+        self.ident = ""
+        self.guest: Guest | None = None
+
+    def all(self) -> None:
+        """All acts; an update only where there is something to do in it."""
+        self.lane.cloud.admin("POST", "ledger/mark")
+        try:
+            for verb in VERBS:
+                if verb == "update" and (self.life.abandoned or not self.life.of(verb)):
+                    continue
+                self._act(self.life.story.act(verb), self.life.of(verb))
+        finally:
+            if self.guest is not None:
+                self.guest.over()
+
+    def _act(self, act: Act, kills: list[Kill]) -> None:
+        windows = [self.lane.window(kill, self.life, self.luck) for kill in kills]
+        if windows:
+            windows[0].arm()
+        self._ask(act)
+        for i, (kill, window) in enumerate(zip(kills, windows, strict=True)):
+            if i:
+                window.arm()
+            if kill.wave >= self.life.story.signalled:
+                self._signal()
+            window.is_over = self._is_over
+            if window.moment():
+                kinds = tuple(window.hit)
+                self.outcome.made.append(Made(kill.window, act.verb, kinds))
+                if set(kill.targets) - set(kinds):
+                    self.outcome.missed.append(kill)
+            else:
+                self.outcome.missed.append(kill)
+                self.lane.door.clear()
+                continue
+            window.strike()
+        if act.verb == "create" and self.life.abandoned:
+            return
+        self._signal()
+        self._settle(act)
+
+    def _ask(self, act: Act) -> None:
+        name, ident = self.life.name, self.ident
+        match act.verb:
+            case "create":
+                self.ident = self.client.create(name, act.template, act.files)
+                self.guest = Guest(self.client, name, self.ident, self.life.story)
+            case "update":
+                self.client.update(name, ident, act.template, act.files)
+            case "delete":
+                self.client.delete(name, ident)
+
+    def _signal(self) -> None:
+        if self.guest is not None:
+            self.guest.may_signal.set()
+
+    def _settle(self, act: Act) -> None:
+        """Wait for the end of an act, and compare what there is with what there shall be."""
+        state, reason = self._end()
+        if state not in (f"{act.verb.upper()}_COMPLETE", "GONE"):
+            self._wrong(act, [f"{state}: {reason} {self._unfinished()}"])
+        elif act.verb == "delete":
+            self._wrong(act, account.after_delete(self.lane.objects()))
+        else:
+            seen = self._account(act)
+            self._wrong(act, seen.wrong)
+            if act.verb == "create":
+                self.outcome.superfluous += seen.superfluous
+
+    def _account(self, act: Act) -> account.Account:
+        """What there is, once strays have had their time to be found."""
+        deadline = time.monotonic() + STRAYS_S
+        while True:
+            seen = account.after_create(self.lane.objects(), act.wanted)
+            if not seen.wrong or time.monotonic() > deadline:
+                return seen
+            time.sleep(1)
+
+    def _wrong(self, act: Act, words: list[str]) -> None:
+        if words:
+            self.outcome.wrong.setdefault(act.verb, []).extend(words)
+
+    def _end(self) -> tuple[str, str]:
         last = ("", "")
 
         def ended() -> bool:
             nonlocal last
-            last = client.state(name, ident)
+            last = self.client.state(self.life.name, self.ident)
             return bool(last[0]) and not last[0].endswith("_IN_PROGRESS")
 
         try:
-            until(f"the end of stack {name}", ended, END_S)
+            until(f"the end of stack {self.life.name}", ended, END_S)
         except TimeoutError:
-            states = client.resources(name, ident)
-            bad = {one: state for one, state in states.items() if not state.endswith("COMPLETE")}
-            raise TimeoutError(f"still {last} after {END_S} s: {bad}") from None
+            words = f"still {last} after {END_S} s: {self._unfinished()}"
+            raise TimeoutError(words) from None
         return last
+
+    def _is_over(self) -> bool:
+        state, _ = self.client.state(self.life.name, self.ident)
+        return bool(state) and not state.endswith("_IN_PROGRESS")
+
+    def _unfinished(self) -> dict[str, str]:
+        states = self.client.resources(self.life.name, self.ident)
+        return {name: state for name, state in states.items() if not state.endswith("COMPLETE")}
 
 
 class Guest:
@@ -273,6 +282,6 @@ class Guest:
         while not self._over.wait(0.1):
             states = client.resources(name, ident)
             if states.get(self._story.waiter or "") == "CREATE_IN_PROGRESS" and client.signal(
-                name, ident, self._story.handle
+                name, ident, self._story.handle, self._story.signal
             ):
                 return

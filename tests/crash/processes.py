@@ -10,22 +10,28 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import requests
+import sqlalchemy as sa
 
 READY_S = 30.0
+TAKEN_OVER_S = 40.0  # a lease is 15 s
 PASSWORD = "secret"
 
 
 class Cloud:
     """devcloud in a process of its own, with its admin API."""
 
-    def __init__(self, *, build_s: float = 0.2) -> None:
+    def __init__(self, *, build_s: float = 0.2, orchestration_url: str | None = None) -> None:
         command = [sys.executable, "-m", "hearth.devcloud", "--no-quotas"]
         command += ["--parent-pid", str(os.getpid())]
         command += ["--build-s", str(build_s), "--volume-s", str(build_s)]
+        if orchestration_url is not None:
+            command += ["--orchestration-url", orchestration_url]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         told = json.loads(self.process.stdout.readline())
@@ -49,6 +55,14 @@ class Cloud:
     def knobs(self, rules: list[dict[str, Any]]) -> None:
         """More rules."""
         self.admin("POST", "knobs", {"rules": rules})
+
+    def clear(self) -> None:
+        """No rules; whoever waits goes on."""
+        self.admin("DELETE", "knobs")
+
+    def struck(self) -> list[int]:
+        """How often each rule struck."""
+        return [rule["struck"] for rule in self.admin("GET", "knobs")["rules"]]
 
     def waiting(self) -> int:
         """How many calls are held or without their answer."""
@@ -126,6 +140,15 @@ class Hearth:
         assert self.process is not None
         self.process.send_signal(number)
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Let it stand still, as a machine that hangs would."""
+        self.send(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.send(signal.SIGCONT)
+
     def _end(self, number: signal.Signals) -> None:
         if self.process is None:
             return
@@ -138,6 +161,53 @@ class Hearth:
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.process = None
+
+
+class Pair:
+    """Two engines on one PostgreSQL: one that works, and a second that takes over from it.
+
+    The second is started when it is needed, so that it is known who has which call under way.
+    """
+
+    def __init__(self, folder: Path, cloud: Cloud, database: str) -> None:
+        self.log = folder / "all.log"
+        self._made = [
+            Hearth(folder / name, cloud, database=database, role=role)
+            for name, role in (("api", "api"), ("engine-0", "engine"), ("engine-1", "engine"))
+        ]
+        self.api, self.owner, self.other = self._made
+        self.url = self.api.url
+        self._database = sa.create_engine(database, isolation_level="AUTOCOMMIT")
+
+    def start(self) -> None:
+        self.api.start()
+        self.owner.start()
+
+    def kill(self) -> None:
+        for one in self._made:
+            one.kill()
+        self._database.dispose()
+
+    def said(self) -> str:
+        """The ends of what they logged."""
+        return "".join(one.said() for one in self._made)
+
+    def until_taken_over(self) -> None:
+        """Start the other engine and wait until it owns what the first one did."""
+        self.other.start()
+        self.owner, self.other = self.other, self.owner
+        assert self.owner.process is not None
+        pid = self.owner.process.pid
+        owners = sa.text(
+            "SELECT count(*) FROM stack JOIN engine ON engine.id = stack.owner"
+            " WHERE engine.pid = :pid"
+        )
+
+        def taken() -> bool:
+            with self._database.connect() as connection:
+                return bool(connection.execute(owners, {"pid": pid}).scalar())
+
+        until("the other engine owns the stack", taken, TAKEN_OVER_S)
 
 
 class Client:
@@ -161,13 +231,20 @@ class Client:
         except requests.ConnectionError:
             return None
 
-    def create(self, name: str, template: str, files: dict[str, str], **more: Any) -> str:
+    def create(self, name: str, template: str, files: Mapping[str, str], **more: Any) -> str:
         """Create a stack; its id."""
-        body = {"stack_name": name, "template": template, "files": files, "timeout_mins": 5, **more}
-        reply = self.call("POST", "/stacks", body)
+        body = {"stack_name": name, "template": template, "files": dict(files), "timeout_mins": 5}
+        reply = self.call("POST", "/stacks", {**body, **more})
         assert reply is not None
         assert reply.status_code == 201, reply.text
         return str(reply.json()["stack"]["id"])
+
+    def update(self, name: str, ident: str, template: str, files: Mapping[str, str]) -> None:
+        """Update a stack."""
+        body = {"template": template, "files": dict(files), "timeout_mins": 5}
+        reply = self.call("PUT", f"/stacks/{name}/{ident}", body)
+        assert reply is not None
+        assert reply.status_code == 202, reply.text
 
     def delete(self, name: str, ident: str) -> None:
         reply = self.call("DELETE", f"/stacks/{name}/{ident}")
@@ -192,10 +269,17 @@ class Client:
             return {}
         return {one["resource_name"]: one["resource_status"] for one in reply.json()["resources"]}
 
-    def signal(self, name: str, ident: str, resource: str) -> bool:
+    def stacks(self) -> list[dict[str, Any]]:
+        """All stacks of the project."""
+        reply = self.call("GET", "/stacks")
+        assert reply is not None
+        assert reply.ok, reply.text
+        return list(reply.json()["stacks"])
+
+    def signal(self, name: str, ident: str, resource: str, details: Mapping[str, Any]) -> bool:
         """Signal a resource, in the role of the guest; whether it was taken."""
         path = f"/stacks/{name}/{ident}/resources/{resource}/signal"
-        reply = self.call("POST", path, {"id": "guest", "status": "SUCCESS", "data": "up"})
+        reply = self.call("POST", path, dict(details))
         return reply is not None and reply.ok
 
 

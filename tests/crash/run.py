@@ -1,7 +1,7 @@
 """`make crash`: Hearth is killed while it makes stacks; the cloud's ledger tells what came of it.
 
-`python -m tests.crash.run --count N --seed S` makes N kills or a few more, two in a stack; prints
-a table and writes the result as JSON with the seed and the commit.
+`python -m tests.crash.run --count N --seed S` makes N kills or a few more; prints a table and
+writes the result as JSON with the seed and the commit.
 """
 
 from __future__ import annotations
@@ -14,80 +14,183 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from tests.crash.lives import Lane, Life, Outcome, plan
-from tests.crash.windows import RANDOM, UNMAKING, WINDOWS
+import sqlalchemy as sa
 
-LANES = 3
+from hearth.resources.registry import builtin_types
+from tests.conftest import SERVERS
+from tests.crash.lives import Lane, Made, Outcome, OuterLane, PairLane
+from tests.crash.outer import outer
+from tests.crash.plan import Life, plan
+from tests.crash.story import Story
+from tests.crash.windows import WINDOWS
+
+LANES = 6  # they mostly wait
+PAIR_LANES = 2  # of these begin with two engines each
 
 
 def carry_out(
     lives: list[Life], folder: Path, lanes: int = LANES, *, tell: bool = False
 ) -> list[Outcome]:
     """All lives, some beside each other, each lane with a cloud and a Hearth of its own."""
-    waiting: SimpleQueue[Life] = SimpleQueue()
-    for life in lives:
-        waiting.put(life)
-    outcomes: list[Outcome] = []
-    problems: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            lane = Lane(folder / str(number))
-            try:
-                while True:
-                    life = waiting.get_nowait()
-                    outcome = lane.live(life)
-                    outcomes.append(outcome)
-                    if tell:
-                        say(outcome)
-                    if outcome.wrong:  # what it left must not disturb others
-                        lane.close()
-                        lane = Lane(folder / f"{number}-{len(outcomes)}")
-            except Empty:
-                pass
-            finally:
-                lane.close()
-        except BaseException as problem:
-            problems.append(problem)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(min(lanes, len(lives)))]
+    pairs = [life for life in lives if life.pair]
+    outers = [life for life in lives if life.story is outer]
+    others = [life for life in lives if not life.pair and life.story is not outer]
+    runs = _Runs(folder, tell=tell)
+    waiting: Waiting = [
+        (_queue(pairs), PairLane),
+        (_queue(outers), OuterLane),
+        (_queue(others), Lane),
+    ]
+    threads = [
+        threading.Thread(target=runs.through, args=(waiting if i < PAIR_LANES else waiting[1:],))
+        for i in range(max(lanes, PAIR_LANES))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if problems:
-        raise problems[0]
-    return outcomes
+    if runs.problems:
+        raise runs.problems[0]
+    return runs.outcomes
+
+
+def _queue(lives: list[Life]) -> SimpleQueue[Life]:
+    queue: SimpleQueue[Life] = SimpleQueue()
+    for life in lives:
+        queue.put(life)
+    return queue
+
+
+Waiting = list[tuple[SimpleQueue[Life], Callable[[Path], Lane]]]
+
+
+class _Runs:
+    """What the lanes have in common."""
+
+    def __init__(self, folder: Path, *, tell: bool) -> None:
+        self.outcomes: list[Outcome] = []
+        self.problems: list[BaseException] = []
+        self._folder, self._tell = folder, tell
+        self._lanes = 0
+        self._lock = threading.Lock()
+
+    def through(self, waiting: Waiting) -> None:
+        """All lives that wait, one kind of lane after the other."""
+        try:
+            for queue, make in waiting:
+                self._drain(queue, make)
+        except BaseException as problem:
+            self.problems.append(problem)
+
+    def _drain(self, queue: SimpleQueue[Life], make: Callable[[Path], Lane]) -> None:
+        lane: Lane | None = None
+        try:
+            while True:
+                life = queue.get_nowait()
+                lane = lane or make(self._place())
+                outcome = lane.live(life)
+                with self._lock:
+                    self.outcomes.append(outcome)
+                    if self._tell:
+                        say(outcome)
+                if outcome.wrong:  # what it left must not disturb others
+                    lane.close()
+                    lane = None
+        except Empty:
+            pass
+        finally:
+            if lane is not None:
+                lane.close()
+
+    def _place(self) -> Path:
+        with self._lock:
+            self._lanes += 1
+            return self._folder / str(self._lanes)
 
 
 def say(outcome: Outcome) -> None:
     """One line about a life, more where it went wrong."""
-    kills = "; ".join(f"{k.window} {','.join(k.targets)}" for k in outcome.life.kills)
+    kills = "; ".join(f"{kill.verb}: {kill.window} ({len(kill.kinds)})" for kill in outcome.made)
     verdict = "wrong" if outcome.wrong else "well"
     print(f"{outcome.seconds:5.1f} s {verdict:5} {outcome.life.name:10} {kills}", flush=True)
-    for line in (*outcome.wrong, *outcome.superfluous):
+    for verb, lines in outcome.wrong.items():
+        for line in lines:
+            print(f"        {verb}: {line}", flush=True)
+    for line in outcome.superfluous:
         print(f"        {line}", flush=True)
     for kill in outcome.missed:
-        print(f"        missed: {kill.window} {kill.targets}", flush=True)
+        print(f"        not all: {kill.verb} {kill.window} {kill.targets}", flush=True)
     if outcome.log:
         print(outcome.log, flush=True)
 
 
+def types_of(story: Story, kill: Made) -> set[str]:
+    """The types that a kill struck, those without calls too."""
+    struck = {story.waits.get(kind, kind).partition(" ")[0] for kind in kill.kinds}
+    struck |= {one for kind in kill.kinds for one in story.quiet.get(kind, ())}
+    return {one for one in struck if "::" in one or one.startswith("<")}
+
+
+def by_type(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Per type: its kills by window, and what became of the stacks that they were in."""
+    found: dict[str, dict[str, Any]] = {}
+    for outcome in outcomes:
+        story = outcome.life.story
+        struck: set[str] = set()
+        for kill in outcome.made:
+            for name in types_of(story, kill):
+                struck.add(name)
+                row = found.setdefault(name, {"kills": Counter(), **dict.fromkeys(FAULTS, 0)})
+                row["kills"][f"{kill.verb}: {kill.window}"] += 1
+        for name in struck:
+            for fault, number in faults(outcome).items():
+                found[name][fault] += number
+    return {
+        name: {**row, "kills": dict(sorted(row["kills"].items()))}
+        for name, row in sorted(found.items())
+    }
+
+
+FAULTS = ("orphans", "doubles", "stuck")
+
+
+def faults(outcome: Outcome) -> dict[str, int]:
+    """What went wrong in a life: things left over, things made twice, operations without an end."""
+    wrong = outcome.wrong
+    return {
+        "orphans": len([line for line in wrong.get("delete", ()) if "left over" in line]),
+        "doubles": len([line for verb in ("create", "update") for line in wrong.get(verb, ())
+                        if " alive, " in line]),
+        "stuck": len([line for lines in wrong.values() for line in lines
+                      if "left over" not in line and " alive, " not in line]),
+    }  # fmt: skip
+
+
 def summary(outcomes: list[Outcome]) -> dict[str, Any]:
     """What the runs add up to."""
-    kills = Counter(kill.window for one in outcomes for kill in one.made)
-    hit: dict[str, Counter[str]] = {}
-    for one in outcomes:
-        for kill in one.made:
-            hit.setdefault(kill.window, Counter()).update(kill.targets)
+    windows: dict[str, Counter[str]] = {}
+    for outcome in outcomes:
+        struck = {kill.window for kill in outcome.made}
+        for kill in outcome.made:
+            windows.setdefault(kill.window, Counter(dict.fromkeys(FAULTS, 0))).update(["kills"])
+            windows[kill.window].update([kill.verb])
+        for window in struck:
+            windows[window].update(faults(outcome))
     return {
-        "kills": {window: kills[window] for window in (*WINDOWS, RANDOM, UNMAKING)},
-        "targets": {window: dict(sorted(counts.items())) for window, counts in hit.items()},
-        "missed": sum(len(one.missed) for one in outcomes),
+        "kills": sum(len(one.made) for one in outcomes),
+        "windows": {window: dict(sorted(row.items())) for window, row in sorted(windows.items())},
+        "types": by_type(outcomes),
+        "missed": [
+            {"life": one.life.name, "verb": kill.verb, "window": kill.window, "wave": kill.wave}
+            for one in outcomes
+            for kill in one.missed
+        ],
+        "uncovered": uncovered(outcomes),
         "stacks": len(outcomes),
         "wrong": [
             {"life": one.life.name, "seed": one.life.seed, "what": one.wrong}
@@ -98,6 +201,37 @@ def summary(outcomes: list[Outcome]) -> dict[str, Any]:
     }
 
 
+def uncovered(outcomes: list[Outcome]) -> list[str]:
+    """Types that were not struck in a window, by act: at delete only those with calls."""
+    struck = {
+        (kill.verb, kill.window, name)
+        for one in outcomes
+        for kill in one.made
+        for name in types_of(one.life.story, kill)
+    }
+    wanted = {
+        (verb, window, name)
+        for name, kind in builtin_types().items()
+        for verb in ("create", "delete")
+        for window in WINDOWS
+        if verb == "create" or kind.service is not None
+    }
+    return [f"{name} at {verb}: {window}" for verb, window, name in sorted(wanted - struck)]
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """The result for people."""
+    heads = ("kills", "orphans", "doubles", "stuck")
+    lines = [f"{'window':36}" + "".join(f"{head:>9}" for head in heads)]
+    for window, row in result["windows"].items():
+        lines.append(f"{window:36}" + "".join(f"{row.get(head, 0):9}" for head in heads))
+    lines.append(f"\n{'type':42}" + "".join(f"{head:>9}" for head in heads))
+    for name, row in result["types"].items():
+        numbers = (sum(row["kills"].values()), *(row[fault] for fault in FAULTS))
+        lines.append(f"{name:42}" + "".join(f"{number:9}" for number in numbers))
+    return "\n".join(lines)
+
+
 def commit() -> str:
     """The commit this tree is at."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
@@ -105,29 +239,45 @@ def commit() -> str:
     return answer.stdout.strip() or "unknown"
 
 
+def has_postgresql() -> bool:
+    """Whether there is a server for two engines."""
+    engine = sa.create_engine(SERVERS["postgresql"])
+    try:
+        engine.connect().close()
+    except sa.exc.OperationalError:
+        return False
+    finally:
+        engine.dispose()
+    return True
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=40, help="how many kills")
+    parser.add_argument("--count", type=int, default=300, help="how many kills")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--lanes", type=int, default=LANES, help="pairs of processes side by side")
-    parser.add_argument("--only", help="of the plan only this one, such as shelf or tiers-7")
-    parser.add_argument("--out", type=Path, default=Path("build/crash.json"))
+    parser.add_argument("--lanes", type=int, default=LANES, help="clouds side by side")
+    parser.add_argument("--only", help="of the plan only these, such as shelf or tiers-7")
+    parser.add_argument("--no-pairs", action="store_true", help="nothing with two engines")
+    parser.add_argument("--json", type=Path, default=Path("build/crash.json"))
     options = parser.parse_args()
     began = time.monotonic()
+    pairs = not options.no_pairs and has_postgresql()
+    if not pairs and not options.no_pairs:
+        print(f"no PostgreSQL at {SERVERS['postgresql']}: nothing with two engines", flush=True)
     with tempfile.TemporaryDirectory(prefix="hearth-crash-") as folder:
-        lives = plan(options.count, options.seed)
-        lives = [life for life in lives if options.only in (None, life.name)]
+        lives = plan(options.count, options.seed, pairs=pairs)
+        only = options.only
+        lives = [one for one in lives if only in (None, one.name, one.story.name)]
         outcomes = carry_out(lives, Path(folder), options.lanes, tell=True)
-    seconds = time.monotonic() - began
     result = summary(outcomes)
-    print(f"\n{'window':28} {'kills':>6}")
-    for window, number in result["kills"].items():
-        print(f"{window:28} {number:6}")
-    print(f"{len(outcomes)} stacks, {len(result['wrong'])} wrong, {seconds:.0f} s")
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    facts = {"commit": commit(), "seed": options.seed, "count": options.count}
-    options.out.write_text(json.dumps({**facts, "seconds": round(seconds), **result}, indent=2))
-    print(f"the result is in {options.out}")
+    seconds = round(time.monotonic() - began)
+    print(f"\n{table(result)}\n")
+    wrong = len(result["wrong"])
+    print(f"{result['kills']} kills, {len(outcomes)} stacks, {wrong} wrong, {seconds} s")
+    facts = {"commit": commit(), "seed": options.seed, "N": options.count, "seconds": seconds}
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps({**facts, **result}, indent=1) + "\n")
+    print(f"the result is in {options.json}")
     return 1 if result["wrong"] else 0
 
 

@@ -7,36 +7,43 @@ from pathlib import Path
 import pytest
 
 from hearth.resources.registry import builtin_types
-from tests.crash.lives import plan
-from tests.crash.run import carry_out, summary
-from tests.crash.templates import shelf, three_tiers
-from tests.crash.windows import WINDOWS
+from tests.crash.lives import Made
+from tests.crash.plan import STORIES, Life, plan
+from tests.crash.run import carry_out, summary, types_of
+from tests.crash.windows import STOPPED, WINDOWS
 
 KILLS = 50
-NOT_HERE = {"OS::Heat::Stack"}  # needs a second Hearth
+ALL = 300
 SEED = 20
 
 
 @pytest.mark.slow
 def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path) -> None:
-    result = summary(carry_out(plan(KILLS, SEED), tmp_path))
+    result = summary(carry_out(plan(KILLS, SEED, pairs=False), tmp_path))
     assert result["wrong"] == []
-    assert {window: number for window, number in result["kills"].items() if number < 10} == {}
-    unanswered = result["targets"]["accepted, no answer"]
-    assert {*three_tiers.early, *three_tiers.late, *shelf.early, *shelf.late} <= unanswered.keys()
-    assert result["missed"] == 0
+    assert result["kills"] >= KILLS * 0.9
+    assert result["windows"].keys() >= WINDOWS.keys()
 
 
-def test_the_plan_has_every_kind_of_call_in_every_window() -> None:
-    lives = plan(KILLS, SEED)
-    for window in WINDOWS:
-        hit = {kind for life in lives for kill in life.kills if kill.window == window
-               for kind in kill.targets}  # fmt: skip
-        assert {*three_tiers.early, *three_tiers.late} <= hit
+def test_every_type_is_in_a_story() -> None:
+    assert set().union(*(story.types() for story in STORIES)) == builtin_types().keys()
 
 
-def test_every_type_that_makes_something_in_the_cloud_is_in_a_story() -> None:
-    told = [story.template for story in (three_tiers, shelf)]
-    types = builtin_types().items()
-    missing = {name for name, kind in types if kind.service and not any(name in t for t in told)}
-    assert missing == NOT_HERE
+@pytest.mark.parametrize("window", [*WINDOWS, *STOPPED])
+def test_the_plan_has_every_type_in_every_window(window: str) -> None:
+    """With two engines OS::Heat::Stack has no part, and it does not matter when answers come."""
+    same = STOPPED if window in STOPPED else (window,)
+    hit = {verb: _types(plan(ALL, SEED), verb, same) for verb in ("create", "delete")}
+    away = {"OS::Heat::Stack"} if window in STOPPED else set()
+    assert builtin_types().keys() - hit["create"] == away
+    assert {name for name, kind in builtin_types().items() if kind.service} - hit["delete"] == away
+
+
+def _types(lives: list[Life], verb: str, windows: tuple[str, ...]) -> set[str]:
+    return {
+        name
+        for life in lives
+        for kill in life.of(verb)
+        if kill.window in windows
+        for name in types_of(life.story, Made(kill.window, verb, kill.targets))
+    }

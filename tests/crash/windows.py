@@ -1,7 +1,7 @@
-"""When Hearth dies: four windows, each a way to be there at the right moment.
+"""When Hearth dies: windows, each a way to be there at the right moment.
 
 A window is entered before the stack is (or goes on being) worked on, comes to its moment, and is
-left once Hearth is dead: `arm`, `moment`, `leave`.
+left once Hearth is dead: `arm`, `moment`, `strike`, `leave`.
 """
 
 from __future__ import annotations
@@ -10,26 +10,60 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from tests.crash.processes import Cloud, Hearth, until
-from tests.crash.templates import Call
+from tests.crash.processes import Client, Hearth, Pair, until
+from tests.crash.story import Wave
 
-MOMENT_S = 40.0
+MOMENT_S = 90.0  # a record with a stray is deleted a minute after the attempt
+OVER_S = 1.0  # between two looks whether the operation has ended
 STILL_S = 0.6
+LEASE_S = 15.0  # as engines have it
+AWAKE_S = 2.0  # time to do harm for an engine that wakes up
 LATE_S = 1.0  # less than the time for which a type may be there and not be seen
 
 
-class Window:
-    """One kill to come. `targets` are the kinds of calls at which it happens."""
+class Door(Protocol):
+    """Where the calls come in: a cloud, or a gate before another service."""
 
-    def __init__(self, cloud: Cloud, hearth: Hearth, targets: dict[str, Call]) -> None:
-        self.cloud = cloud
+    def knobs(self, rules: list[dict[str, Any]]) -> None:
+        """More rules."""
+
+    def clear(self) -> None:
+        """No rules; whoever waits goes on."""
+
+    def struck(self) -> list[int]:
+        """How often each rule struck."""
+
+    def waiting(self) -> int:
+        """How many calls are held or without their answer."""
+
+    def release(self, *, discard: bool = False) -> None:
+        """Let held calls go on, or cut them off."""
+
+    def answered(self) -> dict[int, int]:
+        """The status of each call that has ended, by its number."""
+
+
+class Window:
+    """One kill to come. `targets` are the calls at which it happens, by kind."""
+
+    def __init__(self, door: Door, hearth: Hearth, targets: Wave) -> None:
+        self.door = door
         self.hearth = hearth
         self.targets = targets
+        self.hit: list[str] = []
+        self.is_over: Callable[[], bool] = lambda: False  # whether the operation has ended
 
     def arm(self) -> None:
         """Make ready, before the calls go out."""
+
+    def strike(self) -> None:
+        """Kill, and start again."""
+        self.hearth.kill()
+        self.leave()
+        self.hearth.start()
+        self.after_restart()
 
     def moment(self) -> bool:
         """Wait for the moment to kill; False if it never came."""
@@ -37,7 +71,7 @@ class Window:
 
     def leave(self) -> None:
         """Clean up, with Hearth dead."""
-        self.cloud.admin("DELETE", "knobs")
+        self.door.clear()
 
     def after_restart(self) -> None:
         """What happens once Hearth is there again."""
@@ -47,15 +81,20 @@ class Window:
             {"match": {**call.match(), "times": 1}, "effect": effect}
             for call in self.targets.values()
         ]
-        self.cloud.knobs(rules)
+        self.door.knobs(rules)
 
     def _all_wait(self) -> bool:
         """Wait until all targets are there, or no more come."""
         since, before = time.monotonic(), 0
+        asked = since
 
         def there() -> bool:
-            nonlocal since, before
-            now = self.cloud.waiting()
+            nonlocal since, before, asked
+            if time.monotonic() - asked > OVER_S:
+                asked = time.monotonic()
+                if self.is_over():
+                    return True
+            now = self.door.waiting()
             if now != before:
                 since, before = time.monotonic(), now
             still = time.monotonic() - since > STILL_S
@@ -65,7 +104,8 @@ class Window:
             until("the call that Hearth is killed at", there, MOMENT_S)
         except TimeoutError:
             return False
-        return True
+        self.hit = [kind for kind, n in zip(self.targets, self.door.struck(), strict=True) if n]
+        return bool(self.hit) and self.door.waiting() > 0
 
 
 class BeforeSent(Window):
@@ -78,7 +118,7 @@ class BeforeSent(Window):
         return self._all_wait()
 
     def leave(self) -> None:
-        self.cloud.release(discard=True)
+        self.door.release(discard=True)
         super().leave()
 
 
@@ -106,14 +146,14 @@ class LandsLate(Window):
 
     def after_restart(self) -> None:
         time.sleep(LATE_S)
-        self.cloud.admin("DELETE", "knobs")
+        self.door.clear()
 
 
 class NotCommitted(Window):
     """The call is carried out and answered; what came of it cannot be committed."""
 
-    def __init__(self, cloud: Cloud, hearth: Hearth, targets: dict[str, Call]) -> None:
-        super().__init__(cloud, hearth, targets)
+    def __init__(self, door: Door, hearth: Hearth, targets: Wave) -> None:
+        super().__init__(door, hearth, targets)
         self._lock: sqlite3.Connection | None = None
 
     def arm(self) -> None:
@@ -124,12 +164,12 @@ class NotCommitted(Window):
             return False
         self._lock = sqlite3.connect(self.hearth.file, timeout=10, isolation_level=None)
         self._lock.execute("BEGIN IMMEDIATE")
-        before = self.cloud.answered()
-        held = self.cloud.waiting()
-        self.cloud.release()
+        before = self.door.answered()
+        held = self.door.waiting()
+        self.door.release()
 
         def answered() -> bool:
-            new = self.cloud.answered().keys() - before.keys()
+            new = self.door.answered().keys() - before.keys()
             return len(new) >= held
 
         until("the answers", answered, 10)
@@ -146,10 +186,8 @@ class NotCommitted(Window):
 class AnyTime(Window):
     """Some moment or other."""
 
-    def __init__(
-        self, cloud: Cloud, hearth: Hearth, targets: dict[str, Call], luck: random.Random
-    ) -> None:
-        super().__init__(cloud, hearth, targets)
+    def __init__(self, door: Door, hearth: Hearth, luck: random.Random) -> None:
+        super().__init__(door, hearth, {})
         self._after_s = luck.uniform(0.0, 4.0)
 
     def moment(self) -> bool:
@@ -157,11 +195,115 @@ class AnyTime(Window):
         return True
 
 
-WINDOWS: dict[str, Callable[..., Window]] = {
+class Waits(Window):
+    """No call is under way: some resources only take their time."""
+
+    def __init__(
+        self, door: Door, hearth: Hearth, client: Client, name: str, waits: tuple[str, ...]
+    ) -> None:
+        super().__init__(door, hearth, {})
+        self._client = client
+        self._name = name
+        self._waits = waits
+
+    def moment(self) -> bool:
+        def all_wait() -> bool:
+            found = self._client.call("GET", f"/stacks/{self._name}/resources")
+            if found is None or not found.ok:
+                return False
+            rows = found.json()["resources"]
+            states = {row["resource_name"]: row["resource_status"] for row in rows}
+            return all(states.get(name) == "CREATE_IN_PROGRESS" for name in self._waits)
+
+        try:
+            until("resources that wait", all_wait, MOMENT_S)
+        except TimeoutError:
+            return False
+        self.hit = list(self._waits)
+        return True
+
+
+class PairWindow(Window):
+    """A window of two engines: what happens to the one that works on the stack."""
+
+    def __init__(self, door: Door, pair: Pair, targets: Wave) -> None:
+        super().__init__(door, pair.owner, targets)
+        self.pair = pair
+
+    def moment(self) -> bool:
+        self.hearth = self.pair.owner
+        return self._all_wait()
+
+
+class OwnerDies(PairWindow):
+    """The engine that works on the stack is killed; another takes over when its lease is over."""
+
+    def arm(self) -> None:
+        self._rules({"withhold": True})
+
+    def strike(self) -> None:
+        self.hearth.kill()
+        self.door.clear()
+        self.pair.until_taken_over()
+
+
+class OwnerSleeps(PairWindow):
+    """The engine stands still for longer than its lease; then it goes on with what it was at.
+
+    Its calls are carried out meanwhile, before the other engine looks for them, and their answers
+    wait for it.
+    """
+
+    late = False
+
+    def arm(self) -> None:
+        self._rules({"hold": True})
+
+    def strike(self) -> None:
+        with self.hearth.stopped():
+            if not self.late:
+                self.door.clear()
+            self.pair.until_taken_over()
+            if self.late:
+                time.sleep(LATE_S)
+                self.door.clear()
+        time.sleep(AWAKE_S)
+        self.hearth.close()
+
+
+class OwnerSleepsLate(OwnerSleeps):
+    """The same, but its calls are carried out only while the other engine looks for them."""
+
+    late = True
+
+
+class Sleeps(Window):
+    """The only engine stands still for longer than its lease."""
+
+    def arm(self) -> None:
+        self._rules({"hold": True})
+
+    def moment(self) -> bool:
+        return self._all_wait()
+
+    def strike(self) -> None:
+        with self.hearth.stopped():
+            self.door.clear()
+            time.sleep(LEASE_S + 1)
+
+
+WINDOWS: dict[str, Callable[[Door, Hearth, Wave], Window]] = {
     "before the call is sent": BeforeSent,
     "accepted, no answer": NoAnswer,
     "answered, not committed": NotCommitted,
     "lands after the restart": LandsLate,
 }
+ALONE = {"stopped past its lease, alone": Sleeps}
+PAIR: dict[str, Callable[[Door, Pair, Wave], Window]] = {
+    "stopped past its lease, answered": OwnerSleeps,
+    "stopped past its lease, lands late": OwnerSleepsLate,
+    "killed, the other engine goes on": OwnerDies,
+}
+STOPPED = ("stopped past its lease, answered", "stopped past its lease, lands late")
 RANDOM = "at random"
-UNMAKING = "while it is deleted"
+WAITING = "while it only waits"

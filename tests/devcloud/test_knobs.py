@@ -62,6 +62,15 @@ def test_only_the_nth_matching_call_is_struck(served: Served) -> None:
     assert [make(served, f"nth{i}").status_code for i in range(3)] == [201, 500, 201]
 
 
+def test_a_rule_may_be_for_names_of_a_pattern(served: Served) -> None:
+    knob(served, {"status": 500}, name_regex="^web-")
+    assert [make(served, name).status_code for name in ("db-1", "web-1", "my-web-1")] == [
+        201,
+        500,
+        201,
+    ]
+
+
 def test_a_dropped_call_does_nothing(served: Served) -> None:
     knob(served, {"drop": True}, name="dropped")
     with pytest.raises(requests.ConnectionError):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.resources.registry import builtin_types, describe_types
+from hearth.resources.registry import builtin_types
 from hearth.schema import (
     AllowedPattern,
     AllowedValues,
@@ -16,7 +16,6 @@ from hearth.schema import (
     Prop,
     Range,
     Resolve,
-    Support,
 )
 
 COPY = Path(__file__).parents[1] / "facts" / "resource_types.json"
@@ -136,12 +135,6 @@ def test_every_property_and_attribute_says_what_it_is():
     ]
     assert found == []
     assert all(a.description for kind in TYPES.values() for a in kind.attributes.values())
-
-
-def test_the_table_of_keys_names_every_type():
-    table = describe_types()
-    assert all(name in table for name in TYPES)
-    assert isinstance(next(iter(TYPES.values())).support, Support)
 
 
 def test_the_copied_facts_are_the_shared_ones():

@@ -74,6 +74,27 @@ def demo(*, transcript: bool) -> None:
     sys.exit(run(transcript=transcript))
 
 
+@cli.group()
+def docs() -> None:
+    """Print reference documentation."""
+
+
+@docs.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "json"]),
+    default="markdown",
+    show_default=True,
+    help="For people or for programs.",
+)
+def types(form: str) -> None:
+    """All resource types, and how each is found again after a crash."""
+    from hearth.cli.docs import types_table
+
+    click.echo(types_table(form), nl=False)
+
+
 def main() -> None:
     """The entry point of the `hearth` command."""
     cli()

@@ -10,7 +10,7 @@ from typing import Any
 
 from hearth.devcloud.http import Effects
 
-_MATCH = {"service", "method", "path_regex", "nth", "times", "name"}
+_MATCH = {"service", "method", "path_regex", "nth", "times", "name", "name_regex"}
 _EFFECT = {
     "latency_s",
     "status",
@@ -38,6 +38,7 @@ class Rule:
     method: str | None = None
     path: re.Pattern[str] | None = None
     name: str | None = None
+    name_pattern: re.Pattern[str] | None = None
     nth: int | None = None
     times: int | None = None
     effect: Mapping[str, Any] = field(default_factory=dict)
@@ -54,6 +55,8 @@ class Rule:
             return False
         if self.name is not None and self.name not in names:
             return False
+        if self.name_pattern is not None and not any(map(self.name_pattern.search, names)):
+            return False
         self.seen += 1
         if self.nth is not None and self.seen != self.nth:
             return False
@@ -61,6 +64,11 @@ class Rule:
             return False
         self.struck += 1
         return True
+
+    @property
+    def asks_for_name(self) -> bool:
+        """Whether the names a call speaks of matter to it."""
+        return self.name is not None or self.name_pattern is not None
 
     def view(self) -> dict[str, Any]:
         """The rule as JSON, with how often it matched and struck."""
@@ -70,6 +78,7 @@ class Rule:
                 "method": self.method,
                 "path_regex": self.path.pattern if self.path else None,
                 "name": self.name,
+                "name_regex": self.name_pattern.pattern if self.name_pattern else None,
                 "nth": self.nth,
                 "times": self.times,
             },
@@ -175,15 +184,19 @@ def parse_rule(rule: Any) -> Rule:
     if unknown:
         raise BadRule(f"unknown: {', '.join(sorted(unknown))}")
     try:
-        pattern = re.compile(match["path_regex"]) if match.get("path_regex") else None
+        path, name = (
+            re.compile(match[key]) if match.get(key) else None
+            for key in ("path_regex", "name_regex")
+        )
     except re.error as error:
-        raise BadRule(f"path_regex: {error}") from None
+        raise BadRule(f"path_regex or name_regex: {error}") from None
     method = match.get("method")
     return Rule(
         service=match.get("service"),
         method=method.upper() if method else None,
-        path=pattern,
+        path=path,
         name=match.get("name"),
+        name_pattern=name,
         nth=match.get("nth"),
         times=match.get("times"),
         effect=effect,

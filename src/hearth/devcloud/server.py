@@ -163,7 +163,7 @@ class _Front:
 
     def _names(self, call: Call) -> frozenset[str]:
         """The names a call speaks of; looked for only when a rule asks for a name."""
-        if not any(rule.name is not None for rule in self.cloud.knobs.rules):
+        if not any(rule.asks_for_name for rule in self.cloud.knobs.rules):
             return frozenset()
         names = set(call.query.get("name", []))
         with contextlib.suppress(Exception):

@@ -56,6 +56,9 @@ class IntentKey(StrEnum):
     NONE = "nothing"
 
 
+NOTHING_MADE = "none is needed: it makes nothing in the cloud"
+
+
 class ResourceType:
     """A resource type: a stateless declaration, one instance per process.
 
@@ -73,6 +76,7 @@ class ResourceType:
     nested: ClassVar[bool] = False
     has_show: ClassVar[bool] = True
     identified_by: IntentKey = IntentKey.NONE
+    known_by: ClassVar[str] = ""  # what exactly the key is; where there is none, why and what then
     visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
@@ -199,6 +203,10 @@ class ResourceType:
         return ()
 
     # what is shown
+
+    def key_in_words(self) -> str:
+        """What exactly the intent key is, or why there is none and what that may leave behind."""
+        return self.known_by
 
     def reference(self, live: Live) -> str:
         """What get_resource gives."""

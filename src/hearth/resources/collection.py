@@ -265,6 +265,15 @@ class CollectionResource(ResourceType):
                 found[name] = body[field]
         return found
 
+    def key_in_words(self) -> str:
+        field = self.collection.key_field
+        if self.known_by or field is None:
+            return self.known_by
+        replaced = type(self).wanted_key_field is not CollectionResource.wanted_key_field
+        if replaced or field in self.properties:
+            return f"the {field}, which gets the user's text once the id is recorded"
+        return f"the {field}, which stays"
+
     def wanted_key_field(self, live: Live) -> Any:
         """What the user wants in the field that carries the key; None when nothing."""
         field = self.collection.key_field

@@ -132,6 +132,10 @@ class Users:
         """The id of the user `name`, made if need be."""
         raise NotImplementedError
 
+    async def find(self, name: str, *, key: str) -> str | None:
+        """The id of the user `name` that an earlier `make` with this key made."""
+        raise NotImplementedError
+
     async def key_pair(self, user_id: str) -> tuple[str, str]:
         """Access key and secret of a user, made if need be."""
         raise NotImplementedError

@@ -98,12 +98,3 @@ def installed_types() -> Mapping[str, ResourceType]:
 def default_catalog() -> Catalog:
     """All types there are; an installed package may stand in for a built-in one."""
     return Catalog({**builtin_types(), **installed_types()})
-
-
-def describe_types(types: Mapping[str, ResourceType] | None = None) -> str:
-    """A table of how the result of a create call is known again, per type. Source: rule R5."""
-    rows = [
-        f"{name:<40} {kind.identified_by.value}"
-        for name, kind in sorted((types or builtin_types()).items())
-    ]
-    return "\n".join([f"{'type':<40} known again by", *rows])

@@ -16,7 +16,9 @@ from hearth.model.state import Action
 from hearth.store import accept
 from hearth.store.rows import Revision
 from tests.crash import account
-from tests.crash.templates import Story, shelf, three_tiers
+from tests.crash.shelf import SHELF, shelf
+from tests.crash.story import Story
+from tests.crash.tiers import THREE_TIERS, tiers
 from tests.resources.test_in_engine import House, new_id
 
 pytestmark = pytest.mark.slow
@@ -38,9 +40,13 @@ WAIT = """  is_up:
     depends_on: db_plug
     properties: {handle: {get_resource: handle}, timeout: 120}
 """
-UNATTENDED = three_tiers.template.replace(WAIT, "").replace(
-    "depends_on: is_up", "depends_on: db_plug"
-)
+UNATTENDED = THREE_TIERS.replace(WAIT, "").replace("depends_on: is_up", "depends_on: db_plug")
+TOLD = """  told:
+    type: AWS::CloudFormation::WaitCondition
+    depends_on: policy
+    properties: {Handle: {get_resource: signed}, Timeout: 120}
+"""
+UNATTENDED_SHELF = SHELF.replace(TOLD, "")
 SERVERS = {"service": "compute", "method": "POST", "path_regex": "/servers$"}
 NETWORKS = {"service": "network", "method": "POST", "path_regex": "/networks$"}
 
@@ -144,7 +150,7 @@ def test_a_half_made_handle_leaves_no_user_behind() -> None:
     async def story(town: Town) -> None:
         keys = {"service": "identity", "method": "POST", "path_regex": "/credentials/OS-EC2$"}
         town.knob(keys, {"status": 400})
-        row = await town.make(shelf.template, {}, user="admin", rollback=True)
+        row = await town.make(UNATTENDED_SHELF, {}, user="admin", rollback=True)
         assert state(row) == "ROLLBACK_COMPLETE"
         await town.unmake(row.id)
         assert town.alive() == []
@@ -229,18 +235,20 @@ def test_what_turns_up_after_it_was_made_again_is_removed() -> None:
 
 @pytest.mark.parametrize(
     ("tale", "template"),
-    [(three_tiers, UNATTENDED), (shelf, shelf.template)],
+    [(tiers, UNATTENDED), (shelf, UNATTENDED_SHELF)],
     ids=["tiers", "shelf"],
 )
 def test_every_kind_of_create_whose_answer_is_lost_is_found_again(
     tale: Story, template: str
 ) -> None:
     async def story(town: Town) -> None:
-        for call in {**tale.early, **tale.late}.values():
-            town.knob({**call.match(), "times": 1}, {"withhold": 0.02})
-        row = await town.make(template, tale.files, user=tale.user)
+        act = tale.act("create")
+        for wave in act.waves:
+            for call in wave.values():
+                town.knob({**call.match(), "times": 1}, {"withhold": 0.02})
+        row = await town.make(template, dict(act.files), user=tale.user)
         assert state(row) == "CREATE_COMPLETE", row.reason
-        assert account.after_create(town.objects(), tale.wanted) == account.Account([], [])
+        assert account.after_create(town.objects(), act.wanted) == account.Account([], [])
         for service in ("compute", "network", "volume", "identity", "object-store"):
             town.knob({"service": service, "method": "DELETE", "times": 3}, {"withhold": 0.02})
         row = await town.unmake(row.id)

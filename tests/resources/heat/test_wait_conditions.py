@@ -27,6 +27,9 @@ class Desk(Users):
         self.users[f"id-of-{name}"] = (password, True)
         return f"id-of-{name}"
 
+    async def find(self, name, *, key):
+        return f"id-of-{name}" if f"id-of-{name}" in self.users else None
+
     async def key_pair(self, user_id):
         return "ACCESS", "SECRET"
 
@@ -65,6 +68,24 @@ def test_a_token_is_the_default_and_the_command_line_carries_it():
     )
     assert shown["token"] in shown["curl_cli"]
     assert shown["endpoint"] in shown["curl_cli"]
+
+
+def test_a_user_that_turns_up_after_all_is_a_stray():
+    live = handle()
+    assert asyncio.run(live.kind.strays(live)) == ()
+    lost = replace(live, data={})
+    (found,) = asyncio.run(live.kind.strays(lost))
+    asyncio.run(live.kind.drop_stray(lost, found))
+    assert live.users.users == {}
+
+
+def test_a_user_whose_making_was_not_answered_is_found_and_finished():
+    live = handle()
+    (step, *_) = live.kind.steps(Action.CREATE, live)
+    made = asyncio.run(step.find(replace(live, data={})))
+    assert made.data["user_id"] == "id-of-web-thing-abc"
+    live.users.users.clear()
+    assert asyncio.run(step.find(replace(live, data={}))) is None
 
 
 def test_a_signed_url_has_the_signature_of_its_parts():

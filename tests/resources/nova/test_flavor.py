@@ -1,9 +1,12 @@
 """Flavors and volume types, by an administrator."""
 
+import pytest
+
+from hearth.cloud import CloudFault
 from tests.resources.driver import drive
 
 
-def test_a_flavor_is_found_by_the_id_we_chose():
+def test_a_flavor_is_found_by_its_key():
     async def story(driver):
         match = {"method": "POST", "path_regex": "/flavors$", "times": 1}
         driver.knobs({"match": match, "effect": {"withhold": 0.05}})
@@ -19,6 +22,20 @@ def test_a_flavor_is_found_by_the_id_we_chose():
     first, second, left = drive(story, user="admin")
     assert (first, second) == ({"a": "1"}, {"b": "2"})
     assert left == {}
+
+
+def test_a_flavor_of_somebody_else_with_the_wanted_id_is_not_taken_for_ours():
+    async def story(driver):
+        theirs = {"id": "f1", "name": "theirs", "ram": 64, "vcpus": 1, "disk": 1}
+        await driver.cloud.request("compute", "POST", "/flavors", json={"flavor": theirs})
+        match = {"method": "POST", "path_regex": "/flavors$", "times": 1}
+        driver.knobs({"match": match, "effect": {"drop": True}})
+        with pytest.raises(CloudFault, match="already exists"):
+            await driver.create("OS::Nova::Flavor", {"ram": 64, "vcpus": 1, "flavorid": "f1"})
+        await driver.delete_all()
+        return driver.left()
+
+    assert drive(story, user="admin") == {"compute.flavors": 1}
 
 
 def test_a_volume_type_with_its_specifications():

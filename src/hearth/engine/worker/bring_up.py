@@ -96,7 +96,7 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
             Change(before, after, changed)
         ),
         nested=kind.nested,
-        always=kind.replaced_at_every_update and work.stack.action is Action.UPDATE,
+        always=work.operation.always_replaces(kind, record),
         check_failed=check_failed,
         substitute=before is not None and before.substitute == wanted.kind,
     )
@@ -167,6 +167,17 @@ async def _create(
             return
         attempt += 1
         await _again(flight, kind, wanted, attempt, trouble)
+
+
+async def _release_again(flight: "Flight") -> None:
+    """What the old resource had to give up for a replacement, whether or not it was done."""
+    work, replaced = flight.work, flight.record.replaces
+    old = None if replaced is None else work.records.get(replaced)
+    kind = None if old is None else work.tools.programs.type_of(old)
+    if old is None or kind is None or old.physical_id is None:
+        return
+    live = flight.live_of(old, kind)
+    await _aside(flight, kind, live, kind.replaced_steps(live))
 
 
 async def _aside(flight: "Flight", kind: ResourceType, live: Live, steps: Sequence[Step]) -> None:
@@ -249,6 +260,8 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
     else:
         live = flight.live(kind, action, wanted.properties)
     try:
+        if action is Action.CREATE and row.phase == "intent":
+            await _release_again(flight)
         if kind.nested:
             await Nest(flight).carry_out(kind, live, action)
         else:

@@ -138,6 +138,9 @@ class StackUsers(Users):
     async def make(self, name: str, password: str, *, key: str) -> str:
         return await self._domain.make_user(name, await self.project(), password, key=key)
 
+    async def find(self, name: str, *, key: str) -> str | None:
+        return await self._domain.find_user(name, key=key)
+
     async def key_pair(self, user_id: str) -> tuple[str, str]:
         pair = await self._domain.make_key_pair(user_id, await self.project())
         return pair.access, pair.secret

@@ -238,6 +238,13 @@ class Operation:
             work.advance.metadata[record.id] = work.metadata[record.id] = metadata
         return record
 
+    def always_replaces(self, kind: ResourceType, record: Record) -> bool:
+        """Whether this update replaces the record whatever it holds; not one that it made itself,
+        before an engine died."""
+        stack = self.work.stack
+        update = stack.action is Action.UPDATE
+        return kind.replaced_at_every_update and update and record.since < stack.revision
+
     def reads(self, name: str, kind: ResourceType) -> set[str]:
         """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
         return read_of(self.program, self.revision, name, kind)
@@ -392,6 +399,7 @@ class Operation:
         stack = work.stack
         if stack.told == ABANDON:  # its users go on being used
             stack = replace(stack, user_project_id=None)
+        await work.committed()  # whoever has to repeat a delete needs the trust that goes now
         try:
             await work.tools.clouds.farewell(stack, work.credential)
         except CloudFault as fault:

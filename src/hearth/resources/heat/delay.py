@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.resources.base import (
+    NOTHING_MADE,
     IntentKey,
     Later,
     Live,
@@ -53,6 +54,7 @@ class Delay(ResourceType):
         ),
     }
     identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
     visibility_delay_s = 0
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hearth.resources.base import IntentKey, Live, Made, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
 from hearth.schema import Support
 
 
@@ -14,6 +14,7 @@ class NoneResource(ResourceType):
     properties = {}
     pure = True
     identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
     visibility_delay_s = 0
     accepts_any_attribute = True
     accepts_any_property = True

@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from typing import Any
 
-from hearth.resources.base import IntentKey, Live, Made, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -121,6 +121,7 @@ class RandomString(ResourceType):
     }
     pure = True
     identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
     visibility_delay_s = 0
 
     def make(self, live: Live) -> Made:

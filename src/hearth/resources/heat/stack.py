@@ -66,6 +66,7 @@ class Stack(ResourceType):
     }
     service = SERVICE
     identified_by = IntentKey.OWN_NAME
+    known_by = "the generated name, which the stack keeps"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find, self.wait),)

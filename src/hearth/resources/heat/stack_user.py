@@ -5,6 +5,7 @@ Source: spec/software-config.md, section 16.
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step, Users
@@ -17,11 +18,14 @@ class StackUser(ResourceType):
 
     needs_users = True
     identified_by = IntentKey.NATURAL_KEY
+    known_by = (
+        "the name and description of its user in the stack's own project; the user has one key pair"
+    )
 
     def user_steps(self, live: Live, *, keys: bool = False) -> tuple[Step, ...]:
         """Make the user, and its key pair if it needs one."""
         pair = (Step("key-pair", self.make_keys),) if keys else ()
-        return (Step("user", self.make_user), *pair)
+        return (Step("user", self.make_user, self.find_user), *pair)
 
     def drop_user_steps(self, live: Live) -> tuple[Step, ...]:
         """Delete the user with its keys."""
@@ -38,6 +42,20 @@ class StackUser(ResourceType):
         password = password_of(live)
         user_id = await users_of(live).make(live.physical_name, password, key=live.key)
         return Made(data={"user_id": user_id, "password": password})
+
+    async def find_user(self, live: Live) -> Made | None:
+        """The user of an earlier attempt, given what that one may not have come to give it."""
+        found = await users_of(live).find(live.physical_name, key=live.key)
+        return None if found is None else await self.make_user(live)
+
+    async def strays(self, live: Live) -> Sequence[str]:
+        if live.users is None:
+            return ()
+        found = await live.users.find(live.physical_name, key=live.key)
+        return () if found in (None, live.data.get("user_id")) else (str(found),)
+
+    async def drop_stray(self, live: Live, physical_id: str) -> None:
+        await users_of(live).drop(physical_id)
 
     async def make_keys(self, live: Live) -> Made:
         """Make the key pair, or find the one there is."""

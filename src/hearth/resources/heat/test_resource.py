@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.resources.base import (
+    NOTHING_MADE,
     Change,
     Failed,
     IntentKey,
@@ -68,6 +69,7 @@ class TestResource(ResourceType):
     }
     __test__ = False  # no test of ours
     identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
     visibility_delay_s = 0
 
     def is_pure(self, properties: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.model.span import Span
-from hearth.resources.base import IntentKey, Live, Made, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
 from hearth.schema import ANY, STRING, AllowedValues, Attr, Findings, Kind, Prop, Support, coerce
 
 TYPES = {
@@ -36,6 +36,7 @@ class Value(ResourceType):
     }
     pure = True
     identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
     visibility_delay_s = 0
 
     def make(self, live: Live) -> Made:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.resources.base import (
+    NOTHING_MADE,
     Failed,
     IntentKey,
     Later,
@@ -42,6 +43,7 @@ class WaitCondition(ResourceType):
         "data": Attr(STRING, "Data of the signals by their id, as JSON text.", cached=False),
     }
     identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
     visibility_delay_s = 0
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:

@@ -116,6 +116,7 @@ class FloatingIPAssociation(ResourceType):
     }
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
+    known_by = "the address's only port; to set it again changes nothing"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("associate", self.associate, self.find),)

@@ -129,6 +129,7 @@ class AddressScope(Unshared):
         ),
     }
     identified_by = IntentKey.RENAME
+    known_by = "the generated name, under which it is made; then it gets the user's"
     collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
 
     def fields(self, live: Live) -> Body:

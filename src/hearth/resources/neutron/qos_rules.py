@@ -18,6 +18,7 @@ class QoSRule(NeutronResource):
     """A rule of a policy. A policy has one rule of a kind and direction at most."""
 
     identified_by = IntentKey.NATURAL_KEY
+    known_by = "the policy: it has one rule of a kind and direction at most"
     not_sent: ClassVar[frozenset[str]] = frozenset({"policy", "tenant_id"})
 
     def path(self, live: Live) -> str:

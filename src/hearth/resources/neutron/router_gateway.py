@@ -38,6 +38,7 @@ class RouterGateway(ResourceType):
     )
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
+    known_by = "the router's only gateway; to set it again changes nothing"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("open", self.open),)

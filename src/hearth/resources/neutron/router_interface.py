@@ -78,6 +78,7 @@ class RouterInterface(ResourceType):
     )
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
+    known_by = "the router's port in the subnet (its device id); a router has one at most"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("attach", self.attach, self.find),)

@@ -211,6 +211,7 @@ class SecurityGroupRule(NeutronResource):
         Resolve(("remote_group",), "neutron.security_group"),
     )
     collection = Collection("network", RULES, body="security_group_rule")
+    known_by = "the description; with one of the user's the rule itself: a group has no two alike"
     renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:

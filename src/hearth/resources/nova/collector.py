@@ -23,6 +23,7 @@ COLLECTORS = {
     "POLL_TEMP_URL": "request",
     "ZAQAR_MESSAGE": "zaqar",
 }
+USER = "user:"  # before the id of a stray user, which is no server
 _user = StackUser()
 
 
@@ -52,6 +53,16 @@ def drop_steps(live: Live) -> tuple[Step, ...]:
     """Remove what the transport needed."""
     objects = (Step("drop-object", drop_object),) if "metadata_object" in live.data else ()
     return (*objects, *_user.drop_user_steps(live))
+
+
+async def stray_users(live: Live) -> list[str]:
+    """Users under the record's key that are not recorded, each with a prefix."""
+    return [f"{USER}{ident}" for ident in await _user.strays(live)] if wanted(live) else []
+
+
+async def drop_user(live: Live, user_id: str) -> None:
+    """Delete a stray user."""
+    await _user.drop_stray(live, user_id)
 
 
 def shut_out(live: Live) -> tuple[Step, ...]:

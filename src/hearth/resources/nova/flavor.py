@@ -1,7 +1,7 @@
 """OS::Nova::Flavor: a size of servers; for administrators."""
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection, CollectionResource, forgiving
 from hearth.schema import BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, Attr, Prop, Resolve, Support
 
@@ -39,13 +39,12 @@ class Flavor(CollectionResource):
     }
     translation = (Resolve(("tenants",), "keystone.project"),)
     service = "compute"
-    identified_by = IntentKey.OWN_ID
     collection = Collection(
         "compute",
         "/flavors",
         body="flavor",
         detail="/flavors/detail?is_public=None",
-        key_field=None,
+        microversion="2.55",  # knows descriptions
     )
     not_sent = frozenset({"extra_specs", "tenants", "flavorid", "is_public", "ephemeral"})
 
@@ -56,11 +55,6 @@ class Flavor(CollectionResource):
             "OS-FLV-EXT-DATA:ephemeral": live.given("ephemeral") or 0,
             "os-flavor-access:is_public": bool(live.given("is_public")),
         }
-
-    async def ours(self, live: Live) -> list[Body]:
-        path = str(self.collection.detail)
-        found = await live.cloud.listing("compute", path)
-        return [one for one in found if one["id"] == wanted_id(live)]
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         specs = (Step("extra-specs", self.specify),) if live.given("extra_specs") else ()

@@ -148,6 +148,7 @@ class Server(CollectionResource):
     )
     properties = PROPERTIES
     service = "compute"
+    known_by = "the description, which stays; that of its own ports too"
     physical_name_limit = 53
     snapshot_policy_allowed = True
     collection = Collection(
@@ -385,11 +386,14 @@ class Server(CollectionResource):
     async def strays(self, live: Live) -> list[str]:
         servers = [str(one["id"]) for one in await self.ours(live)]
         ports = await interfaces.stray_ports(live)
-        return [*(ident for ident in servers if ident != live.physical_id), *ports]
+        users = await collector.stray_users(live)
+        return [*(ident for ident in servers if ident != live.physical_id), *ports, *users]
 
     async def drop_stray(self, live: Live, physical_id: str) -> None:
         if physical_id.startswith(interfaces.PORT):
             await interfaces.drop_port(live, physical_id.removeprefix(interfaces.PORT))
+        elif physical_id.startswith(collector.USER):
+            await collector.drop_user(live, physical_id.removeprefix(collector.USER))
         else:
             await forgiving(self.drop(live, physical_id))
 

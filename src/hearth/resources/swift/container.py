@@ -49,6 +49,7 @@ class Container(ResourceType):
     }
     service = SERVICE
     identified_by = IntentKey.TAG
+    known_by = "the metadata entry hearth-key, which stays"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         account = (Step("account", self.mark_account),) if live.given("X-Account-Meta") else ()

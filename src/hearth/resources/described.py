@@ -1,0 +1,64 @@
+"""The table of all resource types: how each is found again after a crash. Source: rule R5."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from hearth.resources.base import NOTHING_MADE, ResourceType
+
+INTRODUCTION = """\
+# Resource types, and how each is found again
+
+Before a call that creates something, Hearth commits what it is about to do. When the answer is
+lost, or the engine dies before it has recorded it, whoever goes on first looks whether the call
+left anything, for as long as the service may have it and not show it (*delay*), and only then calls
+again. The table says how the thing is known again without doubt. `hearth docs types` prints it.
+
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One type; the delay is in seconds."""
+
+    type: str
+    service: str
+    identified_by: str
+    key: str
+    visibility_delay_s: float
+    support: str
+
+
+def rows(types: Iterable[ResourceType]) -> list[Row]:
+    """A row per type, by name."""
+    return [_row(kind) for kind in sorted(types, key=lambda kind: kind.name)]
+
+
+def _row(kind: ResourceType) -> Row:
+    users = "identity" if kind.needs_users else ""
+    known = "" if kind.known_by == NOTHING_MADE else kind.identified_by.value
+    return Row(
+        type=kind.name,
+        service=kind.service or users,
+        identified_by=known,
+        key=kind.key_in_words(),
+        visibility_delay_s=kind.visibility_delay_s if kind.service or users else 0,
+        support=str(kind.support.status),
+    )
+
+
+def as_markdown(table: Iterable[Row]) -> str:
+    """The table as a page."""
+    lines = ["| type | service | known by | namely | delay | support |",
+             "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
+    lines += [
+        f"| `{row.type}` | {row.service} | {row.identified_by} "
+        f"| {row.key} | {row.visibility_delay_s:g} s | {row.support.lower()} |"
+        for row in table
+    ]
+    return INTRODUCTION + "\n".join(lines) + "\n"
+
+
+def as_json(table: Iterable[Row]) -> str:
+    """The table for programs."""
+    return json.dumps([asdict(row) for row in table], indent=2) + "\n"

@@ -1,0 +1,36 @@
+"""The table of resource types."""
+
+from pathlib import Path
+
+import pytest
+
+from hearth.resources.base import IntentKey, ResourceType
+from hearth.resources.described import as_markdown, rows
+from hearth.resources.registry import builtin_types
+
+PAGE = Path(__file__).parents[2] / "docs" / "resource-types.md"
+
+
+def test_the_page_is_what_the_command_prints() -> None:
+    wanted = as_markdown(rows(builtin_types().values()))
+    assert PAGE.read_text() == wanted, "hearth docs types >docs/resource-types.md"
+
+
+@pytest.mark.parametrize("kind", builtin_types().values(), ids=lambda kind: kind.name)
+def test_every_type_says_what_its_key_is(kind: ResourceType) -> None:
+    assert len(kind.key_in_words().split()) >= 4
+
+
+@pytest.mark.parametrize("kind", builtin_types().values(), ids=lambda kind: kind.name)
+def test_what_is_made_in_the_cloud_may_be_there_before_it_is_seen(kind: ResourceType) -> None:
+    if kind.service is not None or kind.needs_users:
+        assert kind.visibility_delay_s >= 1
+        assert kind.identified_by is not IntentKey.NONE
+
+
+def test_a_type_without_words_has_an_empty_place_in_the_table() -> None:
+    class Bare(ResourceType):
+        type_name = "My::Bare"
+
+    (row,) = rows([Bare()])
+    assert (row.identified_by, row.key) == (IntentKey.NONE, "")
