@@ -382,7 +382,8 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         for part, changes in valid
         for n in changes.nodes
     ]
-    moved = [
+    ended = {i for _, changes in valid for i in changes.ended}
+    moved = [  # what has ended moves no more: a row inserted here is that of the next flight
         {
             "b_id": n.resource_id,
             "b_phase": n.phase,
@@ -393,8 +394,9 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         }
         for _, changes in valid
         for n in changes.moved
+        if n.resource_id not in ended
     ]
-    _delete(tx, node, node.c.resource_id, [i for _, changes in valid for i in changes.ended])
+    _delete(tx, node, node.c.resource_id, sorted(ended))
     if insert:
         tx.many(_INSERT_NODE, insert)
     if moved:

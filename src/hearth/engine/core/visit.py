@@ -61,7 +61,8 @@ def asleep(record: Record) -> bool:
 
 def call(record: Record, action: Action, *, handled: bool) -> Call:
     """What to do at a record; `handled` says whether its type does anything for the action."""
-    if record.new or (record.failed and record.physical_id is None):
+    unborn = record.new or (record.failed and record.physical_id is None)
+    if unborn or (action is Action.CHECK and record.held.reference is None):
         return Call.FAIL if action is Action.CHECK and handled else Call.LEAVE
     if action in (Action.CHECK, Action.SNAPSHOT) and asleep(record):
         return Call.LEAVE  # the state says that it has to be woken

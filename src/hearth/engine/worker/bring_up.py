@@ -165,8 +165,24 @@ async def _create(
         else:
             await flight.succeed(kind, live, wanted, Action.CREATE)
             return
+        attempt = await _removed(flight, kind, wanted, attempt, trouble)
+
+
+async def _removed(
+    flight: "Flight", kind: ResourceType, wanted: Wanted, attempt: int, trouble: Trouble
+) -> int:
+    """The next attempt, once what the last one left is gone; a removal that meets a conflict counts
+    as an attempt, too. Raises `Trouble`."""
+    while True:
         attempt += 1
-        await _again(flight, kind, wanted, attempt, trouble)
+        try:
+            await _again(flight, kind, wanted, attempt, trouble)
+            return attempt
+        except (CloudFault, Trouble) as problem:
+            again = trouble_of(problem)
+            if not again.retry or attempt >= CREATE_RETRIES_MAX or flight.is_over():
+                raise trouble from problem
+            trouble = again
 
 
 async def _release_again(flight: "Flight") -> None:
@@ -271,8 +287,8 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
         if action is Action.UPDATE or not trouble.retry or row.attempt >= CREATE_RETRIES_MAX:
             raise
         flight.row = None
-        await _again(flight, kind, wanted, row.attempt + 1, trouble)
-        await _create(flight, kind, wanted, row.attempt + 1)
+        attempt = await _removed(flight, kind, wanted, row.attempt, trouble)
+        await _create(flight, kind, wanted, attempt)
         return
     flight.row = None
     if action is Action.DELETE:  # the pause between two attempts of a create
