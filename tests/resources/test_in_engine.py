@@ -126,6 +126,7 @@ class House:
             new_id=new_id,
             luck=random.random,
             endpoints=Endpoints(heat="http://heat/v1/{project}", identity=url),
+            stray_watch_s=8.0,
         )
         self.engine = Engine(tools)
         self.task = asyncio.create_task(self.engine.run())

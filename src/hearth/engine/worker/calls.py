@@ -207,7 +207,7 @@ class Calls:
 
         With `for_good`, when the record is about to go, after as long as anything may turn up.
         """
-        wait_s = strays.WATCHED_S if for_good else kind.visibility_delay_s
+        wait_s = self.work.tools.stray_watch_s if for_good else kind.visibility_delay_s
         for stray in [s for s in self.work.strays if s.resource_id == self.record_id]:
             rest = stray.since + wait_s - self.work.tools.clock.now()
             if rest > 0:

@@ -28,6 +28,7 @@ LOOK_S = 1.0
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
 HAND_OVER_S = 10.0
+STRAY_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
 
 
 class Clock(Protocol):
@@ -75,6 +76,7 @@ class Tools:
     luck: Callable[[], float]
     endpoints: Endpoints
     look_s: float = LOOK_S
+    stray_watch_s: float = STRAY_WATCH_S
     beat_s: float = BEAT_S
 
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LOOKS_S = (15.0, 30.0, 60.0)  # after the attempt
-WATCHED_S = LOOKS_S[-1]
+LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time a stray is watched
 
 
 async def sweep(kind: ResourceType, live: Live) -> None:
@@ -42,7 +41,7 @@ async def watch(work: "StackWork") -> None:
         except CloudFault as fault:
             log.warning("stack %s: a stray could not be looked for: %s", work.stack_id, fault)
             continue
-        if work.tools.clock.now() >= stray.since + WATCHED_S:
+        if work.tools.clock.now() >= stray.since + work.tools.stray_watch_s:
             forget(work, stray)
     work.wake()
 
@@ -56,9 +55,9 @@ def forget(work: "StackWork", stray: Stray) -> None:
 
 def next_look(work: "StackWork") -> float | None:
     """When the next look is due; None without strays."""
-    now = work.tools.clock.now()
+    now, watched_s = work.tools.clock.now(), work.tools.stray_watch_s
     looks = [
-        next((s.since + after for after in LOOKS_S if s.since + after > now), now + WATCHED_S)
+        next((at for share in LOOKS if (at := s.since + share * watched_s) > now), now + watched_s)
         for s in work.strays
     ]
     return min(looks, default=None)
