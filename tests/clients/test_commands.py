@@ -89,8 +89,10 @@ def test_resources_are_shown_signalled_and_read(dev: Dev, stack: str):
 
 def test_a_dry_run_shows_what_would_be_and_does_nothing(dev: Dev, stack: str):
     created = dev.json("stack", "create", "--dry-run", *TEMPLATE, "other")
-    names = {one["resource_name"] for one in created["resources"]}
+    names = {one["resource_name"] for one in created["resources"] if isinstance(one, dict)}
     assert names >= {"net", "subnet", "disk", "handle"}
+    (nested,) = [one for one in created["resources"] if isinstance(one, list)]
+    assert [one["resource_name"] for one in nested] == ["server"]
     change = ("--parameter", "greeting=bye")
     changed = dev.json("stack", "update", "--dry-run", *TEMPLATE, *change, "demo")
     groups = {one["resource_name"]: group for group, found in changed.items() for one in found}
