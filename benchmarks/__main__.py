@@ -9,15 +9,19 @@ from pathlib import Path
 from benchmarks import machine
 from benchmarks.cloudy import makespan, servers
 from benchmarks.compiling import compiling
+from benchmarks.databases import databases
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
 from benchmarks.rest import reading, trivial
+from benchmarks.shapes import shapes
 from benchmarks.starting import starting
 
 CASES: dict[str, Case] = {
     "start": starting,
     "compile": compiling,
     "engine": engine,
+    "shapes": shapes,
+    "databases": databases,
     "rest": trivial,
     "read": reading,
     "servers": servers,

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -55,12 +55,16 @@ class Inside:
 
     house: House
 
-    async def create(self, name: str, template: str) -> tuple[StackRow, Spent]:
-        wanted = Wanted(template=template)
+    async def create(
+        self, name: str, template: str, files: Mapping[str, str] | None = None
+    ) -> tuple[StackRow, Spent]:
+        wanted = Wanted(template=template, files=files or {})
         return await self._measured(lambda: create_stack(self.house, CALLER, name, wanted))
 
-    async def update(self, row: StackRow, template: str) -> tuple[StackRow, Spent]:
-        wanted = Wanted(template=template)
+    async def update(
+        self, row: StackRow, template: str, files: Mapping[str, str] | None = None
+    ) -> tuple[StackRow, Spent]:
+        wanted = Wanted(template=template, files=files or {})
         return await self._measured(lambda: update_stack(self.house, CALLER, row, wanted))
 
     async def delete(self, row: StackRow) -> tuple[StackRow, Spent]:
@@ -93,9 +97,10 @@ def _row(tx: Tx, stack_id: str) -> StackRow:
 
 
 @contextlib.asynccontextmanager
-async def inside(path: Path) -> AsyncIterator[Inside]:
-    """A house on a fresh SQLite file."""
-    store = Store(f"sqlite:///{path}", sealer_from_secret("benchmark"))
+async def inside(database: Path | str) -> AsyncIterator[Inside]:
+    """A house on a fresh SQLite file, or on an empty database by its URL."""
+    url = database if isinstance(database, str) else f"sqlite:///{database}"
+    store = Store(url, sealer_from_secret("benchmark"))
     upgrade(store)
     pool = CloudPool()
     clouds = StackClouds(pool)

@@ -3,10 +3,12 @@
 HEAD = "heat_template_version: 2018-08-31\nresources:\n"
 
 
-def wide(count: int, *, changed: bool = False) -> str:
-    """Independent values; with `changed` the one in the middle has another value."""
+def wide(count: int, *, changed: bool = False, plus: int = 0) -> str:
+    """Independent values; with `changed` the one in the middle has another value, with `plus` all
+    have."""
     lines = [
-        f" r{i}: {{type: OS::Heat::Value, properties: {{value: {i}}}}}\n" for i in range(count)
+        f" r{i}: {{type: OS::Heat::Value, properties: {{value: {i + plus}}}}}\n"
+        for i in range(count)
     ]
     if changed:
         lines[count // 2] = lines[count // 2].replace("value: ", "value: 9")
@@ -30,6 +32,35 @@ def levels(count: int, depth: int) -> str:
         value = f"{{get_attr: [r{i - width}, value]}}" if i >= width else str(i)
         lines.append(f" r{i}: {{type: OS::Heat::Value, properties: {{value: {value}}}}}\n")
     return HEAD + "".join(lines)
+
+
+def crossed(width: int, depth: int) -> str:
+    """Values in so many layers, each reading the whole layer before."""
+    lines = []
+    for layer in range(depth):
+        before = [f"{{get_attr: [r{layer - 1}_{i}, value]}}" for i in range(width)]
+        value = f"[{', '.join(before)}]" if layer else "0"
+        if layer:  # as long as one value, or the last layer would hold all paths
+            value = f"{{str_replace: {{template: x, params: {{y: {value}}}}}}}"
+        lines += [
+            f" r{layer}_{i}: {{type: OS::Heat::Value, properties: {{value: {value}}}}}\n"
+            for i in range(width)
+        ]
+    return HEAD + "".join(lines)
+
+
+def nested(count: int, *, changed: bool = False) -> tuple[str, dict[str, str]]:
+    """Nested stacks of three values each, all of one template."""
+    value = 9 if changed else 1
+    lines = [f" n{i}: {{type: child.yaml, properties: {{p: {value}}}}}\n" for i in range(count)]
+    child = (
+        "heat_template_version: 2018-08-31\nparameters: {p: {type: string}}\nresources:\n"
+        " a: {type: OS::Heat::Value, properties: {value: {get_param: p}}}\n"
+        " b: {type: OS::Heat::Value, properties: {value: {get_attr: [a, value]}}}\n"
+        " c: {type: OS::Heat::Value, properties: {value: {get_attr: [b, value]}}}\n"
+        "outputs: {it: {value: {get_attr: [c, value]}}}\n"
+    )
+    return HEAD + "".join(lines), {"child.yaml": child}
 
 
 def network() -> str:

@@ -1,0 +1,62 @@
+"""The same operations on PostgreSQL and MariaDB, where a server answers."""
+
+import asyncio
+import os
+import uuid
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from benchmarks import templates
+from benchmarks.figure import Figure
+from benchmarks.inside import inside
+
+SERVERS = {
+    "PostgreSQL": os.environ.get(
+        "HEARTH_TEST_POSTGRESQL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+    ),
+    "MariaDB": os.environ.get(
+        "HEARTH_TEST_MARIADB", "mariadb+pymysql://root@127.0.0.1:3306/test?charset=utf8mb4"
+    ),
+}
+BUDGETS = {"create": {1000: 0.7, 10_000: 6.0}, "update nothing": {10_000: 1.0},
+           "update one": {10_000: 4.5}}  # fmt: skip
+
+
+def databases(quick: bool) -> Iterator[Figure]:
+    """Create, update and delete on each server; one that does not answer is left out, aloud."""
+    for name, url in SERVERS.items():
+        parsed = sa.make_url(url)
+        server = sa.create_engine(parsed, isolation_level="AUTOCOMMIT")
+        base = f"hearth_bench_{uuid.uuid4().hex[:8]}"
+        try:
+            with server.connect() as connection:
+                connection.execute(sa.text(f"CREATE DATABASE {base}"))
+        except sa.exc.DBAPIError as problem:
+            print(f"{name} does not answer and is left out: {problem.orig}")
+            continue
+        try:
+            mine = parsed.set(database=base).render_as_string(hide_password=False)
+            for count in (1000,) if quick else (1000, 10_000):
+                yield from asyncio.run(_life(name, mine, count))
+        finally:
+            force = " WITH (FORCE)" if name == "PostgreSQL" else ""
+            with server.connect() as connection:
+                connection.execute(sa.text(f"DROP DATABASE {base}{force}"))
+            server.dispose()
+
+
+async def _life(name: str, url: str, count: int) -> list[Figure]:
+    async with inside(url) as house:
+        row, spent = await house.create(f"wide{count}", templates.wide(count))
+        found = [("create", spent)]
+        row, spent = await house.update(row, templates.wide(count))
+        found.append(("update nothing", spent))
+        row, spent = await house.update(row, templates.wide(count, changed=True))
+        found.append(("update one", spent))
+        _, spent = await house.delete(row)
+        found.append(("delete", spent))
+    return [
+        Figure(f"{name}: {word} {count}", one.whole_s, "s", BUDGETS.get(word, {}).get(count))
+        for word, one in found
+    ]
