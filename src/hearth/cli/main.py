@@ -80,6 +80,14 @@ def docs() -> None:
 
 
 @docs.command()
+def engine() -> None:
+    """The state tables of the engine, as docs/engine.md has them."""
+    from hearth.cli.docs_engine import engine_tables
+
+    click.echo(engine_tables())
+
+
+@docs.command()
 @click.option(
     "--format",
     "form",

@@ -1,0 +1,102 @@
+"""The state tables of the engine, made by asking its own rules."""
+
+from collections.abc import Iterable, Sequence
+
+from hearth.engine.core import visit
+from hearth.engine.core.choose import AS_WANTED, FAILED, IN_CHARGE_BEFORE, REPLACED
+from hearth.engine.core.record import Held, Record
+from hearth.engine.core.retry import CREATE_RETRIES_MAX
+from hearth.engine.core.rules import Request, idle, refusal
+from hearth.engine.worker.calls import PASSING_MAX, PASSING_PAUSE_S
+from hearth.engine.worker.engine import BEAT_S, LOOK_S, SILENT_MAX_S, STRAY_WATCH_S
+from hearth.engine.worker.work import PARKED_S, TAKEOVERS_MAX
+from hearth.model.state import Action, Status
+from hearth.store.claim import LEASE_S
+
+STACK_ACTIONS = [action for action in Action if action is not Action.INIT]
+BEGIN, END = "<!-- made by `hearth docs engine` -->", "<!-- end -->"
+
+
+def engine_tables() -> str:
+    """All tables, as Markdown."""
+    return "\n\n".join(
+        [
+            "### What a stack accepts in which state\n\n" + _requests(),
+            "### What a check, suspend, resume or snapshot does at a resource\n\n" + _visits(),
+            "### Which record stands for a name\n\n" + _scores(),
+            "### Times and limits\n\n" + _numbers(),
+        ]
+    )
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(str(cell) for cell in row)} |" for row in rows)
+
+
+def _requests() -> str:
+    """Every request against every state, states that answer alike in one line."""
+    by_answers: dict[tuple[str, ...], list[str]] = {}
+    for action in STACK_ACTIONS:
+        for status in Status:
+            answers = tuple(_answer(request, action, status) for request in Request)
+            by_answers.setdefault(answers, []).append(f"{action}_{status}")
+    head = ["state", *(request.value.replace("_", " ") for request in Request)]
+    return _table(head, ([", ".join(states), *answers] for answers, states in by_answers.items()))
+
+
+def _answer(request: Request, action: Action, status: Status) -> str:
+    if (problem := refusal(request, "s", action, status)) is not None:
+        return "409" if problem.kind == "ActionInProgress" else "400"
+    if idle(request, action, status):
+        return "nothing to do"
+    if request is Request.DELETE and action is Action.DELETE and status is Status.IN_PROGRESS:
+        return "joins"
+    if request in (Request.CANCEL, Request.CANCEL_WITHOUT_ROLLBACK):
+        return "stops it"
+    return "takes over" if status is Status.IN_PROGRESS else "yes"
+
+
+def _visits() -> str:
+    states: dict[tuple[str, ...], list[str]] = {}
+    for action in Action:
+        for status in (Status.COMPLETE, Status.FAILED):
+            if action in (Action.ROLLBACK, Action.RESTORE):
+                continue
+            if (action, status) in ((Action.INIT, Status.FAILED), (Action.DELETE, Status.COMPLETE)):
+                continue
+            record = Record("i", "n", "T", 1, 0.0, action, status, physical_id="p",
+                            held=Held(reference="p"))  # fmt: skip
+            answers = tuple(
+                visit.call(record, one, handled=True).value for one in sorted(visit.VISITS)
+            )
+            states.setdefault(answers, []).append(f"{action}_{status}")
+    head = ["state of the resource", *(action.lower() for action in sorted(visit.VISITS))]
+    return _table(head, ([", ".join(names), *answers] for answers, names in states.items()))
+
+
+def _scores() -> str:
+    lines = [
+        ("failed", FAILED),
+        ("has been replaced", REPLACED),
+        ("was in charge when the operation began", f"+{IN_CHARGE_BEFORE}"),
+        ("is as wanted: the definition aimed at, or in charge in the revision a rollback returns "
+         "to", f"+{AS_WANTED}"),
+        ("was begun by this very operation", f"+{AS_WANTED}"),
+    ]  # fmt: skip
+    return _table(["a record that", "counts"], lines)
+
+
+def _numbers() -> str:
+    lines = [
+        ("an engine renews its lease every", f"{BEAT_S:g} s"),
+        ("a lease is valid for", f"{LEASE_S:g} s"),
+        ("without a renewal it sends no write call after", f"{SILENT_MAX_S:g} s"),
+        ("an engine looks for work, if nobody wakes it, every", f"{LOOK_S:g} s"),
+        ("engines that may die in one operation", TAKEOVERS_MAX),
+        ("further attempts to create", CREATE_RETRIES_MAX),
+        ("repetitions of a call that had no effect", f"{PASSING_MAX}, {PASSING_PAUSE_S:g} s apart"),
+        ("a lost call's result is looked for, for", f"{STRAY_WATCH_S:g} s"),
+        ("waits that hold no memory begin at", f"{PARKED_S:g} s"),
+    ]
+    return _table(["what", "how much"], lines)
