@@ -54,6 +54,7 @@ class Odds:
     mischief: float = 0.03
     failure: float = 0.012
     deaf: float = 0.2
+    slow: float = 0.3  # a whole history with a slow database
     rollback: float = 0.4
     hooks: float = 0.2
     jump: float = 0.05
@@ -103,15 +104,22 @@ class _History:
             hook=self._hook,
             look_s=LOOK_S,
             beat_s=BEAT_S,
+            slow=lambda: (
+                self.luck.uniform(0.0, 2.0) if self.luck.random() < self.odds.slow else 0.0
+            ),
             deaf=lambda: not self.healed and self.luck.random() < self.odds.deaf,
         )
         self.world.twin.random_fault = self._fault
+        self.slow = self.luck.random() < odds.slow
         self.template: Template = {}
         self.stack_id = ""
         self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
         self.snapshots: dict[str, Template] = {}
 
     # -- what goes wrong -------------------------------------------------------------------
+
+    def _slow(self) -> float:
+        return self.luck.uniform(0.0, 0.7) if self.slow and not self.healed else 0.0
 
     def _mischief(self, op: str, path: str) -> str | None:
         if self.healed or self.luck.random() > self.odds.mischief:
@@ -355,7 +363,7 @@ class _History:
         if row.action is Action.ROLLBACK and row.previous_revision == 0:
             return {}, {}
         number = row.previous_revision if row.action is Action.ROLLBACK else row.revision
-        template, given = self.asked[number]
+        template, given = self.asked[self.world.original(self.stack_id, number)]
         restored = given["resources"] if given.get("for") == "RESTORE" else {}
         return template, restored
 

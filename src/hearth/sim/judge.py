@@ -122,12 +122,17 @@ def ended(world: World, stack_id: str) -> Iterator[str]:
 
 def _in_order(events: list[Any]) -> Iterator[str]:
     begun: Counter[tuple[str, str]] = Counter()
+    ours: set[tuple[str, str]] = set()  # begun in the operation that runs
+    failed = ""  # for good, in the operation that runs
     doing: str | None = None
     for one in events:
         state = f"{one.action}_{one.status}"
         if one.resource_type == STACK_TYPE:
+            if failed and one.status == Status.COMPLETE:
+                yield f"the stack's {state} comes although {failed}"
             if one.status == Status.IN_PROGRESS:
-                doing = one.action
+                doing, failed = one.action, ""
+                ours.clear()
             elif doing is None or (doing != one.action):
                 yield f"the stack's event {state} comes while it does {doing}"
             else:
@@ -136,6 +141,10 @@ def _in_order(events: list[Any]) -> Iterator[str]:
             key = (one.resource_name, one.action)
             if one.status == Status.IN_PROGRESS:
                 begun[key] += 1
+                ours.add(key)
+            elif one.status == Status.FAILED and _for_good(one, doing) and key in ours:
+                failed = f"{one.resource_name} went to {state}"
+                begun[key] -= 1
             elif not begun[key]:
                 yield f"the event {state} of {one.resource_name} ends what never began"
             else:
@@ -143,6 +152,13 @@ def _in_order(events: list[Any]) -> Iterator[str]:
     if doing is not None:
         yield f"the stack's {doing} never ended"
     yield from (f"{action} of {name} never ended" for (name, action), n in begun.items() if n)
+
+
+def _for_good(one: Any, doing: str | None) -> bool:
+    """Whether an event of a resource must fail the operation: it is no attempt among several, and
+    no awakening before an update, which makes the thing anew instead."""
+    woken = one.action == Action.RESUME and doing != Action.RESUME
+    return str(one.reason).startswith("Error:") and not woken
 
 
 def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:

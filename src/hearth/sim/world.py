@@ -21,7 +21,7 @@ from hearth.store.database import Store, Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, record_of, stack_row
 from hearth.store.seal import sealer_from_secret
-from hearth.store.tables import mail, node, resource, resource_data, stack, stray
+from hearth.store.tables import mail, node, resource, resource_data, revision, stack, stray
 
 T = TypeVar("T")
 
@@ -118,7 +118,9 @@ class SeveredStore(Store):
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
         await self._handle.thaw()
+        await self._handle.world.database_takes()
         result = await self._store.run(fn)
+        await self._handle.world.database_takes()
         await self._handle.thaw()
         return result
 
@@ -161,6 +163,7 @@ class World:
         look_s: float = LOOK_S,
         beat_s: float = BEAT_S,
         deaf: Callable[[], bool] = lambda: False,
+        slow: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
@@ -173,6 +176,7 @@ class World:
         self._mains: dict[str, asyncio.Task[None]] = {}
         self._hook = hook
         self._look_s, self._beat_s = look_s, beat_s
+        self._slow = slow  # seconds that a transaction waits before it begins or is answered
         self._deaf = deaf  # whether a message to an engine is lost
         self._handles: dict[str, _Handle] = {}
 
@@ -215,6 +219,11 @@ class World:
         self.engines.remove(engine)
         engine.kill()
         self._mains.pop(engine.id).cancel()
+
+    async def database_takes(self) -> None:
+        """A transaction takes its time, while everything else goes on."""
+        if (seconds := self._slow()) > 0:
+            await asyncio.sleep(seconds)
 
     def freeze(self, engine: Engine, seconds: float) -> None:
         """The engine does not get on for a while, and then goes on as if nothing had been."""
@@ -288,6 +297,13 @@ class World:
 
     def snapshot_of(self, stack_id: str, snapshot_id: str) -> snapshots.Snapshot:
         return self.store.transact(lambda tx: snapshots.get(tx, stack_id, snapshot_id), write=False)
+
+    def original(self, stack_id: str, number: int) -> int:
+        """The revision that somebody asked for, of which this one is a rollback's copy."""
+        mine = sa.and_(revision.c.stack_id == stack_id, revision.c.number == number)
+        query = sa.select(revision.c.copy_of).where(mine)
+        copied = self.store.transact(lambda tx: tx.first(query), write=False).copy_of
+        return number if copied is None else self.original(stack_id, copied)
 
     def waiting(self) -> list[tuple[str, str]]:
         """Resources that wait at a hook: (id of the record, hook)."""

@@ -10,10 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from hearth.cloud import PasswordCredential
 from hearth.model.state import Action
-from hearth.store import accept
+from hearth.store import accept, tables
 from hearth.store.rows import Revision
 from tests.crash import account
 from tests.crash.shelf import SHELF, shelf
@@ -55,13 +56,34 @@ class Town(House):
     """A house whose stacks are given with each test."""
 
     async def make(
-        self, template: str, files: dict[str, str], *, user: str = "demo", rollback: bool = False
+        self,
+        template: str,
+        files: dict[str, str],
+        *,
+        user: str = "demo",
+        rollback: bool = False,
+        environment: dict[str, Any] | None = None,
     ) -> Any:
         """Create a stack and wait for its end; the row."""
-        url = self.running.auth_url
-        cloud = self.pool.cloud(
+        url, cloud = self.running.auth_url, self.clouds_of(user)
+        who, token = await cloud.whoami(), await cloud.token()
+        self.running.cloud.store.ledger.mark()
+        new = accept.NewStack(
+            id=new_id(),
+            project_id=who.project_id or "",
+            name="web",
+            revision=Revision(template=template, files=files, environment=environment or {}),
+            credential=(new_id(), "token", {"auth_url": url, "token": token}),
+            disable_rollback=not rollback,
+        )
+        await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
+        return await self.rest(new.id)
+
+    def clouds_of(self, user: str) -> Any:
+        """The cloud as a user sees it, in the project of the same name."""
+        return self.pool.cloud(
             PasswordCredential(
-                url,
+                self.running.auth_url,
                 user,
                 "secret",
                 user_domain_id="default",
@@ -69,18 +91,15 @@ class Town(House):
                 project_domain_id="default",
             )
         )
-        who, token = await cloud.whoami(), await cloud.token()
-        self.running.cloud.store.ledger.mark()
-        new = accept.NewStack(
-            id=new_id(),
-            project_id=who.project_id or "",
-            name="web",
-            revision=Revision(template=template, files=files, parameters={}),
-            credential=(new_id(), "token", {"auth_url": url, "token": token}),
-            disable_rollback=not rollback,
-        )
-        await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
-        return await self.rest(new.id)
+
+    async def settle(self, ident: str) -> None:
+        """Wait until what a failed stack had under way has ended."""
+        query = sa.select(tables.stack.c.owner).where(tables.stack.c.id == ident)
+        for _ in range(3000):
+            if (await self.store.read(lambda tx: tx.first(query))).owner is None:
+                return
+            await asyncio.sleep(0.01)
+        raise TimeoutError("owned")
 
     async def unmake(self, ident: str) -> Any:
         return await self.operate(ident, Action.DELETE)

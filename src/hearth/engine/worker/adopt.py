@@ -1,31 +1,67 @@
 """Things that exist already: adopted into a stack, or only referred to by an external id."""
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hearth.engine.core.decide import Wanted
 from hearth.engine.worker.nest import DOCUMENT, Nest
 from hearth.engine.worker.trouble import Trouble
+from hearth.engine.worker.wanted import wanted_of
+from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
+from hearth.store.texts import get_revision
+
+log = logging.getLogger(__name__)
+
+FIRST_REVISION = 1  # an adopt makes a stack
 
 if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
 
 
-async def adopt(flight: "Flight", kind: ResourceType, wanted: Wanted) -> None:
-    """Take over what the record was given at the start; nothing is called."""
+async def adopt(flight: "Flight", kind: ResourceType, wanted: Wanted) -> bool:
+    """Take over what the record was given at the start; nothing is called.
+
+    False when that was done in the course of a later operation: the thing is as the adopted
+    template says, and what this one wants of it is still to be decided.
+    """
+    later = flight.work.stack.action is not Action.ADOPT
+    if later:
+        wanted = await _as_adopted(flight, kind, wanted)
     live = flight.live(kind, Action.ADOPT, wanted.properties)
     begin = partial(flight.begin, Action.ADOPT, kind, wanted, 0, live)
     if kind.nested and DOCUMENT in live.data:
         await Nest(flight).carry_out(kind, live, Action.ADOPT, begin)
     elif live.physical_id is None:
         flight.refuse(Trouble("Error", "Resource ID was not provided."))
-        return
+        return True
     else:
         await begin()
         await flight.run_steps(kind, live, Action.ADOPT, wanted, 0)
-    await flight.succeed(kind, live, wanted, Action.ADOPT)
+    if not later:
+        await flight.succeed(kind, live, wanted, Action.ADOPT)
+        return True
+    await flight.conclude(kind, live, wanted, Action.ADOPT)
+    flight.start_over()
+    return False
+
+
+async def _as_adopted(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Wanted:
+    """What the template that came with the document says of the resource."""
+    work, operation = flight.work, flight.work.operation
+    stack = work.stack
+    try:
+        first = await work.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
+        program = await work.tools.programs.of(stack, first)
+        definition = program.resources[flight.record.name]
+        evaluated = definition.evaluate(operation.world)
+        resolved = await work.resolve(kind, evaluated.properties)
+        return wanted_of(operation, definition, evaluated, kind.name, resolved)
+    except (Rejected, Trouble, LookupError) as problem:
+        log.info("%s is adopted as it is wanted now: %s", flight.record.name, problem)
+        return wanted
 
 
 async def outsider(flight: "Flight", kind: ResourceType, wanted: Wanted, external_id: str) -> None:

@@ -58,7 +58,8 @@ async def bring_up(flight: "Flight") -> None:
         case Verdict.CREATE if definition.external_id is not None:
             await adopt.outsider(flight, kind, wanted, definition.external_id)
         case Verdict.CREATE if operation.adopts(flight.record):
-            await adopt.adopt(flight, kind, wanted)
+            if not await adopt.adopt(flight, kind, wanted):
+                await bring_up(flight)
         case Verdict.CREATE:
             await _create(flight, kind, wanted, 0)
 

@@ -235,6 +235,16 @@ class Flight(Calls):
     # -- ends ------------------------------------------------------------------------------
 
     async def succeed(self, kind: ResourceType, live: Live, wanted: Wanted, action: Action) -> None:
+        """The action and with it the node ended well."""
+        ended = await self.conclude(kind, live, wanted, action)
+        key = None if self.is_over() else self.key
+        if not self.work.operation.hooks.after(key, ended, action, sure=True):
+            self.done()
+
+    async def conclude(
+        self, kind: ResourceType, live: Live, wanted: Wanted, action: Action
+    ) -> Record:
+        """Record that the action ended well."""
         work = self.work
         await self.sweep(kind, live)
         attributes = await self.attributes(kind, live, {})
@@ -251,9 +261,7 @@ class Flight(Calls):
         work.put(ended, full=True)
         work.event(ended, Status.COMPLETE)
         self.end_row()
-        key = None if self.is_over() else self.key
-        if not work.operation.hooks.after(key, ended, action, sure=True):
-            self.done()
+        return ended
 
     def end_row(self) -> None:
         nodes = self.work.advance.nodes
@@ -265,7 +273,6 @@ class Flight(Calls):
 
     def start_over(self) -> None:
         """One action has ended, and another may begin with an intent of its own."""
-        self.end_row()
         self.row, self.committed = None, False
 
     async def attributes(

@@ -93,6 +93,7 @@ async def wake(flight: "Flight") -> None:
         failed = flight.record.having(status=Status.FAILED, reason=reason)
         flight.work.put(failed)
         flight.work.event(failed, Status.FAILED, reason)
+    flight.end_row()
     flight.start_over()
 
 

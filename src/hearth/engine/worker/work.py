@@ -283,6 +283,7 @@ class StackWork:
         tickets = self._tickets + self._starts
         self._tickets, self._starts = [], []
         self._flying, self.undo = self.undo, {}
+        replan, self._replan = self._replan, False  # what is put meanwhile is for the next commit
         part = Part(
             self.stack_id,
             self.engine.id,
@@ -312,7 +313,7 @@ class StackWork:
         for ticket in tickets:
             if not ticket.done():
                 ticket.set_result(fate)
-        if fate is Fate.SUPERSEDED or (fate is Fate.DONE and self._replan):
+        if fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan):
             await self._reload()
         if advance.letters or advance.create or advance.operate or sure.operate or sure.cancel:
             self.engine.wake()
