@@ -141,7 +141,7 @@ class StackWork:
         and the next look is far away. They go on from their rows. True if it was done."""
         rests = [flight.rests_until for flight in self.flights.values()]
         now = self.tools.clock.now()
-        if self._own or any(until is None for until in rests):
+        if self._own or not rests or any(until is None for until in rests):
             return False
         far = quiet and all(until is not None and until - now >= PARKED_S for until in rests)
         if not far and not self._handing_over:
