@@ -20,6 +20,7 @@ from hearth.model.state import Action, Status
 from hearth.store import claim, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.commit import Changes, Fate, Part
+from hearth.store.database import is_outage
 from hearth.store.health import marked
 from hearth.store.rows import Event, StackRow
 
@@ -106,6 +107,9 @@ class StackWork:
             self.kill()
             raise
         except Exception as problem:
+            if is_outage(problem):
+                self.kill()
+                raise
             if not self._killed:
                 log.exception("stack %s: engine fault", self.stack_id)
                 for flight in self.flights.values():
