@@ -54,6 +54,7 @@ def check_made_once(town: Town) -> None:
     assert made == WANTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", PASSING)
 @pytest.mark.parametrize("what", CREATES)
 def test_a_create_call_that_fails_once_is_made_once(what: str, fault: str) -> None:
@@ -84,6 +85,7 @@ def test_a_refused_create_tells_the_words_of_the_cloud(what: str, fault: str) ->
     told(story)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_look_that_fails_twice_is_repeated(fault: str) -> None:
     async def story(town: Town) -> None:
@@ -99,6 +101,7 @@ def test_a_look_that_fails_twice_is_repeated(fault: str) -> None:
     told(story)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", PASSING)
 @pytest.mark.parametrize("what", DELETES)
 def test_a_delete_call_that_fails_once_is_repeated(what: str, fault: str) -> None:
@@ -127,6 +130,7 @@ def test_after_a_refused_delete_the_next_one_goes_on(what: str, fault: str) -> N
     told(story)
 
 
+@pytest.mark.slow
 def test_a_delete_in_conflict_is_tried_again() -> None:
     async def story(town: Town) -> None:
         row = await town.make(SMALL, {})
