@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from hearth.cloud import PasswordCredential
-from hearth.engine.worker import strays
 from hearth.model.state import Action
 from hearth.store import accept
 from hearth.store.rows import Revision
@@ -23,14 +22,6 @@ from tests.crash.tiers import THREE_TIERS, tiers
 from tests.resources.test_in_engine import House, new_id
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Strays are watched for seconds: no call of these tests comes later."""
-    monkeypatch.setattr(strays, "LOOKS_S", (3.0, 6.0, 9.0))
-    monkeypatch.setattr(strays, "WATCHED_S", 9.0)
-
 
 SMALL = """
 heat_template_version: 2021-04-16
