@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SEED ?= 0
 N ?= 1000
 
-.PHONY: install demo dev test check check-static sim crash bench clean
+.PHONY: install demo dev test check check-static sim crash faults bench clean
 
 install: $(STAMP)
 
@@ -40,6 +40,9 @@ sim: install
 
 crash: install
 	@$(BIN)/python -m tests.crash.run --count $(N) --seed $(SEED)
+
+faults: install
+	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py
 
 bench: install
 	@$(BIN)/python -m benchmarks

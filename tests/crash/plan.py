@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tests.crash.outer import outer
 from tests.crash.shelf import shelf
@@ -86,15 +86,17 @@ def _stopped(luck: random.Random, *, pairs: bool) -> Iterator[tuple[Story, tuple
     for story in (tiers, shelf):
         chosen = luck.choice(list(_covering(story, alone)))
         yield story, tuple(k for k in chosen if k.verb == "create")[:1], False
-        for i, kills in enumerate(_covering(story, "") if pairs else ()):
-            named = [
-                replace(kill, window=STOPPED[(i + j) % len(STOPPED)])
-                for j, kill in enumerate(k for k in kills if k.verb != "update")
+        for i in range(max(len(story.act(verb).waves) for verb in VERBS) if pairs else 0):
+            window = STOPPED[i % len(STOPPED)]
+            kills = [
+                Kill(window, verb, i, tuple(waves[i]))
+                for verb in ("create", "delete")
+                if i < len(waves := story.act(verb).waves)
             ]
-            yield story, tuple(named), True
+            yield story, tuple(kills), True
         if pairs:
-            named = list(luck.choice(list(_covering(story, "killed, the other engine goes on"))))
-            yield story, tuple(named), True
+            dies = luck.choice(list(_covering(story, "killed, the other engine goes on")))
+            yield story, tuple(kill for kill in dies if not kill.wave % KILLS_PER_ACT), True
 
 
 def _covering(story: Story, window: str) -> Iterator[tuple[Kill, ...]]:

@@ -108,6 +108,7 @@ class Hearth:
         self.file = folder / "hearth.db"
         self.log = folder / "hearth.log"
         self.process: subprocess.Popen[str] | None = None
+        self._pid = 0
         (folder / "hearth.conf").write_text(
             settings(database or f"sqlite:///{self.file}", cloud, self.port)
         )
@@ -118,6 +119,7 @@ class Hearth:
         command += ["--config", str(self.folder / "hearth.conf")]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        self._pid = self.process.pid
         assert self.process.stdout is not None
         ready, _, _ = select.select([self.process.stdout], [], [], READY_S)
         line = self.process.stdout.readline() if ready else ""
@@ -139,6 +141,11 @@ class Hearth:
         """Send a signal and go on."""
         assert self.process is not None
         self.process.send_signal(number)
+
+    @property
+    def pid(self) -> int:
+        """Its process, also when that is gone."""
+        return self._pid
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -193,11 +200,10 @@ class Pair:
         return "".join(one.said() for one in self._made)
 
     def until_taken_over(self) -> None:
-        """Start the other engine and wait until it owns what the first one did."""
+        """Start the other engine and wait until the first one owns nothing any more."""
         self.other.start()
+        pid = self.owner.pid
         self.owner, self.other = self.other, self.owner
-        assert self.owner.process is not None
-        pid = self.owner.process.pid
         owners = sa.text(
             "SELECT count(*) FROM stack JOIN engine ON engine.id = stack.owner"
             " WHERE engine.pid = :pid"
@@ -205,9 +211,9 @@ class Pair:
 
         def taken() -> bool:
             with self._database.connect() as connection:
-                return bool(connection.execute(owners, {"pid": pid}).scalar())
+                return not connection.execute(owners, {"pid": pid}).scalar()
 
-        until("the other engine owns the stack", taken, TAKEN_OVER_S)
+        until("the other engine has taken the stack over", taken, TAKEN_OVER_S)
 
 
 class Client:

@@ -29,8 +29,8 @@ from tests.crash.plan import Life, plan
 from tests.crash.story import Story
 from tests.crash.windows import WINDOWS
 
-LANES = 6  # they mostly wait
-PAIR_LANES = 2  # of these begin with two engines each
+LANES = 8  # they mostly wait
+PAIR_LANES = 3  # of these begin with two engines each
 
 
 def carry_out(

@@ -150,14 +150,22 @@ class StackDomain:
         await _drop(self._admin, f"/v3/users/{user_id}")
 
     async def make_key_pair(self, user_id: str, project_id: str) -> KeyPair:
-        """The key pair of a stack user, who has one at most."""
+        """The key pair of a stack user, made if there is none."""
+        for pair in await self.key_pairs(user_id, project_id):
+            return pair
         path = f"/v3/users/{user_id}/credentials/OS-EC2"
-        for pair in await self._admin.listing("identity", path):
-            if pair.get("tenant_id") == project_id:
-                return KeyPair(str(pair["access"]), str(pair["secret"]))
         answer = await self._admin.request("identity", "POST", path, json={"tenant_id": project_id})
         made = answer.part("credential")
         return KeyPair(str(made["access"]), str(made["secret"]))
+
+    async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
+        """The key pairs of a stack user: several when a call came late that was given up."""
+        path = f"/v3/users/{user_id}/credentials/OS-EC2"
+        return [
+            KeyPair(str(pair["access"]), str(pair["secret"]))
+            for pair in await self._admin.listing("identity", path)
+            if pair.get("tenant_id") == project_id
+        ]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
         """Delete a key pair; one that is gone already is well."""

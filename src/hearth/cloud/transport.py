@@ -14,6 +14,8 @@ from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 
+TEXT_SERVICES = frozenset({"object-store"})  # what users keep there may be anything
+WORDS_MAX = 200
 READING = frozenset({"GET", "HEAD"})
 ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
 RETRY_AFTER_MAX_S = 30.0
@@ -121,6 +123,9 @@ class HttpCloud(ListingCloud):
             inner.raise_()
         if answer.status >= 300:
             raise fault_of(service, answer.status, got, body)
+        if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
+            words = " ".join(body.split())[:WORDS_MAX]
+            raise NoAnswer(service, f"{method} {url.path}: an answer that cannot be read: {words}")
         return Response(answer.status, got, body)
 
 
@@ -130,6 +135,12 @@ def _joined(endpoint: str, path: str) -> str:
     if version[:1] == "v" and version[1:2].isdigit() and endpoint.endswith(f"/{version}"):
         endpoint = endpoint.removesuffix(f"/{version}")
     return endpoint + path
+
+
+def _claims_more(headers: Mapping[str, str]) -> bool:
+    """Whether text that is no JSON should have been: it says so, or a gateway put in a page."""
+    kind = headers.get("content-type", "")
+    return "json" in kind or "html" in kind
 
 
 def _parsed(raw: bytes, content_type: str) -> Any:

@@ -23,6 +23,7 @@ _EFFECT = {
     "invisible_s",
     "slow_s",
     "error",
+    "garble",
 }
 
 
@@ -99,6 +100,7 @@ class Fate:
     withhold_s: float | None = None
     drop: bool = False
     hold: bool = False
+    garble: str | None = None
     effects: Effects = field(default_factory=Effects)
 
 
@@ -166,6 +168,7 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
         fate.withhold_s = float("inf") if withhold is True else float(withhold)
     fate.drop = fate.drop or bool(effect.get("drop"))
     fate.hold = fate.hold or bool(effect.get("hold"))
+    fate.garble = effect.get("garble", fate.garble)
     old = fate.effects
     slow = effect.get("slow_s", old.slow_s)
     fate.effects = Effects(

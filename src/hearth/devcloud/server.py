@@ -150,6 +150,9 @@ class _Front:
             limit = None if fate.withhold_s == float("inf") else fate.withhold_s
             await self.cloud.knobs.held(limit)
             return None
+        if fate.garble is not None:
+            kind = reply.headers.get("Content-Type", "application/json")
+            return Reply(reply.status, fate.garble, {**reply.headers, "Content-Type": kind})
         return reply
 
     @staticmethod

@@ -140,6 +140,14 @@ class Users:
         """Access key and secret of a user, made if need be."""
         raise NotImplementedError
 
+    async def key_pairs(self, user_id: str) -> list[str]:
+        """The access keys of a user."""
+        raise NotImplementedError
+
+    async def drop_key_pair(self, user_id: str, access: str) -> None:
+        """Delete one key pair of a user."""
+        raise NotImplementedError
+
     async def enable(self, user_id: str, *, enabled: bool) -> None:
         """Let a user in, or keep it out."""
         raise NotImplementedError

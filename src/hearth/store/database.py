@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from hearth.store.prepared import Prepared, Text
@@ -136,6 +136,11 @@ def fault(
     )
     assert isinstance(found, DBAPIError)
     return found
+
+
+def is_outage(problem: BaseException) -> bool:
+    """Whether the database itself is away, full or locked; no single transaction is to blame."""
+    return isinstance(problem, OperationalError | InterfaceError)
 
 
 class Store:

@@ -22,6 +22,7 @@ class Desk(Users):
 
     def __init__(self):
         self.users = {}
+        self.pairs = ["ACCESS"]
 
     async def make(self, name, password, *, key):
         self.users[f"id-of-{name}"] = (password, True)
@@ -32,6 +33,12 @@ class Desk(Users):
 
     async def key_pair(self, user_id):
         return "ACCESS", "SECRET"
+
+    async def key_pairs(self, user_id):
+        return self.pairs
+
+    async def drop_key_pair(self, user_id, access):
+        self.pairs.remove(access)
 
     async def enable(self, user_id, *, enabled):
         self.users[user_id] = (self.users[user_id][0], enabled)
@@ -72,11 +79,20 @@ def test_a_token_is_the_default_and_the_command_line_carries_it():
 
 def test_a_user_that_turns_up_after_all_is_a_stray():
     live = handle()
-    assert asyncio.run(live.kind.strays(live)) == ()
+    assert list(asyncio.run(live.kind.strays(live))) == []
     lost = replace(live, data={})
     (found,) = asyncio.run(live.kind.strays(lost))
     asyncio.run(live.kind.drop_stray(lost, found))
     assert live.users.users == {}
+
+
+def test_a_second_key_pair_that_turns_up_is_a_stray():
+    live = handle("CFN_SIGNAL")
+    assert list(asyncio.run(live.kind.strays(live))) == []
+    live.users.pairs.append("LATE")
+    (found,) = asyncio.run(live.kind.strays(live))
+    asyncio.run(live.kind.drop_stray(live, found))
+    assert live.users.pairs == ["ACCESS"]
 
 
 def test_a_user_whose_making_was_not_answered_is_found_and_finished():

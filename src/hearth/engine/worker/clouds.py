@@ -145,6 +145,13 @@ class StackUsers(Users):
         pair = await self._domain.make_key_pair(user_id, await self.project())
         return pair.access, pair.secret
 
+    async def key_pairs(self, user_id: str) -> list[str]:
+        found = await self._domain.key_pairs(user_id, await self.project())
+        return [pair.access for pair in found]
+
+    async def drop_key_pair(self, user_id: str, access: str) -> None:
+        await self._domain.drop_key_pair(user_id, access)
+
     async def enable(self, user_id: str, *, enabled: bool) -> None:
         await self._domain.enable_user(user_id, enabled=enabled)
 

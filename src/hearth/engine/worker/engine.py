@@ -16,13 +16,14 @@ from hearth.engine.worker.programs import Programs
 from hearth.engine.worker.work import StackWork
 from hearth.resources.base import ResourceType, Users
 from hearth.store import claim
-from hearth.store.database import Store
+from hearth.store.database import Store, is_outage
 from hearth.store.held import held
 from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
 
 BEAT_S = 2.0
+OUTAGE_PAUSE_S = 1.0  # between two looks whether the database is there again
 SILENT_MAX_S = 10.0  # no write call once the last beat is older than this
 LOOK_S = 1.0
 CLAIMS_MAX = 200
@@ -192,13 +193,36 @@ class Engine:
         try:
             await work.run()
         except asyncio.CancelledError:
+            self._forget(work)
             raise
-        except Exception:
+        except Exception as problem:
+            if is_outage(problem):
+                log.warning("stack %s: the database is away: %s", work.stack_id, problem)
+                self._spawn(self._begin_again(work))
+                return
             log.exception("the worker of stack %s ended with an engine fault", work.stack_id)
-        finally:
-            if self.works.get(work.stack_id) is work:
-                del self.works[work.stack_id]
-            self._woken.set()
+        self._forget(work)
+
+    async def _begin_again(self, before: StackWork) -> None:
+        """Once the database is there again, go on from the rows with what is still ours."""
+        mine: dict[str, int] | None = None
+        while mine is None and not self._stopping:
+            await asyncio.sleep(OUTAGE_PAUSE_S)
+            try:
+                mine = await self.tools.store.read(lambda tx: held(tx, self.id))
+            except Exception as problem:
+                if not is_outage(problem):
+                    raise
+        if (mine or {}).get(before.stack_id) != before.epoch or self._stopping:
+            self._forget(before)
+        elif self.works.get(before.stack_id) is before:
+            work = self.works[before.stack_id] = StackWork(self, before.stack_id, before.epoch)
+            await self._work(work)
+
+    def _forget(self, work: StackWork) -> None:
+        if self.works.get(work.stack_id) is work:
+            del self.works[work.stack_id]
+        self._woken.set()
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine)

@@ -20,6 +20,7 @@ from hearth.model.state import Action, Status
 from hearth.store import claim, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.commit import Changes, Fate, Part
+from hearth.store.database import is_outage
 from hearth.store.health import marked
 from hearth.store.rows import Event, StackRow
 
@@ -106,6 +107,9 @@ class StackWork:
             self.kill()
             raise
         except Exception as problem:
+            if is_outage(problem):
+                self.kill()
+                raise
             if not self._killed:
                 log.exception("stack %s: engine fault", self.stack_id)
                 for flight in self.flights.values():
@@ -141,7 +145,7 @@ class StackWork:
         and the next look is far away. They go on from their rows. True if it was done."""
         rests = [flight.rests_until for flight in self.flights.values()]
         now = self.tools.clock.now()
-        if self._own or any(until is None for until in rests):
+        if self._own or not rests or any(until is None for until in rests):
             return False
         far = quiet and all(until is not None and until - now >= PARKED_S for until in rests)
         if not far and not self._handing_over:

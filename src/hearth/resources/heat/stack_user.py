@@ -11,6 +11,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step, Users
 
 PASSWORD_CHARACTERS = 32
+PAIR = "pair:"  # before the access key of a stray key pair, which is no user
 
 
 class StackUser(ResourceType):
@@ -24,7 +25,7 @@ class StackUser(ResourceType):
 
     def user_steps(self, live: Live, *, keys: bool = False) -> tuple[Step, ...]:
         """Make the user, and its key pair if it needs one."""
-        pair = (Step("key-pair", self.make_keys),) if keys else ()
+        pair = (Step("key-pair", self.make_keys, self.find_keys),) if keys else ()
         return (Step("user", self.make_user, self.find_user), *pair)
 
     def drop_user_steps(self, live: Live) -> tuple[Step, ...]:
@@ -52,15 +53,30 @@ class StackUser(ResourceType):
         if live.users is None:
             return ()
         found = await live.users.find(live.physical_name, key=live.key)
-        return () if found in (None, live.data.get("user_id")) else (str(found),)
+        if found is None:
+            return ()
+        if found != live.data.get("user_id"):
+            return (found,)
+        ours = live.data.get("access_key")
+        pairs = await live.users.key_pairs(found) if ours else []
+        return [f"{PAIR}{access}" for access in pairs if access != ours]
 
     async def drop_stray(self, live: Live, physical_id: str) -> None:
-        await users_of(live).drop(physical_id)
+        if physical_id.startswith(PAIR):
+            access = physical_id.removeprefix(PAIR)
+            await users_of(live).drop_key_pair(live.data["user_id"], access)
+        else:
+            await users_of(live).drop(physical_id)
 
     async def make_keys(self, live: Live) -> Made:
         """Make the key pair, or find the one there is."""
         access, secret = await users_of(live).key_pair(live.data["user_id"])
         return Made(data={"access_key": access, "secret_key": secret})
+
+    async def find_keys(self, live: Live) -> Made | None:
+        """The key pair of an earlier attempt."""
+        there = await users_of(live).key_pairs(live.data["user_id"])
+        return await self.make_keys(live) if there else None
 
     async def drop_user(self, live: Live) -> Made:
         """Delete the user."""
