@@ -317,8 +317,7 @@ class _History:
         self.asked = {1: (self.template, {})}
         self.snapshots = {}
         self.seen["adopt"] += 1
-        if any("child" in entry for entry in self.template.values()):
-            await self._rest()  # what is inside is adopted by the nested stack, once it is there
+        await self._rest()
 
     def _revision(self, template: Template) -> Revision:
         environment = None

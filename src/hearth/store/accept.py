@@ -18,8 +18,8 @@ from hearth.store import events
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, stack_row
-from hearth.store.tables import credential, mail, resource, revision, stack, tree
-from hearth.store.texts import get_revision, put_revision
+from hearth.store.tables import credential, mail, revision, stack, tree
+from hearth.store.texts import put_revision
 
 NewId = Callable[[], str]
 CONVERGE = "converge"
@@ -29,11 +29,6 @@ _STACK = Prepared(stack.insert())
 _CREDENTIAL = Prepared(credential.insert())
 _MAIL = Prepared(mail.insert())
 _ID = sa.bindparam("id", type_=sa.String())
-_ANY_RECORD = Prepared(
-    sa.select(resource.c.id)
-    .where(resource.c.stack_id == sa.bindparam("id", type_=sa.String()))
-    .limit(1)
-)
 _LAST_REVISION = Prepared(
     sa.select(sa.func.max(revision.c.number).label("number")).where(revision.c.stack_id == _ID)
 )
@@ -166,8 +161,7 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     if wanted.revision is not None:
         number = 1 + tx.value(_LAST_REVISION, {"id": stack_id})
         before = row.revision
-        revised = _with_adoption(tx, row, wanted.revision)
-        put_revision(tx, stack_id, number, revised, now, wanted.by, wanted.copy_of)
+        put_revision(tx, stack_id, number, wanted.revision, now, wanted.by, wanted.copy_of)
     timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
     if wanted.credential:
         _put_credential(tx, wanted.credential, now)
@@ -198,13 +192,6 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     events.append(tx, new_events)
     send(tx, stack_id, "operation", {}, now)
     return row
-
-
-def _with_adoption(tx: Tx, row: StackRow, wanted: Revision) -> Revision:
-    """What an adopt that was never begun had to take over is to be taken over by what follows."""
-    if row.action is not Action.ADOPT or tx.first(_ANY_RECORD, {"id": row.id}) is not None:
-        return wanted
-    return replace(wanted, given=get_revision(tx, row.id, row.revision).given)
 
 
 def _told(row: StackRow, wanted: Operation) -> str | None:

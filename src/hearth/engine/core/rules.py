@@ -48,8 +48,8 @@ def refusal(
                 return None
             what = f"Cancelling update when stack is {state} is not supported."
             return NotSupported(None, what)
-        case Request.UPDATE:
-            displaces = busy and action is Action.SNAPSHOT  # it would be lost without a word
+        case Request.UPDATE:  # what is half taken, or half adopted, would be lost without a word
+            displaces = busy and action in (Action.SNAPSHOT, Action.ADOPT)
         case _:
             displaces = busy and not idle(request, action, status)
     if displaces:

@@ -212,6 +212,9 @@ class Calls:
             rest = stray.since + wait_s - self.work.tools.clock.now()
             if rest > 0:
                 await (self.pause(rest) if for_good else asyncio.sleep(rest))
-            await strays.sweep(kind, live)
+            turned_up = await strays.sweep(kind, live)
+            while for_good and turned_up:
+                await self.pause(strays.AGAIN_S)
+                turned_up = await strays.sweep(kind, live)
             if for_good:
                 strays.forget(self.work, stray)

@@ -18,6 +18,12 @@ async def clean_up(flight: "Flight") -> None:
     """The clean-up node: remove the physical thing, then the record."""
     work, record = flight.work, flight.record
     kind = work.tools.programs.type_of(record)
+    if kind is None and record.physical_id is None:  # it failed before it was anything
+        work.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
+        work.event(record.having(action=Action.DELETE), Status.COMPLETE)
+        work.drop(record)
+        flight.done()
+        return
     if kind is None:
         raise Trouble("EntityNotFound", f"the type {record.type} is not known any more")
     live = flight.live_of(record, kind)

@@ -261,9 +261,9 @@ class Operation:
             flight.holds.clear()
             key: Key = (flight.kind, record_id)
             node = self.graph.get(key)
-            same = flight.kind is Kind.CLEANUP or flight.traversal == self.traversal
-            ours = flight.kind is not Kind.UPDATE and same
-            if ours and node is not None and not node.waiting:
+            same = flight.traversal == self.traversal  # it began when its node was ready
+            fits = flight.kind is Kind.CLEANUP and node is not None and not node.waiting
+            if node is not None and flight.kind is not Kind.UPDATE and (same or fits):
                 node.state = State.RUNNING
                 flight.key, flight.traversal = key, self.traversal
                 continue

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+AGAIN_S = 10.0  # until it is looked whether what turned up has gone
 LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time a stray is watched
 
 
-async def sweep(kind: ResourceType, live: Live) -> None:
-    """Delete what stands under a record's key beside the recorded thing."""
-    for found in await kind.strays(live):
+async def sweep(kind: ResourceType, live: Live) -> bool:
+    """Delete what stands under a record's key beside the recorded thing; whether there was any.
+
+    A delete may fail, or take its time: it is over when nothing is found any more.
+    """
+    turned_up = await kind.strays(live)
+    for found in turned_up:
         log.warning("%s: %s turned up under its key and is deleted", live.name, found)
         await kind.drop_stray(live, found)
+    return bool(turned_up)
 
 
 async def watch(work: "StackWork") -> None:
@@ -36,8 +42,8 @@ async def watch(work: "StackWork") -> None:
             continue
         kind = work.tools.programs.kind_named(stray.resource_type)
         try:
-            if kind is not None:
-                await sweep(kind, _live(work, stray, kind))
+            if kind is not None and await sweep(kind, _live(work, stray, kind)):
+                continue
         except CloudFault as fault:
             log.warning("stack %s: a stray could not be looked for: %s", work.stack_id, fault)
             continue
@@ -57,7 +63,7 @@ def next_look(work: "StackWork") -> float | None:
     """When the next look is due; None without strays."""
     now, watched_s = work.tools.clock.now(), work.tools.stray_watch_s
     looks = [
-        next((at for share in LOOKS if (at := s.since + share * watched_s) > now), now + watched_s)
+        next((at for share in LOOKS if (at := s.since + share * watched_s) > now), now + AGAIN_S)
         for s in work.strays
     ]
     return min(looks, default=None)
