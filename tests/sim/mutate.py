@@ -67,9 +67,9 @@ def caught(diff: Path, *, seed: int = 0, count: int = SEEDS_MAX) -> Caught | Non
     `subprocess.TimeoutExpired` where they take too long."""
     with mutated(diff) as source:
         began = time.monotonic()
+        seeds = ["--seed", str(seed), "--count", str(count)]
         done = subprocess.run(
-            [sys.executable, "-m", "tests.sim.run", "--first"]
-            + ["--seed", str(seed), "--count", str(count)],
+            [sys.executable, "-m", "tests.sim.run", "--first", *seeds],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": f"{source}:{ROOT}"},
             capture_output=True,

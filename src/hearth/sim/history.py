@@ -42,6 +42,7 @@ OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
 CRASHES_MAX = 5
 MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
+SLOW_MAX_S = 6.0  # less than a lease allows
 CLEARS_EVERY_S = 12.0
 
 
@@ -57,6 +58,7 @@ class Odds:
     rollback: float = 0.4
     hooks: float = 0.2
     jump: float = 0.05
+    slow: float = 0.02
 
 
 @dataclass
@@ -104,6 +106,7 @@ class _History:
             look_s=LOOK_S,
             beat_s=BEAT_S,
             deaf=lambda: not self.healed and self.luck.random() < self.odds.deaf,
+            slow=self._slow,
         )
         self.world.twin.random_fault = self._fault
         self.template: Template = {}
@@ -129,6 +132,13 @@ class _History:
         kind = self.luck.choice(kinds)
         self.seen[kind] += 1
         return kind
+
+    def _slow(self) -> float:
+        """Seconds that a transaction takes."""
+        if self.healed or self.luck.random() > self.odds.slow:
+            return 0.0
+        self.seen["slow"] += 1
+        return self.luck.uniform(0.1, SLOW_MAX_S)
 
     def _hook(self, engine: Engine) -> bool:
         """Before and after each call of an engine: whether it dies here."""

@@ -127,6 +127,8 @@ class SeveredStore(Store):
         self.sealer = store.sealer
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
+        if (busy_s := self._handle.world.slow()) > 0:
+            await asyncio.sleep(busy_s)
         await self._handle.thaw()
         result = await self._store.run(fn)
         await self._handle.thaw()
@@ -171,6 +173,7 @@ class World:
         look_s: float = LOOK_S,
         beat_s: float = BEAT_S,
         deaf: Callable[[], bool] = lambda: False,
+        slow: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
@@ -185,6 +188,7 @@ class World:
         self._hook = hook
         self._look_s, self._beat_s = look_s, beat_s
         self._deaf = deaf  # whether a message to an engine is lost
+        self.slow = slow  # seconds that a transaction of an engine has to wait for
         self._handles: dict[str, _Handle] = {}
 
     # -- engines ---------------------------------------------------------------------------
