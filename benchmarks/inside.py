@@ -14,7 +14,6 @@ from hearth.bus.local import Bus
 from hearth.cli.chance import new_id
 from hearth.cli.wiring import SystemClock, calm_collector
 from hearth.cloud.pool import CloudPool
-from hearth.engine.worker.clouds import StackClouds
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
@@ -23,6 +22,7 @@ from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
 from hearth.service.create_stack import create_stack
 from hearth.service.house import House, Limits
+from hearth.service.stack_clouds import StackClouds
 from hearth.service.update_stack import delete_stack, update_stack
 from hearth.service.wanted import Wanted
 from hearth.store import reads

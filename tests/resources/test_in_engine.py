@@ -10,13 +10,13 @@ import sqlalchemy as sa
 
 from hearth.cloud import CloudConfig, CloudPool, PasswordCredential
 from hearth.devcloud.server import serve
-from hearth.engine.worker.clouds import StackClouds
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
+from hearth.service.stack_clouds import StackClouds
 from hearth.store import accept, tables
 from hearth.store.database import Store
 from hearth.store.rows import Revision, stack_row

@@ -22,13 +22,13 @@ from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.pool import CloudConfig, CloudPool
-from hearth.engine.worker.clouds import StackClouds
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.house import House
+from hearth.service.stack_clouds import StackClouds
 from hearth.store import claim
 from hearth.store.database import Store
 from hearth.store.migrate import upgrade

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from hearth.bus.local import Bus
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import TokenCredential
-from hearth.engine.worker.clouds import StackClouds
 from hearth.engine.worker.engine import Clock
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.service.caller import Caller
+from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
 from hearth.store.database import Store
 from hearth.store.rows import Revision, StackRow

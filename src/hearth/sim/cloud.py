@@ -16,6 +16,7 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 
 OP_TIME_S = 10.0
 FOREVER = float("inf")
+SEEN_AFTER_S = 4.0  # after which a thing that is there shows in a listing
 LATE_S = 25.0  # how long a call may be on its way
 
 
@@ -49,11 +50,17 @@ class Thing:
     name: str
     key: str
     values: dict[str, Any]
+    made_at: float
     busy_until: float = 0.0
     fate: str = "ok"
     call: Call | None = None
     visible_at: float = 0.0
     asleep: bool = False
+    late: bool = False  # its create was on its way for long
+
+    @property
+    def leaving(self) -> bool:
+        return self.call is not None and self.call.op == "delete"
 
 
 @dataclass
@@ -75,6 +82,7 @@ class TwinCloud:
         self.calls: list[Call] = []
         self.attempts: Counter[tuple[str, str]] = Counter()
         self.made: Counter[str] = Counter()
+        self.users_of: Callable[[str], Sequence[str]] = lambda thing_id: ()  # as their owner says
         self.random_fault: Callable[[str, str], str | None] = lambda op, name: None
 
     # -- what the product calls ------------------------------------------------------------
@@ -120,7 +128,10 @@ class TwinCloud:
     def _at_last(self, method: str, path: str, body: Mapping[str, Any]) -> None:
         """A call that was on its way for long is carried out."""
         with suppress(CloudFault):
-            self._carry_out(method, path, body)
+            if method == "POST":
+                self._create(body, late=True)
+            else:
+                self._carry_out(method, path, body)
 
     def _carry_out(self, method: str, path: str, body: Mapping[str, Any]) -> Response:
         parts = path.strip("/").split("/")
@@ -148,15 +159,18 @@ class TwinCloud:
 
     # -- what happens ----------------------------------------------------------------------
 
-    def _create(self, body: Mapping[str, Any]) -> Response:
+    def _create(self, body: Mapping[str, Any], *, late: bool = False) -> Response:
         name = body["name"]
         fault = self._fault("create", name)
         seconds = self._seconds("create", name)
         if fault in ("reject", "conflict"):
             self._refuse("create", name, None, fault)
         self._look_at_references(name, body["values"])
+        if not late:
+            self._look_for_key(body["key"])
         self.made[name] += 1
-        thing = Thing(f"{name}#{self.made[name]}", name, body["key"], dict(body["values"]))
+        ident = f"{name}#{self.made[name]}"
+        thing = Thing(ident, name, body["key"], dict(body["values"]), self.at(), late=late)
         self.things[thing.id] = thing
         self._begin(thing, "create", fault, seconds)
         return Response(201, {}, self._show(thing))
@@ -169,6 +183,8 @@ class TwinCloud:
         self.settle()
         if op == "update":
             self._look_at_references(thing.id, values)
+        if op == "delete":
+            self._look_for_users(thing)
         self._begin(thing, op, fault, seconds)
         if fault is None:
             thing.values.update(values)
@@ -210,6 +226,19 @@ class TwinCloud:
                 self.wrong.append(f"{who} is made of {value}, which is not there")
             elif other is not None and self._making(other):
                 self.wrong.append(f"{who} is made of {value}, which is not ready")
+
+    def _look_for_users(self, thing: Thing) -> None:
+        """What others are made of must not go before them."""
+        for user in map(self.things.get, self.users_of(thing.id)):
+            if user is not None and user is not thing and not user.leaving:
+                self.wrong.append(f"{thing.id} goes, and {user.id} is made of it")
+
+    def _look_for_key(self, key: str) -> None:
+        """Who creates again must have looked for what is there under the key."""
+        seen_since = self.at() - SEEN_AFTER_S
+        for thing in self.things.values():
+            if thing.key == key and not thing.late and thing.made_at <= seen_since:
+                self.wrong.append(f"{thing.id} is there, and is made again")
 
     def _making(self, thing: Thing) -> bool:
         return thing.call is not None and thing.call.op == "create" and thing.busy_until > self.at()

@@ -42,6 +42,7 @@ OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
 CRASHES_MAX = 5
 MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
+SLOW_MAX_S = 6.0  # less than a lease allows
 CLEARS_EVERY_S = 12.0
 
 
@@ -54,10 +55,11 @@ class Odds:
     mischief: float = 0.03
     failure: float = 0.012
     deaf: float = 0.2
-    slow: float = 0.3  # a whole history with a slow database
+    slow_database: float = 0.3  # in all of a history
     rollback: float = 0.4
     hooks: float = 0.2
     jump: float = 0.05
+    slow: float = 0.02
 
 
 @dataclass
@@ -104,22 +106,17 @@ class _History:
             hook=self._hook,
             look_s=LOOK_S,
             beat_s=BEAT_S,
-            slow=lambda: (
-                self.luck.uniform(0.0, 2.0) if self.luck.random() < self.odds.slow else 0.0
-            ),
             deaf=lambda: not self.healed and self.luck.random() < self.odds.deaf,
+            slow=self._slow,
         )
         self.world.twin.random_fault = self._fault
-        self.slow = self.luck.random() < odds.slow
+        self.slow_database = self.luck.random() < odds.slow_database
         self.template: Template = {}
         self.stack_id = ""
         self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
         self.snapshots: dict[str, Template] = {}
 
     # -- what goes wrong -------------------------------------------------------------------
-
-    def _slow(self) -> float:
-        return self.luck.uniform(0.0, 0.7) if self.slow and not self.healed else 0.0
 
     def _mischief(self, op: str, path: str) -> str | None:
         if self.healed or self.luck.random() > self.odds.mischief:
@@ -137,6 +134,15 @@ class _History:
         kind = self.luck.choice(kinds)
         self.seen[kind] += 1
         return kind
+
+    def _slow(self) -> float:
+        """Seconds that a transaction waits before it begins, or is answered."""
+        if self.healed:
+            return 0.0
+        if self.luck.random() > self.odds.slow:
+            return self.luck.uniform(0.0, 0.7) if self.slow_database else 0.0
+        self.seen["slow"] += 1
+        return self.luck.uniform(0.1, SLOW_MAX_S)
 
     def _hook(self, engine: Engine) -> bool:
         """Before and after each call of an engine: whether it dies here."""

@@ -118,6 +118,7 @@ def ended(world: World, stack_id: str) -> Iterator[str]:
         by_stack.setdefault(row.stack_id, []).append(row)
     for events in by_stack.values():
         yield from _in_order(events)
+        yield from _closed(events)
 
 
 def _in_order(events: list[Any]) -> Iterator[str]:
@@ -159,6 +160,16 @@ def _for_good(one: Any, doing: str | None) -> bool:
     no awakening before an update, which makes the thing anew instead."""
     woken = one.action == Action.RESUME and doing != Action.RESUME
     return str(one.reason).startswith("Error:") and not woken
+
+
+def _closed(events: list[Any]) -> Iterator[str]:
+    """Once a stack is complete nothing happens to its resources before its next operation."""
+    complete = False
+    for one in events:
+        if one.resource_type == STACK_TYPE:
+            complete = one.status == Status.COMPLETE
+        elif complete and not any(word in one.reason for word in UNPAIRED):
+            yield f"{one.resource_name} is {one.action}_{one.status} after the stack's end"
 
 
 def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:

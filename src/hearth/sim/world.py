@@ -32,6 +32,16 @@ _KEPT = Prepared(sa.select(resource_data))
 _RECORD = Prepared(
     sa.select(resource).where(resource.c.id == sa.bindparam("id", type_=sa.String()))
 )
+_PROVIDER = resource.alias()
+_USERS = Prepared(
+    sa.select(resource.c.physical_id)
+    .join(_PROVIDER, _PROVIDER.c.stack_id == resource.c.stack_id)
+    .where(
+        _PROVIDER.c.physical_id == sa.bindparam("thing", type_=sa.String()),
+        resource.c.requires.contains(_PROVIDER.c.id),
+        resource.c.physical_id.is_not(None),
+    )
+)
 _BUSY = Prepared(
     sa.select(
         sa.or_(
@@ -169,6 +179,7 @@ class World:
         self.clock = VirtualClock(loop)
         self.luck = random.Random(seed)  # noqa: S311
         self.twin = twin(loop)
+        self.twin.users_of = self._users_of
         self.store = Store("sqlite://", _SEALER, clock=self.clock.now, inline=True)
         _lay_tables(self.store)
         self.programs = programs
@@ -349,6 +360,14 @@ class World:
     def record(self, stack_id: str, name: str) -> Record:
         """The record that stands for a name."""
         return reads.in_charge(self.records(stack_id))[name]
+
+    def _users_of(self, thing_id: str) -> list[str]:
+        """The things whose records require that of a thing."""
+
+        def look(tx: Tx) -> list[str]:
+            return [row.physical_id for row in tx.rows(_USERS, {"thing": thing_id})]
+
+        return self.store.transact(look, write=False)
 
     def quiet(self) -> bool:
         """Nothing is in progress, owned, due, in the post or in flight."""

@@ -55,3 +55,10 @@ def test_what_this_operation_has_begun_goes_on_after_a_take_over():
     assert chosen(old, new, before=1, now=2) == "new"
     assert chosen(old, new, before=1, now=3) == "old"
     assert chosen(old, record("new", 2, status=Status.FAILED), before=1, now=2) == "old"
+
+
+def test_a_replacement_of_the_same_definition_goes_on_after_a_take_over_too():
+    """Found by simulation seed 26: each take-over of a restore replaced it once more."""
+    old = record("old", 1, 2, replaced_by="new", definition="d9")
+    assert chosen(old, record("new", 2), before=1, now=2) == "new"
+    assert chosen(old, record("new", 2), before=1, now=3) == "old"

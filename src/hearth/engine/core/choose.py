@@ -14,6 +14,7 @@ FAILED = -30
 REPLACED = -1
 IN_CHARGE_BEFORE = 5
 AS_WANTED = 10
+BEGUN = 20  # more than all that can speak for an older one
 
 
 def choose(
@@ -40,7 +41,7 @@ def choose(
         points += REPLACED if record.replaced_by else 0
         points += IN_CHARGE_BEFORE if record.in_charge_at(before) else 0
         if now is not None and record.since == now and record.until is None and not record.failed:
-            return points + AS_WANTED, record.updated_at or record.created_at
+            return points + BEGUN, record.updated_at or record.created_at
         made = record.status is Status.COMPLETE and not record.new
         if back_to is not None:
             points += AS_WANTED if record.in_charge_at(back_to) and not record.failed else 0

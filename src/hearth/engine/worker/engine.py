@@ -43,7 +43,7 @@ class Clock(Protocol):
 
 
 class Clouds(Protocol):
-    """Clouds by stack; see worker/clouds.py for the real ones."""
+    """Clouds by stack; see service/stack_clouds.py for the real ones."""
 
     def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
         """The cloud under the stack's credential."""

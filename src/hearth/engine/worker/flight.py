@@ -157,7 +157,10 @@ class Flight(Calls):
                     deletion_policy=wanted.deletion_policy,
                 ),
             )  # fmt: skip
-        work.put(record, full=makes, advance=first)
+        moves = action is Action.UPDATE and not wanted.requires <= record.requires
+        if moves:  # until it has ended it may be built upon the old ones and the new
+            record = record.having(requires=record.requires | wanted.requires)
+        work.put(record, full=makes or moves, advance=first)
         if show and before != (action, Status.IN_PROGRESS):
             work.event(record, Status.IN_PROGRESS, advance=first)
         steps = () if kind.nested else self.steps_of(kind, live, action)
