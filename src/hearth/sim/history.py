@@ -306,10 +306,9 @@ class _History:
             return
         body = self.world.store.transact(lambda tx: document(tx, row), write=False)
         before = judge.kept_on(self.world, self.stack_id)
-        await self._ask(Operation(Action.DELETE, told=ABANDON))
-        await self._rest()
-        if self.world.stack(self.stack_id).deleted_at is None:
-            return
+        while self.world.stack(self.stack_id).deleted_at is None:  # a hook may hold it too long
+            await self._ask(Operation(Action.DELETE, told=ABANDON))
+            await self._rest()
         if left := set(before.values()) - set(self.world.twin.things):
             self.outcome.wrong.append(f"abandoned and gone: {sorted(left)}")
         given = {"for": "ADOPT", "resources": body["resources"]}

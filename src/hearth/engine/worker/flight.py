@@ -217,6 +217,7 @@ class Flight(Calls):
                 found = await self.find(kind, step, live)
                 if found is None:  # what an earlier engine sent may still be on its way
                     self.strayed(kind, live, "the engine that sent it died")
+                    await self.until_committed()  # whoever comes next knows of two calls
             if found is None:
                 lost = phase == "intent" and i == at and action is Action.CREATE
                 lost = lost and step.find is None

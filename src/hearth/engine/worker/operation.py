@@ -104,7 +104,8 @@ class Operation:
         for record in self.plan.new:
             self.work.add(self._adopting(record) if first else record)
         for record in self.plan.touched:
-            self.work.put(record, advance=True)
+            moved = self.work.records[record.id].having(until=record.until)
+            self.work.put(moved, advance=True)
         self.current = self._current = dict(self.plan.wanted)
         self.graph = self.plan.graph()
         self._join_flights()
