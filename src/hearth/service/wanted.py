@@ -23,6 +23,7 @@ from hearth.service.problems import HTTPServiceUnavailable
 from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
+from hearth.template.limits import too_many_resources
 
 STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
 
@@ -133,11 +134,11 @@ async def checked(
 ) -> Program:
     """The program of a revision, with everything checked that can be known now. Raises Rejected."""
     program = await house.programs.of(row, revision)
-    limit = house.limits.resources_per_stack
-    if 0 <= limit < len(program.resources):
-        words = f"Request limit exceeded: a stack may have {limit} resources at most, not "
-        raise Rejected([RequestLimitExceeded(None, f"{words}{len(program.resources)}.")])
     findings = program.check_values(world)
+    limit = house.limits.resources_per_stack
+    if 0 <= limit < findings.resources:
+        words = too_many_resources(findings.resources, limit)
+        raise Rejected([RequestLimitExceeded(None, words)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
         problems += await _against_the_cloud(house, caller, program, findings.lookups)
