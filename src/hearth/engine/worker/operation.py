@@ -206,8 +206,6 @@ class Operation:
             self._last()
 
     async def _entrust(self) -> None:
-        if self.work.stack.action is Action.DELETE:
-            return
         try:
             await self.work.entrust()
         except CloudFault as fault:
