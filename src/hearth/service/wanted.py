@@ -19,6 +19,7 @@ from hearth.model.problem import (
 from hearth.resources.lookup import check_constraints
 from hearth.service.caller import Caller
 from hearth.service.house import House
+from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
@@ -120,6 +121,7 @@ def _laid_over(
             "parameters": parameters,
             "parameter_defaults": {**stored.parameter_defaults, **environment.parameter_defaults},
             "resource_registry": {**stored.resource_registry, **environment.resource_registry},
+            "event_sinks": list(environment.event_sinks or stored.event_sinks),
         }
     )
 
@@ -141,14 +143,14 @@ async def checked(
         raise Rejected([RequestLimitExceeded(None, words)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
-        problems += await _against_the_cloud(house, caller, program, findings.lookups)
+        problems += await _against_the_cloud(house, caller, row, program, findings.lookups, world)
     if problems:
         raise Rejected(problems)
     return program
 
 
 async def _against_the_cloud(
-    house: House, caller: Caller, program: Program, lookups: Any
+    house: House, caller: Caller, row: StackRow, program: Program, lookups: Any, world: World
 ) -> list[Problem]:
     cloud = house.cloud(caller)
     catalog = house.programs.catalog
@@ -161,6 +163,8 @@ async def _against_the_cloud(
         asked = [(look.name, look.value, look.at) for look in (*program.lookups, *lookups)]
         if asked and not problems:
             problems += await check_constraints(asked, cloud)
+        if not problems:
+            problems += await missing_outside(house, cloud, row, program, world)
     except CloudFault as fault:
         words = f"the template could not be checked against the cloud: {fault}"
         raise Rejected([HTTPServiceUnavailable(None, words)]) from None
