@@ -55,6 +55,7 @@ def _read(configs: Sequence[Path]) -> Any:
             number("max_stacks_per_tenant", default=512, min=-1),
             number("max_resources_per_stack", default=1000, min=-1),
             number("max_snapshots_per_stack", default=32, min=-1),
+            cfg.BoolOpt("encrypt_parameters_and_properties", default=False),  # they always are
             cfg.BoolOpt("enable_stack_adopt", default=False),
             cfg.BoolOpt("enable_stack_abandon", default=False),
             number("max_events_per_stack", default=1000),
