@@ -32,6 +32,7 @@ from hearth.store.rows import StackRow
 from hearth.store.seal import sealer_from_secret
 from hearth.template import Limits as TemplateLimits
 
+UNBOUND = Limits(resources_per_stack=-1)
 CALLER = Caller("user", "user", "project", token="token", auth_url="http://nowhere")
 
 
@@ -97,7 +98,7 @@ def _row(tx: Tx, stack_id: str) -> StackRow:
 
 
 @contextlib.asynccontextmanager
-async def inside(database: Path | str) -> AsyncIterator[Inside]:
+async def inside(database: Path | str, asked: Limits = UNBOUND) -> AsyncIterator[Inside]:
     """A house on a fresh SQLite file, or on an empty database by its URL."""
     url = database if isinstance(database, str) else f"sqlite:///{database}"
     store = Store(url, sealer_from_secret("benchmark"))
@@ -105,7 +106,11 @@ async def inside(database: Path | str) -> AsyncIterator[Inside]:
     pool = CloudPool()
     clouds = StackClouds(pool)
     executor = ThreadPoolExecutor(1, "compile")
-    limits = TemplateLimits(resources_max=-1, template_size_max=100_000_000)
+    limits = TemplateLimits(
+        resources_max=asked.resources_per_stack,
+        template_size_max=100_000_000,
+        stack_depth_max=asked.nested_depth,
+    )
     programs = Programs(
         default_catalog(), template_type=TemplateResource, limits=limits, executor=executor
     )
@@ -116,9 +121,7 @@ async def inside(database: Path | str) -> AsyncIterator[Inside]:
     engine = Engine(Tools(store, clouds, programs, clock, new_id, random.random, endpoints))
     bus = Bus()
     bus.listen(engine.wake)
-    house = House(
-        store, programs, clouds, bus, clock, new_id, endpoints, Limits(resources_per_stack=-1)
-    )
+    house = House(store, programs, clouds, bus, clock, new_id, endpoints, asked)
     running = asyncio.create_task(engine.run())
     try:
         yield Inside(house)

@@ -20,6 +20,8 @@ class Settings:
     stack_domain_id: str | None = None
     stack_domain_name: str | None = None
     region: str | None = None
+    trust_from_start: bool = True  # else operations use the requester's token while it lasts
+    trust_roles: tuple[str, ...] = ()  # what trusts delegate; none: all roles of the requester
     heat_url: str = ""  # as servers and users reach it, `{project}` for the project id
     cfn_url: str = ""
     waitcondition_url: str = ""

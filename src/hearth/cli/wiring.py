@@ -131,6 +131,8 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
         service_user=settings.service_user,
         domain_admin=settings.domain_admin,
         stack_domain_id=settings.stack_domain_id,
+        trust_from_start=settings.trust_from_start,
+        trust_roles=settings.trust_roles,
     )
     if settings.stack_domain_name is None or settings.stack_domain_id is not None:
         return config

@@ -89,17 +89,20 @@ def trust_end(key: str) -> str:
 
 
 class StackDomain:
-    """The domain in which stacks have projects and users; `admin` is its administrator."""
+    """The domain in which stacks have projects and users; `admin` is its administrator.
 
-    def __init__(self, admin: Cloud, domain_id: str, role: str = "heat_stack_user") -> None:
+    Without `domain_id` it is that of the administrator's own project.
+    """
+
+    def __init__(self, admin: Cloud, domain_id: str | None, role: str = "heat_stack_user") -> None:
         self._admin = admin
-        self._domain_id = domain_id
+        self._place = {} if domain_id is None else {"domain_id": domain_id}
         self._role = role
         self._role_id: str | None = None
 
     async def make_project(self, name: str, *, key: str) -> str:
         """The id of the project `name` (a stack id) in the domain."""
-        wanted = {"name": name, "domain_id": self._domain_id, "description": key}
+        wanted = {"name": name, "description": key, **self._place}
         return await self._make("projects", "project", wanted, key)
 
     async def find_project(self, name: str, *, key: str) -> str | None:
@@ -114,8 +117,8 @@ class StackDomain:
         """The id of the user `name` with the stack users' role in `project_id`."""
         wanted = {
             "name": name[-USER_NAME_LIMIT:],
-            "domain_id": self._domain_id,
             "description": key,
+            **self._place,
             "password": password,
             "default_project_id": project_id,
             "enabled": True,
@@ -196,7 +199,7 @@ class StackDomain:
             "identity",
             "GET",
             f"/v3/{collection}",
-            params={"name": name, "domain_id": self._domain_id},
+            params={"name": name, **self._place},
         )
         for member in (answer.body or {}).get(collection, []):
             if member.get("description") == key:

@@ -29,6 +29,8 @@ class CloudConfig:
     connect_timeout_s: float = 10.0
     auth_threads: int = 8
     service_user: PasswordCredential | None = None  # the trustee of trusts
+    trust_from_start: bool = True  # else with the requester's token while that lasts
+    trust_roles: tuple[str, ...] = ()  # delegated by trusts; none: all of the requester's
     domain_admin: PasswordCredential | None = None  # makes stack projects and users
     stack_domain_id: str | None = None
 

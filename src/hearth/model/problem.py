@@ -105,7 +105,8 @@ class ImmutableParameterModified(Problem):
 
     @property
     def text(self) -> str:
-        return f"immutable parameters can not be changed: {', '.join(self.names)}"
+        names = ", ".join(self.names)
+        return f"The following parameters are immutable and may not be updated: {names}"
 
 
 class InvalidSchemaError(Worded):

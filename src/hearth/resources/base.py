@@ -261,6 +261,10 @@ class ResourceType:
         """The template of the child, for validation; None for types without one."""
         return None
 
+    def nested_copies(self, properties: Mapping[str, Any]) -> int:
+        """How many members the nested definition's members stand for, each."""
+        return 1
+
     def child(self, live: Live) -> Child:
         """The child stack that the properties ask for."""
         raise NotImplementedError(self.type_name)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
-from hearth.service.credentials import token_of
+from hearth.service.credentials import requester
 from hearth.service.documents import adoption
 from hearth.service.house import House
 from hearth.service.wanted import Wanted, check_name, checked, revision_of
@@ -38,7 +38,7 @@ async def create_stack(
         revision=revision,
         timeout_mins=wanted.timeout_mins,
         disable_rollback=True if wanted.disable_rollback is None else wanted.disable_rollback,
-        credential=token_of(house, caller),
+        credential=(house.new_id(), "token", requester(caller)),
         creator=caller.user_name,
         tags=wanted.tags or (),
         action=Action.CREATE if adopt is None else Action.ADOPT,

@@ -8,7 +8,7 @@ from typing import Any
 from hearth.model.problem import HTTPBadRequest, NotSupported, Rejected
 from hearth.model.state import Action
 from hearth.service.caller import Caller
-from hearth.service.credentials import fresh_credential
+from hearth.service.credentials import requester
 from hearth.service.house import House
 from hearth.service.wanted import Wanted
 from hearth.store import accept
@@ -29,7 +29,7 @@ async def abandon_stack(house: House, caller: Caller, row: StackRow) -> dict[str
     now = house.clock.now()
     operation = accept.Operation(
         Action.DELETE,
-        credential=fresh_credential(house, caller),
+        requester=requester(caller),
         by=caller.user_name,
         told=accept.ABANDON,
     )

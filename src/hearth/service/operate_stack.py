@@ -2,7 +2,7 @@
 
 from hearth.model.state import Action
 from hearth.service.caller import Caller
-from hearth.service.credentials import fresh_credential
+from hearth.service.credentials import requester
 from hearth.service.house import House
 from hearth.store import accept
 from hearth.store.rows import StackRow
@@ -10,9 +10,7 @@ from hearth.store.rows import StackRow
 
 async def operate_stack(house: House, caller: Caller, row: StackRow, action: Action) -> StackRow:
     """The stack in ACTION_IN_PROGRESS, or as it is where nothing is to do. Raises Rejected."""
-    operation = accept.Operation(
-        action, credential=fresh_credential(house, caller), by=caller.user_name
-    )
+    operation = accept.Operation(action, requester=requester(caller), by=caller.user_name)
     now = house.clock.now()
     after = await house.store.run(
         lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hearth.engine.core.foresee import Foreseen
+from hearth.engine.core.foresee import MASK, Foreseen
 from hearth.engine.core.plan import Entry
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import Request, refusal
@@ -73,7 +73,7 @@ def created_items(found: Insight) -> list[Item | list[Any]]:
             continue
         definition = aim.program.resources[entry.name]
         item = _item(aim.row, entry, definition, None)
-        item.update(_values(definition, world))
+        item.update(_values(aim, definition, world))
         item["required_by"] = [
             n for n, needs in aim.program.requires.items() if entry.name in needs
         ]
@@ -81,12 +81,17 @@ def created_items(found: Insight) -> list[Item | list[Any]]:
     return items
 
 
-def _values(definition: ResourceDefinition, world: World) -> Item:
+def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
+    """Properties and metadata; nothing of them where they were computed from something hidden."""
     evaluated = definition.check(world)
-    return {
-        "properties": nulled(evaluated.properties),
-        "metadata": nulled(evaluated.metadata),
+    properties = {
+        name: MASK if aim.masked or name in evaluated.secret else nulled(value)
+        for name, value in evaluated.properties.items()
     }
+    metadata = nulled(evaluated.metadata)
+    if aim.masked or definition.scope.masked(repr(metadata)) != repr(metadata):
+        metadata = dict.fromkeys(metadata, MASK)
+    return {"properties": properties, "metadata": metadata}
 
 
 def changes(found: Insight, *, show_nested: bool) -> dict[str, list[Item]]:

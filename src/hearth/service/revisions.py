@@ -13,7 +13,7 @@ from hearth.store import texts
 from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow
 from hearth.store.texts import RevisionRow
-from hearth.template import NOWHERE, Program, ResourceDefinition
+from hearth.template import NOWHERE, Module, Program, ResourceDefinition
 from hearth.template.describe import parameter_texts
 from hearth.template.parameters import MASK
 
@@ -62,19 +62,26 @@ async def _read(house: House, row: StackRow, number: int) -> tuple[RevisionRow, 
 def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
     """The environment as the API shows it; without a program no value is."""
     body = dict(revision.environment)
+    hidden = None if program is None else _hidden_names(program.module)
     for section in ("parameters", "parameter_defaults"):
         values = dict(body.get(section) or {})
-        body[section] = {k: MASK if _hidden(program, k) else v for k, v in values.items()}
+        body[section] = {
+            name: MASK if hidden is None or name in hidden else value
+            for name, value in values.items()
+        }
     registry = dict(body.get("resource_registry") or {})
     body["resource_registry"] = {"resources": {}, **registry}
     body.pop("parameter_merge_strategies", None)
     return body
 
 
-def _hidden(program: Program | None, name: str) -> bool:
-    if program is None:
-        return True
-    return name in program.parameters and program.parameters[name].hidden
+def _hidden_names(module: Module) -> set[str]:
+    """The hidden parameters of a template and of those below it, which may have defaults here."""
+    found = {name for name, schema in module.syntax.parameters.items() if schema.hidden}
+    for binding in module.bindings.values():
+        if binding.child is not None:
+            found |= _hidden_names(binding.child)
+    return found
 
 
 def parameters_of(kept: Kept) -> dict[str, str]:
@@ -157,7 +164,10 @@ def _parameters(before: Kept, after: Kept) -> list[dict[str, Any]]:
     values = [_values(kept) for kept in (before, after)]
     found = []
     for name in sorted(differing(*values)):
-        hidden = any(_hidden(kept.program, name) for kept in (before, after))
+        hidden = any(
+            kept.program is None or name in _hidden_names(kept.program.module)
+            for kept in (before, after)
+        )
         pair = [MASK if hidden and name in one else one.get(name) for one in values]
         found.append({"parameter": name, "before": pair[0], "after": pair[1]})
     return found

@@ -4,7 +4,7 @@ from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
-from hearth.service.credentials import fresh_credential
+from hearth.service.credentials import requester
 from hearth.service.documents import revision_of_document
 from hearth.service.house import House
 from hearth.service.wanted import checked
@@ -17,9 +17,9 @@ from hearth.store.snapshots import Snapshot
 async def take_snapshot(house: House, caller: Caller, row: StackRow, name: str | None) -> Snapshot:
     """A snapshot in CREATE_IN_PROGRESS. Raises Rejected."""
     now, ident = house.clock.now(), house.new_id()
-    limit, credential = house.limits.snapshots_per_stack, fresh_credential(house, caller)
+    limit, asks = house.limits.snapshots_per_stack, requester(caller)
     made = await house.store.run(
-        lambda tx: snapshots.take(tx, row.id, ident, name, limit, now, house.new_id, credential)
+        lambda tx: snapshots.take(tx, row.id, ident, name, limit, now, house.new_id, asks)
     )
     house.bus.tell()
     return made
@@ -57,7 +57,7 @@ async def restore_snapshot(
     operation = accept.Operation(
         Action.RESTORE,
         revision,
-        credential=fresh_credential(house, caller),
+        requester=requester(caller),
         by=caller.user_name,
     )
     now = house.clock.now()

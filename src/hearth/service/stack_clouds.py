@@ -1,37 +1,50 @@
 """Which cloud a stack is worked with, and the users of its own project."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import (
-    Credential,
     NamedCredential,
     PasswordCredential,
     TokenCredential,
     TrustCredential,
 )
+from hearth.cloud.either import EitherCloud
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
-from hearth.cloud.pool import CloudPool
+from hearth.cloud.pool import CREDENTIALS_MAX, CloudPool
 from hearth.model.problem import Rejected
+from hearth.model.state import Status
 from hearth.resources.base import ResourceType, Users
 from hearth.resources.lookup import Names
 from hearth.resources.translate import resolve
 from hearth.store.rows import StackRow
 
+log = logging.getLogger(__name__)
+
+TRUST_ENDED = (401, 403, 404)  # what Keystone answers when a trust works no more
 TRUST_ATTEMPTS_MAX = 3
 TRUST_LOOKS = 5  # for a trust that was asked for and may not be seen yet
 LOOK_AGAIN_S = 1.0
 
 
 class StackClouds:
-    """Clouds by stack. A stored credential is ("token" | "name", facts), with the id of the trust
-    once one was made."""
+    """Clouds by stack. A stored credential is ("token" | "name", facts).
+
+    The facts are the token of whoever asked last (`auth_url`, `token`, `user_id`), and of the
+    trust, once there is one, `trust_id`, its `trustor` and the `trust_key` under which it was made.
+    A trust that shall be made anew has its key in `next_key` first; those it took the place of are
+    `former`, as pairs of id and key.
+    """
 
     def __init__(self, pool: CloudPool) -> None:
         self.pool = pool
+        self._either = lru_cache(CREDENTIALS_MAX)(self._make_either)
         self._domain: StackDomain | None = None
         config = pool.config
         if config.domain_admin is not None and config.stack_domain_id is not None:
@@ -41,15 +54,20 @@ class StackClouds:
         """The cloud under the stack's credential: by its trust, else with the user's token."""
         if credential is None:
             raise CloudFault("identity", 401, "Unauthorized", "the stack has no credential")
-        return self.pool.cloud(self._credential(row, *credential))
-
-    def _credential(self, row: StackRow, kind: str, facts: Mapping[str, Any]) -> Credential:
-        service = self.pool.config.service_user
-        if facts.get("trust_id") and service is not None:
-            return TrustCredential(service, facts["trust_id"])
+        kind, facts = credential
+        config = self.pool.config
         if kind == "name":
-            return NamedCredential(facts["name"])
-        return TokenCredential(facts["auth_url"], facts["token"], row.project_id)
+            return self.pool.cloud(NamedCredential(facts["name"]))
+        token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
+        if not facts.get("trust_id") or config.service_user is None:
+            return self.pool.cloud(token)
+        trust = TrustCredential(config.service_user, facts["trust_id"])
+        if config.trust_from_start or row.status is not Status.IN_PROGRESS:
+            return self.pool.cloud(trust)
+        return self._either(token, trust)
+
+    def _make_either(self, token: TokenCredential, trust: TrustCredential) -> Cloud:
+        return EitherCloud(self.pool.cloud(token), self.pool.cloud(trust))
 
     async def resolve(
         self, kind: ResourceType, properties: Mapping[str, Any], cloud: Cloud
@@ -60,53 +78,101 @@ class StackClouds:
             raise Rejected(found.problems)
         return found.properties
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str | None:
-        """The id of the stack's trust, made if need be; None where there is no service user."""
-        service = self.pool.config.service_user
-        kind, facts = credential
-        if service is None or kind != "token" or facts.get("trust_id"):
-            return None
+    async def trusted(self, credential: tuple[str, Any]) -> bool:
+        """Whether nothing is to be made: the trust is the requester's and works."""
+        service, (kind, facts) = self.pool.config.service_user, credential
+        if service is None or kind != "token":
+            return True
+        if not facts.get("trust_id"):
+            return False
+        if facts.get("trustor", facts.get("user_id")) != facts.get("user_id"):
+            return False
+        cloud = self.pool.cloud(TrustCredential(service, facts["trust_id"]))
+        try:
+            headers = {"X-Subject-Token": await cloud.token()}
+            await cloud.request("identity", "GET", "/v3/auth/tokens", headers=headers)
+        except CloudFault as fault:
+            if fault.status in TRUST_ENDED:
+                return False
+            log.warning("the trust of a stack could not be looked at: %s", fault)
+        return True
+
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
+        """The id of a trust from whoever asked last; found again by its key."""
+        service, (_, facts) = self.pool.config.service_user, credential
+        assert service is not None
+        key = facts.get("next_key") or facts.get("trust_key") or row.id
         trustee = await self.pool.cloud(service).whoami()
         token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
         cloud = self.pool.cloud(token)
+        roles = self.pool.config.trust_roles
         lost = row.takeovers > 0  # an earlier owner may have asked for one
         for attempt in range(TRUST_ATTEMPTS_MAX):
             for _ in range(TRUST_LOOKS if lost else 0):
-                if found := await find_trust(cloud, trustee.user_id, key=row.id):
+                if found := await find_trust(cloud, trustee.user_id, key=key):
                     return found
                 await asyncio.sleep(LOOK_AGAIN_S)
             try:
-                return await make_trust(cloud, trustee.user_id, (), key=row.id)
+                return await make_trust(cloud, trustee.user_id, roles, key=key)
             except NoAnswer:
                 lost = True
                 if attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
+    async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
+        """The trusts that others took the place of go. One that does not work is gone, or must be
+        left to its trustor."""
+        service = self.pool.config.service_user
+        if service is None:
+            return
+        for trust_id, key in credential[1].get("former", ()):
+            cloud = self.pool.cloud(TrustCredential(service, trust_id))
+            try:
+                await self._drop_trusts(cloud, key, trust_id)
+            except CloudFault as fault:
+                if fault.status not in TRUST_ENDED:
+                    raise
+                log.info("stack %s: a former trust is out of reach: %s", row.id, fault)
+
     async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
-        """What Hearth itself made for a root stack goes: its users' project, its trust."""
+        """What Hearth itself made for a root stack goes: its users' project, its trusts."""
         if self._domain is not None:
             project_id = row.user_project_id or await self._domain.find_project(
                 row.root_id, key=row.root_id
             )  # one whose answer was lost is not recorded
             if project_id is not None:
                 await self._domain.drop_project(project_id)
-        service = self.pool.config.service_user
-        if credential is None or credential[0] != "token" or service is None:
+        if credential is None or credential[0] != "token" or self.pool.config.service_user is None:
             return
-        cloud, recorded = self.of(row, credential), credential[1].get("trust_id")
+        await self.drop_former(row, credential)
+        facts = credential[1]
+        cloud = self.of(replace(row, status=Status.COMPLETE), credential)
+        if facts.get("next_key"):
+            await self._drop_trusts(cloud, facts["next_key"], None)
+        await self._drop_trusts(cloud, facts.get("trust_key", row.id), facts.get("trust_id"))
+
+    async def _drop_trusts(self, cloud: Cloud, key: str, last: str | None) -> None:
+        """End the trusts under a key, and as the last one that by which `cloud` is reached."""
+        service = self.pool.config.service_user
+        assert service is not None
         trustee = await self.pool.cloud(service).whoami()
-        for trust_id in await find_trusts(cloud, trustee.user_id, key=row.id):
-            if trust_id != recorded:
+        for trust_id in await find_trusts(cloud, trustee.user_id, key=key):
+            if trust_id != last:
                 await drop_trust(cloud, trust_id)
-        if recorded:  # the last: it is what the others are dropped with
-            await drop_trust(cloud, recorded)
+        if last is not None:
+            await drop_trust(cloud, last)
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Users of the stack's own project; None where there is no domain for them."""
-        if self._domain is None:
+        """Users of the stack's own project, without a domain for them of the stack's project; None
+        where there is no service user to make them."""
+        if self._domain is not None:
+            return StackUsers(self.pool, self._domain, row, noted)
+        service = self.pool.config.service_user
+        if service is None:
             return None
-        return StackUsers(self.pool, self._domain, row, noted)
+        domain = StackDomain(self.pool.cloud(service), service.user_domain_id)
+        return StackUsers(self.pool, domain, replace(row, user_project_id=row.project_id), noted)
 
 
 class StackUsers(Users):
@@ -159,7 +225,7 @@ class StackUsers(Users):
         await self._domain.drop_user(user_id)
 
     async def token(self, user_id: str, password: str) -> str:
-        service = self._pool.config.domain_admin
+        service = self._pool.config.domain_admin or self._pool.config.service_user
         assert service is not None
         mine = PasswordCredential(
             service.auth_url,

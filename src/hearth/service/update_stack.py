@@ -4,7 +4,7 @@ from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import ImmutableParameterModified, Rejected
 from hearth.model.state import Action
 from hearth.service.caller import Caller
-from hearth.service.credentials import fresh_credential
+from hearth.service.credentials import requester
 from hearth.service.foresight import Aim
 from hearth.service.house import House
 from hearth.service.revisions import stored_revision
@@ -29,7 +29,7 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
         timeout_mins=wanted.timeout_mins,
         disable_rollback=wanted.disable_rollback,
         tags=tags,
-        credential=fresh_credential(house, caller),
+        requester=requester(caller),
         by=caller.user_name,
         told=wanted.told,
         copy_of=wanted.revision,
@@ -60,9 +60,7 @@ async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) ->
 
 async def delete_stack(house: House, caller: Caller, row: StackRow) -> None:
     """Begin the delete, or join the one that runs."""
-    operation = accept.Operation(
-        Action.DELETE, credential=fresh_credential(house, caller), by=caller.user_name
-    )
+    operation = accept.Operation(Action.DELETE, requester=requester(caller), by=caller.user_name)
     now = house.clock.now()
     await house.store.run(lambda tx: accept.operate(tx, row.id, operation, now, house.new_id))
     house.bus.tell()

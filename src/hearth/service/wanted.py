@@ -19,10 +19,12 @@ from hearth.model.problem import (
 from hearth.resources.lookup import check_constraints
 from hearth.service.caller import Caller
 from hearth.service.house import House
+from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
+from hearth.template.limits import too_many_resources
 
 STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
 
@@ -119,6 +121,7 @@ def _laid_over(
             "parameters": parameters,
             "parameter_defaults": {**stored.parameter_defaults, **environment.parameter_defaults},
             "resource_registry": {**stored.resource_registry, **environment.resource_registry},
+            "event_sinks": list(environment.event_sinks or stored.event_sinks),
         }
     )
 
@@ -133,21 +136,21 @@ async def checked(
 ) -> Program:
     """The program of a revision, with everything checked that can be known now. Raises Rejected."""
     program = await house.programs.of(row, revision)
-    limit = house.limits.resources_per_stack
-    if 0 <= limit < len(program.resources):
-        words = f"Request limit exceeded: a stack may have {limit} resources at most, not "
-        raise Rejected([RequestLimitExceeded(None, f"{words}{len(program.resources)}.")])
     findings = program.check_values(world)
+    limit = house.limits.resources_per_stack
+    if 0 <= limit < findings.resources:
+        words = too_many_resources(findings.resources, limit)
+        raise Rejected([RequestLimitExceeded(None, words)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
-        problems += await _against_the_cloud(house, caller, program, findings.lookups)
+        problems += await _against_the_cloud(house, caller, row, program, findings.lookups, world)
     if problems:
         raise Rejected(problems)
     return program
 
 
 async def _against_the_cloud(
-    house: House, caller: Caller, program: Program, lookups: Any
+    house: House, caller: Caller, row: StackRow, program: Program, lookups: Any, world: World
 ) -> list[Problem]:
     cloud = house.cloud(caller)
     catalog = house.programs.catalog
@@ -160,6 +163,8 @@ async def _against_the_cloud(
         asked = [(look.name, look.value, look.at) for look in (*program.lookups, *lookups)]
         if asked and not problems:
             problems += await check_constraints(asked, cloud)
+        if not problems:
+            problems += await missing_outside(house, cloud, row, program, world)
     except CloudFault as fault:
         words = f"the template could not be checked against the cloud: {fault}"
         raise Rejected([HTTPServiceUnavailable(None, words)]) from None

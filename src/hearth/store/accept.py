@@ -14,11 +14,11 @@ from sqlalchemy.exc import IntegrityError
 from hearth.engine.core.rules import Request, StackExists, idle, refusal
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
-from hearth.store import events
+from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, stack_row
-from hearth.store.tables import credential, mail, revision, stack, tree
+from hearth.store.tables import mail, revision, stack, tree
 from hearth.store.texts import put_revision
 
 NewId = Callable[[], str]
@@ -26,7 +26,6 @@ CONVERGE = "converge"
 ABANDON = "abandon"
 _TREE = Prepared(tree.insert())
 _STACK = Prepared(stack.insert())
-_CREDENTIAL = Prepared(credential.insert())
 _MAIL = Prepared(mail.insert())
 _ID = sa.bindparam("id", type_=sa.String())
 _LAST_REVISION = Prepared(
@@ -77,7 +76,7 @@ class Operation:
     timeout_mins: int | None = None
     disable_rollback: bool | None = None
     tags: tuple[str, ...] | None = None
-    credential: tuple[str, str, Any] | None = None
+    requester: Mapping[str, str] | None = None  # the token of whoever asks, as facts
     by: str | None = None
     parent_traversal: str | None = None
     told: str | None = None
@@ -91,7 +90,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     if parent is None:
         tx.do(_TREE, {"root_id": new.id, "event_seq": 1, "resources": 0})
     if new.credential:
-        _put_credential(tx, new.credential, now)
+        credentials.put(tx, new.credential, now)
     row = StackRow(
         id=new.id,
         project_id=new.project_id,
@@ -163,8 +162,6 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         before = row.revision
         put_revision(tx, stack_id, number, wanted.revision, now, wanted.by, wanted.copy_of)
     timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
-    if wanted.credential:
-        _put_credential(tx, wanted.credential, now)
     row = replace(
         row,
         action=wanted.action,
@@ -184,7 +181,7 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
             row.disable_rollback if wanted.disable_rollback is None else wanted.disable_rollback
         ),
         tags=row.tags if wanted.tags is None else (",".join(wanted.tags) or None),
-        credential_id=wanted.credential[0] if wanted.credential else row.credential_id,
+        credential_id=_requested(tx, row, wanted, now, new_id),
         takeovers=0,
     )
     _write(tx, row)
@@ -192,6 +189,17 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     events.append(tx, new_events)
     send(tx, stack_id, "operation", {}, now)
     return row
+
+
+def _requested(tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: NewId) -> str | None:
+    """The stack's credential, which holds the token of whoever asked last."""
+    if wanted.requester is None:
+        return row.credential_id
+    if row.credential_id and credentials.change(tx, row.credential_id, wanted.requester):
+        return row.credential_id
+    made = new_id()
+    credentials.put(tx, (made, "token", wanted.requester), now)
+    return made
 
 
 def _told(row: StackRow, wanted: Operation) -> str | None:
@@ -290,9 +298,3 @@ def written(*owned: str) -> Prepared:
 
 
 _WRITE = written("owner", "epoch", "due_at")
-
-
-def _put_credential(tx: Tx, new: tuple[str, str, Any], now: float) -> None:
-    id_, kind, body = new
-    row = {"id": id_, "kind": kind, "body": tx.seal(body), "created_at": now}
-    tx.do(_CREDENTIAL, row)

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.store import accept, events, snapshots
+from hearth.store import accept, credentials, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.database import Tx
 from hearth.store.document import document
@@ -86,7 +86,7 @@ class Changes:
     stack: StackRow | None = None
     copy_revision: tuple[int, int] | None = None
     drop_credential: str | None = None
-    credential: tuple[str, Any] | None = None
+    credential: tuple[str, Mapping[str, Any]] | None = None  # facts laid over what there is
     user_project: tuple[str, str] | None = None
     release: tuple[float | None] | None = None
     snapshot: tuple[Status, str] | None = None  # how the making of one ended
@@ -182,8 +182,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
         if changes.stack is not None:
             tx.do(_STACK, accept.bound(accept.stack_values(changes.stack)))
         if changes.credential:
-            id_, body = changes.credential
-            tx.do(_CREDENTIAL, {"b_id": id_, "b_body": tx.seal(body)})
+            credentials.change(tx, *changes.credential)
         if changes.user_project:
             root_id, project_id = changes.user_project
             tx.do(_USER_PROJECT, {"b_root": root_id, "b_project": project_id})
@@ -247,11 +246,6 @@ _THIS = stack.c.id == sa.bindparam("b_id")
 _CHILD = Prepared(sa.select(stack).where(_THIS))
 _STACK = accept.written("owner", "epoch", "due_at", "takeovers", "user_project_id")
 _RELEASE = Prepared(stack.update().where(_THIS).values(owner=None, due_at=sa.bindparam("b_due_at")))
-_CREDENTIAL = Prepared(
-    credential.update()
-    .where(credential.c.id == sa.bindparam("b_id"))
-    .values(body=sa.bindparam("b_body"))
-)
 _USER_PROJECT = Prepared(
     stack.update()
     .where(stack.c.root_id == sa.bindparam("b_root"))

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
+from hearth.model.state import Action
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
@@ -166,6 +167,33 @@ _RECORDS = Prepared(
 def records(tx: Tx, stack_id: str) -> list[Record]:
     """All records of a stack, oldest first."""
     return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
+
+
+_ROOT = stack.alias("root")
+_BESIDE = Prepared(
+    sa.select(sa.func.count().label("resources")).select_from(
+        sa.select(resource.c.id)
+        .join(stack, stack.c.id == resource.c.stack_id)
+        .join(_ROOT, _ROOT.c.id == stack.c.root_id)
+        .where(
+            stack.c.root_id == sa.bindparam("root_id", type_=sa.String()),
+            stack.c.id != sa.bindparam("stack_id", type_=sa.String()),
+            resource.c.until.is_(None),
+            _ROOT.c.action != Action.ROLLBACK.value,
+        )
+        .limit(sa.bindparam("most", type_=sa.Integer()))
+        .subquery()
+    )
+)
+
+
+def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
+    """How many names of resources the other stacks of its tree hold; counted up to `most`.
+
+    None while the root rolls back: what once was there is not refused.
+    """
+    found: int = tx.value(_BESIDE, {"root_id": row.root_id, "stack_id": row.id, "most": most})
+    return found
 
 
 @dataclass(frozen=True, slots=True)

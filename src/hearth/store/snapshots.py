@@ -4,6 +4,7 @@ A snapshot is filled by the engine at the end of the stack's SNAPSHOT operation.
 is marked and the owner told; it goes once nothing of it is left in the cloud.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,14 +46,14 @@ def take(
     limit: int,
     now: float,
     new_id: accept.NewId,
-    credential: tuple[str, str, Any] | None = None,
+    requester: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 is none."""
     accept.lock(tx, stack_id)
     if 0 <= limit <= len(of_stack(tx, stack_id)):
         words = f"Request limit exceeded: a stack may have {limit} snapshots at most."
         raise Rejected([RequestLimitExceeded(None, words)])
-    accept.operate(tx, stack_id, accept.Operation(Action.SNAPSHOT, credential=credential), now,
+    accept.operate(tx, stack_id, accept.Operation(Action.SNAPSHOT, requester=requester), now,
                    new_id)  # fmt: skip
     row = {
         "id": snapshot_id,

@@ -16,3 +16,8 @@ class Limits:
     resources_max: int = 1000  # per template
     yaql_iterators_max: int = 200
     yaql_memory_bytes: int = 10000
+
+
+def too_many_resources(count: int, most: int) -> str:
+    """The words for a template or a tree of stacks with more resources than it may have."""
+    return f"Request limit exceeded: {count} resources are more than the {most} allowed"

@@ -51,6 +51,14 @@ class Evaluated:
         return tuple(self.findings.problems)
 
 
+@dataclass
+class TreeFindings(Findings):
+    """What is found about a program and its child stacks, and how many resources they have, as far
+    as that is known."""
+
+    resources: int = 0
+
+
 class NullWorld:
     """A world seen as create-time validation sees it: a reference is the name, the rest null."""
 
@@ -319,12 +327,12 @@ class Program:
     def version(self) -> str:
         return self.module.version
 
-    def check_values(self, world: World, *, require: bool = True) -> Findings:
+    def check_values(self, world: World, *, require: bool = True) -> TreeFindings:
         """All that create- or update-time validation finds, child stacks included.
 
         Without `require`, a missing property is no problem: its value is not known yet.
         """
-        findings = Findings()
+        findings = TreeFindings(resources=len(self.resources))
         with collector_paused():
             for definition in self.resources.values():
                 evaluated = definition.check(world, require=require)
@@ -346,7 +354,7 @@ class Program:
         return compile_nested(self.module, nested, definition.name, "nested_stack")
 
     def _check_child(
-        self, definition: ResourceDefinition, evaluated: Evaluated, findings: Findings
+        self, definition: ResourceDefinition, evaluated: Evaluated, findings: TreeFindings
     ) -> None:
         path = f"{definition.span.path}<{definition.template}>"
         try:
@@ -375,6 +383,9 @@ class Program:
         from hearth.template.scope import NOWHERE
 
         inner = program.check_values(NOWHERE, require=not evaluated.open_properties)
+        copies = getattr(definition.type_info, "nested_copies", None)
+        times = copies(evaluated.properties) if copies is not None else 1
+        findings.resources += inner.resources * times
         findings.problems.extend(_told(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))

@@ -25,6 +25,7 @@ from hearth.template.core import Core
 from hearth.template.expr import Const, Expr, problems_in
 from hearth.template.functions import EvaluationError
 from hearth.template.graph import cycle_in, topological
+from hearth.template.limits import too_many_resources
 from hearth.template.module import Module
 from hearth.template.parse import OutputSource, ResourceSource
 from hearth.template.program import Output, Program, ResourceDefinition
@@ -126,7 +127,7 @@ class Specialiser:
         }
         allowed = self.module.limits.resources_max
         if -1 < allowed < len(enabled):
-            words = f"{len(enabled)} resources are more than the {allowed} allowed"
+            words = too_many_resources(len(enabled), allowed)
             self.problems.append(RequestLimitExceeded(Span(self.syntax.file), words))
         return enabled
 

@@ -56,8 +56,14 @@ class Clouds(Protocol):
     ) -> Mapping[str, Any]:
         """Names as ids. Raises Rejected."""
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str | None:
-        """The id of the stack's trust, made if need be."""
+    async def trusted(self, credential: tuple[str, Any]) -> bool:
+        """Whether nothing is to be made: the trust is the requester's and works."""
+
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
+        """The id of a trust from whoever asked last."""
+
+    async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
+        """The trusts that others took the place of go."""
 
     async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
         """What was made for a root stack goes."""

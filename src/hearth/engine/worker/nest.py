@@ -19,7 +19,6 @@ from hearth.store.rows import Revision
 if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
 
-DEPTH_MAX = 5
 DOCUMENT = "adopt"  # in the private data of a record until its nested stack is made
 Begin = Callable[[], Awaitable[None]]
 FOREVER = float("inf")
@@ -93,8 +92,9 @@ class Nest:
 
     def _create(self, kind: ResourceType, live: Live, action: Action) -> None:
         flight, work = self.flight, self.flight.work
-        if work.stack.depth >= DEPTH_MAX:
-            raise Trouble("StackValidationFailed", f"Recursion depth exceeds {DEPTH_MAX}.")
+        deepest = work.tools.programs.limits.stack_depth_max
+        if work.stack.depth >= deepest:
+            raise Trouble("StackValidationFailed", f"Recursion depth exceeds {deepest}.")
         child = kind.child(live)
         self.child_id = work.tools.new_id()
         live.physical_id = self.child_id
@@ -189,6 +189,8 @@ def _trouble(body: Mapping[str, Any]) -> Trouble:
     error, colon, tail = text.partition(": ")
     if colon and tail.startswith(("resources.", "Resources.")):
         return Trouble(error, tail, nested=True)
+    if tail and error.isidentifier() and error[0].isupper():  # a failure of the stack as a whole
+        return Trouble(error, tail)
     return Trouble("Error", text)
 
 

@@ -33,8 +33,10 @@ from hearth.store import snapshots
 from hearth.store.accept import ABANDON, CONVERGE, child_letter
 from hearth.store.claim import InFlight, member
 from hearth.store.commit import Letter
+from hearth.store.reads import resources_beside
 from hearth.store.rows import Revision
 from hearth.store.snapshots import Snapshot
+from hearth.template.limits import too_many_resources
 
 if TYPE_CHECKING:
     from hearth.engine.worker.work import StackWork
@@ -91,6 +93,10 @@ class Operation:
             if not empty:
                 self.fail("; ".join(p.message for p in problem.problems))
                 return
+        if not empty and (count := await self._too_many()):
+            most = self.work.tools.programs.limits.resources_max
+            self.fail(f"RequestLimitExceeded: {too_many_resources(count, most)}")
+            return
         back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
         self.plan = plan(
             [self._as_meant(record) for record in self.work.records.values()],
@@ -115,6 +121,20 @@ class Operation:
             await self._drop_snapshots()
         if not self.open:
             self._last()
+
+    async def _too_many(self) -> int:
+        """The resources of the whole tree where a nested stack grows it beyond the limit, else 0.
+
+        What was known before was counted when the request was accepted; this is for values that
+        came to be known since.
+        """
+        stack, most = self.work.stack, self.work.tools.programs.limits.resources_max
+        there = {record.name for record in self.work.records.values() if record.until is None}
+        wanted = len(self.program.resources)
+        if most < 0 or stack.parent_id is None or wanted <= len(there):
+            return 0
+        beside = await self.work.tools.store.read(lambda tx: resources_beside(tx, stack, most))
+        return beside + wanted if beside + wanted > most else 0
 
     def _as_meant(self, record: Record) -> Record:
         """A create that is tried again removes what failed: the record itself is not leaving."""
@@ -187,8 +207,6 @@ class Operation:
             self._last()
 
     async def _entrust(self) -> None:
-        if self.work.stack.action is Action.DELETE:
-            return
         try:
             await self.work.entrust()
         except CloudFault as fault:

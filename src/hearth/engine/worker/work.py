@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.engine.worker import strays
 from hearth.engine.worker.operation import Operation
 from hearth.engine.worker.snapshots import drop
 from hearth.model.state import Action, Status
-from hearth.store import claim, events, snapshots
+from hearth.store import claim, credentials, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.commit import Changes, Fate, Part
 from hearth.store.database import is_outage
@@ -67,6 +68,7 @@ class StackWork:
         self._starts: list[asyncio.Future[Fate]] = []  # tickets for what is in `advance`
         self._own: set[asyncio.Task[None]] = set()
         self._replan = False
+        self._kept_former = False  # it was tried in vain
 
     # -- what others call ------------------------------------------------------------------
 
@@ -132,6 +134,9 @@ class StackWork:
             if self._wake.is_set() or self._mail or self.operation.ready:
                 continue
             if not self.flights and not self._own:
+                if self._has_former():
+                    self.spawn(self._drop_former())
+                    continue
                 await self._release()
                 return
             if await self._park(quiet=False):
@@ -225,6 +230,8 @@ class StackWork:
         self.metadata.update(self.sure.metadata)
         if self.sure.user_project is not None:
             self.stack = replace(self.stack, user_project_id=self.sure.user_project[1])
+        if self.sure.credential is not None and self.credential is not None:
+            self.credential = self._with_facts(self.sure.credential[1])
 
     async def _read_mail(self) -> None:
         self._mail = False
@@ -376,15 +383,60 @@ class StackWork:
         self.stack = replace(self.stack, user_project_id=project_id)
 
     async def entrust(self) -> None:
-        """Make the trust that outlives the requester's token, once for a root stack."""
+        """Have a trust from whoever asked last, which outlives the token; only for a root stack.
+
+        One that takes the place of another is made under a key of its own, stored before; the other
+        goes when nothing is under way any more. Raises CloudFault.
+        """
         if self.credential is None or self.stack.parent_id is not None:
             return
-        trust_id = await self.tools.clouds.entrust(self.stack, self.credential)
-        if trust_id is not None and self.stack.credential_id is not None:
-            kind, facts = self.credential
-            self.credential = (kind, {**facts, "trust_id": trust_id})
-            self.sure.credential = (self.stack.credential_id, self.credential[1])
-            self.wake()
+        clouds, delete = self.tools.clouds, self.stack.action is Action.DELETE
+        old = self.credential[1].get("trust_id")
+        if (delete and not old) or await clouds.trusted(self.credential):
+            return
+        if old and not self.credential[1].get("next_key"):
+            self.credential = changed = self._with_facts({"next_key": self.tools.new_id()})
+            next_key = {"next_key": changed[1]["next_key"]}
+            id_ = str(self.stack.credential_id)
+            await self.tools.store.run(lambda tx: credentials.change(tx, id_, next_key))
+        trust_id = await clouds.entrust(self.stack, self.credential)
+        facts = self.credential[1]
+        former = [*facts.get("former", ())]
+        if old:
+            former.append((old, facts.get("trust_key", self.stack_id)))
+        self._note_credential({
+            "trust_id": trust_id, "trustor": facts.get("user_id"),
+            "trust_key": facts.get("next_key", self.stack_id), "next_key": None,
+            "former": former or None,
+        })  # fmt: skip
+
+    async def _drop_former(self) -> None:
+        """Nothing is under way: the trusts that others took the place of go."""
+        assert self.credential is not None
+        try:
+            await self.tools.clouds.drop_former(self.stack, self.credential)
+        except CloudFault as fault:
+            log.warning("stack %s: a former trust stays for now: %s", self.stack_id, fault)
+            self._kept_former = True
+            return
+        self._note_credential({"former": None})
+
+    def _has_former(self) -> bool:
+        ended = self.stack.status is not Status.IN_PROGRESS and self.stack.deleted_at is None
+        former = self.credential is not None and self.credential[1].get("former")
+        return bool(ended and former and not self._kept_former)
+
+    def _with_facts(self, changed: Mapping[str, Any]) -> tuple[str, Any]:
+        assert self.credential is not None
+        kind, facts = self.credential
+        return kind, credentials.changed_facts(facts, changed)
+
+    def _note_credential(self, changed: Mapping[str, Any]) -> None:
+        assert self.stack.credential_id is not None
+        self.credential = self._with_facts(changed)
+        before = self.sure.credential[1] if self.sure.credential else {}
+        self.sure.credential = (self.stack.credential_id, {**before, **changed})
+        self.wake()
 
     async def resolve(self, kind: Any, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         """The properties with the type's translation carried out: names as ids."""

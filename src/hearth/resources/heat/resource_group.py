@@ -124,6 +124,10 @@ class ResourceGroup(NestedType):
             return None
         return definition(properties, ["0"])
 
+    def nested_copies(self, properties: Mapping[str, Any]) -> int:
+        count = properties.get("count")
+        return 1 if count is None else int(count)
+
     def child(self, live: Live) -> Child:
         removed = removed_names(live)
         names = member_names(int(live.properties["count"]), removed)

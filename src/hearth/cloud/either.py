@@ -1,0 +1,51 @@
+"""A cloud under one credential as long as that lasts, then under another."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from hearth.cloud.contract import Body, Cloud, Response, Whoami
+from hearth.cloud.fault import CloudFault
+
+T = TypeVar("T")
+
+
+class EitherCloud:
+    """`first` until it is refused with a 401 (its token has ended), from then on `second`.
+
+    A refused call was not carried out, so it is made again at once.
+    """
+
+    def __init__(self, first: Cloud, second: Cloud) -> None:
+        self._now, self._second = first, second
+
+    async def request(self, *where: Any, **more: Any) -> Response:
+        return await self._made(lambda cloud: cloud.request(*where, **more))
+
+    async def listing(
+        self, service: str, path: str, *, microversion: str | None = None
+    ) -> Sequence[Body]:
+        return await self._made(
+            lambda cloud: cloud.listing(service, path, microversion=microversion)
+        )
+
+    async def member(self, *where: Any, **more: Any) -> Body:
+        return await self._made(lambda cloud: cloud.member(*where, **more))
+
+    async def whoami(self) -> Whoami:
+        return await self._made(lambda cloud: cloud.whoami())
+
+    async def endpoint(self, service: str) -> str:
+        return await self._made(lambda cloud: cloud.endpoint(service))
+
+    async def token(self) -> str:
+        return await self._made(lambda cloud: cloud.token())
+
+    async def _made(self, call: Callable[[Cloud], Awaitable[T]]) -> T:
+        cloud = self._now
+        try:
+            return await call(cloud)
+        except CloudFault as fault:
+            if fault.status != 401 or cloud is self._second:
+                raise
+        self._now = self._second
+        return await call(self._second)

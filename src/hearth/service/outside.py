@@ -1,0 +1,57 @@
+"""Resources with an external id: what they stand for must be there before anything is stored."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.engine.worker.live import stack_facts
+from hearth.model.problem import Problem, StackValidationFailed
+from hearth.model.state import Action
+from hearth.model.unknown import Unknown
+from hearth.resources.base import Live
+from hearth.service.house import House
+from hearth.store.rows import StackRow
+from hearth.template import Program, ResourceDefinition, World
+
+
+async def missing_outside(
+    house: House, cloud: Cloud, row: StackRow, program: Program, world: World
+) -> list[Problem]:
+    """Those that the stack does not have yet, and that the cloud does not have either.
+
+    Types that show nothing of their own are taken at their word. Raises CloudFault.
+    """
+    problems: list[Problem] = []
+    for definition in program.resources.values():
+        external_id = definition.external_id
+        known = not isinstance(world.reference(definition.name), Unknown)
+        if external_id is None or known or definition.child is not None:
+            continue
+        properties = definition.check(world).properties
+        try:
+            await _show(house, cloud, row, definition, external_id, properties)
+        except CloudFault as fault:
+            if not fault.not_found:
+                raise
+            words = f'there is no {definition.type} "{external_id}": {fault.message}'
+            at = definition.span.under("external_id")
+            problems.append(StackValidationFailed(at, words, "Invalid external resource"))
+    return problems
+
+
+async def _show(
+    house: House,
+    cloud: Cloud,
+    row: StackRow,
+    definition: ResourceDefinition,
+    external_id: str,
+    properties: Mapping[str, Any],
+) -> None:
+    kind = house.programs.kind_of(definition)
+    live = Live(
+        record_id="", name=definition.name, type_name=definition.type,
+        stack=stack_facts(row, house.endpoints), action=Action.CHECK, physical_id=external_id,
+        physical_name=external_id, key="", properties=properties, cloud=cloud, kind=kind,
+    )  # fmt: skip
+    await kind.show(live)
