@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hearth.engine.core import visit
-from hearth.engine.core.choose import AS_WANTED, FAILED, IN_CHARGE_BEFORE, REPLACED
+from hearth.engine.core.choose import AS_WANTED, BEGUN, FAILED, IN_CHARGE_BEFORE, REPLACED
 from hearth.engine.core.record import Held, Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.core.rules import Request, idle, refusal
@@ -82,7 +82,7 @@ def _scores() -> str:
         ("was in charge when the operation began", f"+{IN_CHARGE_BEFORE}"),
         ("is as wanted: the definition aimed at, or in charge in the revision a rollback returns "
          "to", f"+{AS_WANTED}"),
-        ("was begun by this very operation", f"+{AS_WANTED}"),
+        ("was begun by this very operation", f"+{BEGUN}"),
     ]  # fmt: skip
     return _table(["a record that", "counts"], lines)
 

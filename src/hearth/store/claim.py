@@ -190,6 +190,7 @@ class Stray:
     resource_type: str
     since: float
     facts: Any
+    heard: float | None = None  # by the monotonic clock of this process, if it was heard here
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import pytest
 
 from hearth.cloud import PasswordCredential
 from hearth.cloud.identity import drop_trust
-from hearth.engine.worker.clouds import StackClouds
 from hearth.model.state import Action
+from hearth.service.stack_clouds import StackClouds
 from hearth.store import accept, claim
 from hearth.store.rows import Revision
 from tests.resources.test_in_engine import House, new_id

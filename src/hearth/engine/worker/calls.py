@@ -189,7 +189,10 @@ class Calls:
             return
         work = self.work
         facts = {"name": live.name, "properties": dict(live.properties), "why": why}
-        row = Stray(work.tools.new_id(), live.record_id, kind.name, work.tools.clock.now(), facts)
+        clock = work.tools.clock
+        row = Stray(
+            work.tools.new_id(), live.record_id, kind.name, clock.now(), facts, clock.monotonic()
+        )
         work.strays.append(row)
         work.sure.strays.append(row)
 
@@ -209,7 +212,7 @@ class Calls:
         """
         wait_s = self.work.tools.stray_watch_s if for_good else kind.visibility_delay_s
         for stray in [s for s in self.work.strays if s.resource_id == self.record_id]:
-            rest = stray.since + wait_s - self.work.tools.clock.now()
+            rest = strays.rest_s(self.work, stray, wait_s)
             if rest > 0:
                 await (self.pause(rest) if for_good else asyncio.sleep(rest))
             turned_up = await strays.sweep(kind, live)

@@ -47,9 +47,16 @@ async def watch(work: "StackWork") -> None:
         except CloudFault as fault:
             log.warning("stack %s: a stray could not be looked for: %s", work.stack_id, fault)
             continue
-        if work.tools.clock.now() >= stray.since + work.tools.stray_watch_s:
+        if rest_s(work, stray, work.tools.stray_watch_s) <= 0:
             forget(work, stray)
     work.wake()
+
+
+def rest_s(work: "StackWork", stray: Stray, watched_s: float) -> float:
+    """Seconds until a stray has been watched for so long, whatever the wall clock does."""
+    clock = work.tools.clock
+    rest = stray.since + watched_s - clock.now()
+    return rest if stray.heard is None else max(rest, stray.heard + watched_s - clock.monotonic())
 
 
 def forget(work: "StackWork", stray: Stray) -> None:
