@@ -97,7 +97,7 @@ class Calls:
     async def find(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
         """Look for what an attempt made, for as long as it may be there and not be seen."""
         assert step.find is not None
-        until = self.work.tools.clock.now() + kind.visibility_delay_s
+        until = self.work.tools.clock.monotonic() + kind.visibility_delay_s
         while True:
             try:
                 found = await step.find(live)
@@ -108,7 +108,7 @@ class Calls:
                 until += LOOK_AGAIN_S
             if found is not None:
                 return found
-            if self.work.tools.clock.now() >= until:
+            if self.work.tools.clock.monotonic() >= until:
                 return None
             await asyncio.sleep(LOOK_AGAIN_S)
 
