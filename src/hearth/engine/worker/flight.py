@@ -57,6 +57,7 @@ class Flight(Calls):
         self.row: InFlight | None = None  # what an earlier owner had committed
         self.began_at = work.tools.clock.now()
         self.nest: Nest | None = None
+        self.early: list[tuple[int, Any]] = []  # letters that came before it waited for one
         self.letter: int | None = None  # to be marked as read with the end
         self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE
         self._task: asyncio.Task[None] | None = None
@@ -91,11 +92,14 @@ class Flight(Calls):
 
     def child_ended(self, letter: int, body: Any) -> bool:
         """The nested stack's operation ended; False if it is not the one waited for."""
-        return self.nest is not None and self.nest.heard(letter, body)
+        if self.nest is None:  # it may be about to wait
+            self.early.append((letter, body))
+            return True
+        return self.nest.heard(letter, body)
 
     def cancel_child(self) -> None:
-        """Tell a nested stack that is being worked on to stop."""
-        if self.nest is not None:
+        """Tell a nested stack that is being worked on to stop; one that goes may go."""
+        if self.nest is not None and self.kind is not Kind.CLEANUP:
             self.nest.cancel()
 
     # -- the whole -------------------------------------------------------------------------
@@ -274,6 +278,7 @@ class Flight(Calls):
         self.work.sure.ended.append(self.record_id)
         if self.letter is not None:
             self.work.sure.read.append(self.letter)
+        self.work.sure.read += [letter for letter, _ in self.early]
 
     def start_over(self) -> None:
         """One action has ended, and another may begin with an intent of its own."""

@@ -33,6 +33,10 @@ class Nest:
         self.asked_by = flight.asked_by
         self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         flight.nest = self
+        early, flight.early = flight.early, []
+        for letter, body in early:
+            if not self.heard(letter, body):
+                flight.work.sure.read.append(letter)
 
     async def carry_out(
         self, kind: ResourceType, live: Live, action: Action, begin: Begin | None = None
