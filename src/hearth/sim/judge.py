@@ -27,9 +27,10 @@ def nothing_lost(world: World) -> Iterator[str]:
     known = {
         record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
     }
-    keys = Counter(thing.key for thing in world.twin.things.values())
-    for thing in world.twin.things.values():
-        if thing.id not in known:
+    mine = world.mine()
+    keys = Counter(thing.key for thing in mine)
+    for thing in mine:
+        if thing.id not in known and thing.name not in world.retained:
             yield f"{thing.id} is lost: no record knows it"
         if keys[thing.key] > 1:
             yield f"{thing.id} was made twice under one key"
@@ -46,13 +47,13 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
     """The cloud holds exactly what a template says; `given` is what a snapshot brought back."""
     world.twin.settle()
     live: dict[str, list[str]] = {}
-    for thing in world.twin.things.values():
+    for thing in world.mine():
         live.setdefault(thing.name, []).append(thing.id)
     wanted = dict(_nodes(template))
     brought_back = {**given}
     for entry in given.values():
         brought_back |= entry.get("resources", {})
-    for name in sorted({*live, *wanted}):
+    for name in sorted({*live, *wanted} - world.retained):
         if len(live.get(name, ())) != (name in wanted):
             yield f"{name}: alive are {live.get(name, [])}"
     only = {name: ids[0] for name, ids in live.items() if len(ids) == 1}
@@ -78,7 +79,7 @@ def _nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], A
         if "child" in entry:
             for inner, node in entry["child"].items():
                 yield inner, (node, entry)
-        elif "value" not in entry:
+        elif "value" not in entry and "external" not in entry:
             yield name, (entry, None)
 
 

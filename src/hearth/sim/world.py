@@ -14,7 +14,7 @@ from hearth.engine.worker.engine import BEAT_S, LOOK_S, Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
-from hearth.sim.cloud import TwinCloud
+from hearth.sim.cloud import Thing, TwinCloud
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
@@ -82,8 +82,8 @@ class Clouds:
     def users(self, row: StackRow, noted: Any) -> None:
         return None
 
-    async def entrust(self, row: StackRow, credential: Any) -> None:
-        return None
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str | None:
+        return None if "trust_id" in credential[1] else f"trust of {row.id}"
 
     async def farewell(self, row: StackRow, credential: Any) -> None:
         return None
@@ -183,7 +183,9 @@ class World:
         self.store = Store("sqlite://", _SEALER, clock=self.clock.now, inline=True)
         _lay_tables(self.store)
         self.programs = programs
+        self.retained: set[str] = set()  # names of things that may stay behind
         self.engines: list[Engine] = []
+        self._stopping: set[asyncio.Task[None]] = set()
         self._mains: dict[str, asyncio.Task[None]] = {}
         self._hook = hook
         self._look_s, self._beat_s = look_s, beat_s
@@ -258,6 +260,7 @@ class World:
             revision=revision,
             timeout_mins=timeout_mins,
             disable_rollback=not rollback,
+            credential=(self.new_id(), "token", {}),
         )
         await self.store.run(lambda tx: accept.create(tx, new, self.clock.now(), self.new_id))
         self._wake()
@@ -335,6 +338,11 @@ class World:
             if not self._deaf():
                 engine.wake()
 
+    def stop(self, engine: Engine) -> None:
+        """The engine hands over what it has, and ends."""
+        self._stopping.add(task := self.loop.create_task(engine.stop()))
+        task.add_done_callback(lambda _: engine in self.engines and self.kill(engine))
+
     # -- looking ---------------------------------------------------------------------------
 
     def stack(self, stack_id: str) -> StackRow:
@@ -356,6 +364,10 @@ class World:
             return [row.physical_id for row in tx.rows(_USERS, {"thing": thing_id})]
 
         return self.store.transact(look, write=False)
+
+    def mine(self) -> list[Thing]:
+        """All things but those that nobody here has made."""
+        return [thing for thing in self.twin.things.values() if thing.key]
 
     def quiet(self) -> bool:
         """Nothing is in progress, owned, due, in the post or in flight."""
