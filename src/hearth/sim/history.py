@@ -14,6 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from hearth.engine.core.plan import Plan
+from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.programs import Programs
 from hearth.model.problem import Rejected
@@ -41,6 +43,7 @@ LOOK_S, BEAT_S = 6.0, 6.0
 OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
 CRASHES_MAX = 5
+TROUBLE = ("cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang")
 MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
 SLOW_MAX_S = 6.0  # less than a lease allows
 CLEARS_EVERY_S = 12.0
@@ -112,6 +115,8 @@ class _History:
         self.world.twin.outside(OUTSIDE)
         self.template: Template = {}
         self.stack_id = ""
+        self._foreseen: Plan | None = None  # by who is about to ask for an update
+        self._plan: tuple[Plan, list[Record], int] | None = None  # of the update under way
         self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
         self.snapshots: dict[str, Template] = {}
 
@@ -195,6 +200,14 @@ class _History:
 
     async def _rest(self) -> None:
         await self.world.rest(limit_s=3_000.0)
+        if self._plan is None:
+            return
+        (plan, before, trouble), self._plan = self._plan, None
+        row = self.world.stack(self.stack_id)
+        if row.state == "UPDATE_COMPLETE" and trouble == sum(self.seen[w] for w in TROUBLE):
+            self.seen["foreseen"] += 1
+            after = self.world.records(self.stack_id)
+            self.outcome.wrong += judge.as_foreseen(plan, before, after)
 
     # -- what users do ---------------------------------------------------------------------
 
@@ -224,6 +237,11 @@ class _History:
 
     async def _ask(self, operation: Operation, template: Template | None = None) -> None:
         self.seen["superseded"] += self._busy()
+        foreseen, self._foreseen = self._foreseen, None
+        self._plan = None
+        if foreseen is not None and not self._busy():
+            trouble = sum(self.seen[word] for word in TROUBLE)
+            self._plan = (foreseen, self.world.records(self.stack_id), trouble)
         row = await self.world.operate(self.stack_id, operation)
         self.seen[operation.action.value.lower()] += 1
         if template is not None:
@@ -237,14 +255,22 @@ class _History:
         converge = CONVERGE if self.luck.random() < 0.1 else ""
         if converge and self.luck.random() < 0.5:
             self._lose()
+        revision = self._revision(wanted)
+        if not self._busy():
+            await self._preview(revision, observe=bool(converge))
         operation = Operation(
             Action.UPDATE,
-            self._revision(wanted),
+            revision,
             disable_rollback=not rollback,
             told=converge,
             timeout_mins=self.luck.choice((None, *TIMEOUTS_MINS)),
         )
         await self._ask(operation, wanted)
+
+    async def _preview(self, revision: Revision, *, observe: bool) -> None:
+        """Somebody looks first; to be judged when the update had nothing beside it."""
+        self.seen["preview"] += 1
+        self._foreseen = await self.world.foresee(self.stack_id, revision, observe=observe)
 
     async def _forbidden(self) -> None:
         """An update of what must never change."""

@@ -1,12 +1,15 @@
 """What must be true of a world at rest, whatever happened before."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import sqlalchemy as sa
 
+from hearth.engine.core.foresee import Foreseen
+from hearth.engine.core.plan import Plan
+from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.sim.draw import CHILD_OUTPUT, KEYS, Template
 from hearth.sim.world import World
@@ -145,6 +148,28 @@ def _in_order(events: list[Any]) -> Iterator[str]:
     if doing is not None:
         yield f"the stack's {doing} never ended"
     yield from (f"{action} of {name} never ended" for (name, action), n in begun.items() if n)
+
+
+def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
+    """What a preview was certain of is what came of it."""
+    old, new = reads.in_charge(before), reads.in_charge(after)
+    for entry in plan.entries:
+        if entry.name not in old or entry.record_id != old[entry.name].id:
+            continue
+        was, now = old[entry.name], new.get(entry.name)
+        same = now is not None and now.id == was.id
+        moved = same and now is not None and now.updated_at != was.updated_at
+        match entry.foreseen:
+            case Foreseen.KEEP if not same or moved:
+                yield f"{entry.name} should have been kept: {entry.reasons}"
+            case Foreseen.UPDATE if not same:
+                yield f"{entry.name} should have been updated: {entry.reasons}"
+            case Foreseen.REPLACE if same or now is None:
+                yield f"{entry.name} should have been replaced: {entry.reasons}"
+            case Foreseen.DELETE | Foreseen.RETAIN if now is not None:
+                yield f"{entry.name} should have gone: {entry.reasons}"
+            case Foreseen.FAIL:
+                yield f"{entry.name} should have failed: {entry.reasons}"
 
 
 def _closed(events: list[Any]) -> Iterator[str]:

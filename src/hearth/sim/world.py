@@ -4,16 +4,19 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from hearth.cloud.fault import CloudFault
+from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import BEAT_S, LOOK_S, Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
+from hearth.service.foresight import Aim, foresee_stack
 from hearth.sim.cloud import Thing, TwinCloud
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
@@ -368,6 +371,17 @@ class World:
     def mine(self) -> list[Thing]:
         """All things but those that nobody here has made."""
         return [thing for thing in self.twin.things.values() if thing.key]
+
+    async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
+        """What an update would do, as a preview shows it."""
+        row, clouds = self.stack(stack_id), Clouds(self.twin)
+        house: Any = SimpleNamespace(
+            store=self.store, programs=self.programs, clouds=clouds, clock=self.clock,
+            new_id=self.new_id, endpoints=Endpoints(),
+        )  # fmt: skip
+        program = await self.programs.of(row, revision)
+        aim = Aim(row, revision, program, self.records(stack_id), observe=observe)
+        return (await foresee_stack(house, clouds.of(row, None), aim)).plan
 
     def quiet(self) -> bool:
         """Nothing is in progress, owned, due, in the post or in flight."""

@@ -333,8 +333,8 @@ class StackWork:
                 self.records[record_id] = record
 
     async def _release(self, *, due_at: float | None = None) -> None:
-        """Give the stack back; it is due again at `due_at`, and at its deadline in any case. What is
-        handed over is due at once."""
+        """Give the stack back; it is due again at `due_at`, and at its deadline in any case.
+        What is handed over is due at once."""
         busy = self.stack.status is Status.IN_PROGRESS
         due = self.stack.deadline if busy else None
         if busy and self._handing_over:
