@@ -17,6 +17,7 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 OP_TIME_S = 10.0
 FOREVER = float("inf")
 SEEN_AFTER_S = 4.0  # after which a thing that is there shows in a listing
+LEFT_MAX_S = 120.0  # as far as it can tell when something will be done
 LATE_S = 25.0  # how long a call may be on its way
 
 
@@ -263,6 +264,11 @@ class TwinCloud:
             if call.op == "delete" and thing.fate == "ok":
                 del self.things[thing.id]
 
+    def outside(self, thing_id: str) -> None:
+        """Something that was there before."""
+        values = {"u": "", "r": ""}
+        self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
+
     def vanish(self, name: str) -> None:
         """The live thing of that name disappears behind everybody's back."""
         for thing in [t for t in self.things.values() if t.name == name]:
@@ -289,7 +295,7 @@ class TwinCloud:
             "status": "BUSY" if busy else "OK",
             "op": op,
             "fate": thing.fate if not busy else "ok",
-            "left": min(left, 60.0),
+            "left": min(left, LEFT_MAX_S),
             "asleep": thing.asleep,
             **thing.values,
         }

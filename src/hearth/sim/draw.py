@@ -17,6 +17,7 @@ Entry = dict[str, Any]
 Template = dict[str, Entry]
 
 KEYS = "url"
+OUTSIDE = "outside#1"  # a thing that was there before
 CHILD_OUTPUT = "out"
 
 
@@ -67,6 +68,8 @@ class Draw:
             template[name] = self._child(name, before)
         elif self._luck.random() < 0.1:
             template[f"v{number}"] = self._pure(before)
+        elif self._luck.random() < 0.01:
+            template[f"x{number}"] = {"external": OUTSIDE}
         else:
             template[f"r{number}"] = self._node(before)
 
@@ -74,6 +77,8 @@ class Draw:
         before = [other for other in names if int(other[1:]) < int(name[1:])]
         if "child" in entry:
             return self._child(name, before)
+        if "external" in entry:
+            return entry
         return self._pure(before) if "value" in entry else self._node(before)
 
     def _node(self, before: list[str], *, inside: bool = False) -> Entry:
@@ -88,7 +93,18 @@ class Draw:
             entry["after"] = [self._luck.choice(before)]
         if self._luck.random() < 0.05:
             entry["type"] = "Test::Other"
+        if self._luck.random() < 0.03 and not inside:
+            entry["policy"] = "Retain"
         return entry
+
+    def forbidden(self, template: Template) -> Template:
+        """The template with a change to what must never change."""
+        names = [name for name in template if name[0] == "r"]
+        if not names:
+            return template
+        name = self._luck.choice(names)
+        before = template[name].get("m", "")
+        return {**template, name: {**template[name], "m": f"{before}1"}}
 
     def _pure(self, before: list[str]) -> Entry:
         draw = self._luck.random()
@@ -110,6 +126,8 @@ class Draw:
         match "r" if inside else other[0]:
             case "n":
                 return {"get_attr": [other, CHILD_OUTPUT]}
+            case "x":
+                return {"get_resource": other}
             case "v":
                 return {"get_attr": [other, "value"]}
             case _:
@@ -148,10 +166,13 @@ def _resource(name: str, entry: Entry) -> dict[str, Any]:
     if "value" in entry:
         kept = {"value": entry["value"], "k": entry["k"]}
         return {"type": "Test::Value", "properties": kept}
+    if "external" in entry:
+        return {"type": "Test::Node", "external_id": entry["external"]}
     return {
         "type": entry.get("type", "Test::Node"),
-        "properties": {key: entry[key] for key in KEYS if key in entry},
+        "properties": {key: entry[key] for key in (*KEYS, "m") if key in entry},
         "depends_on": entry.get("after", []),
+        **({"deletion_policy": entry["policy"]} if "policy" in entry else {}),
     }
 
 

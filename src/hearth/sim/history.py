@@ -14,6 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from hearth.engine.core.plan import Plan
+from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.programs import Programs
 from hearth.model.problem import Rejected
@@ -22,13 +24,13 @@ from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
 from hearth.sim import judge
 from hearth.sim.cloud import TwinCloud
-from hearth.sim.draw import Draw, Template, revision_of
+from hearth.sim.draw import OUTSIDE, Draw, Template, revision_of
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Other, Thing, Value
 from hearth.sim.world import World
 from hearth.store.accept import ABANDON, CONVERGE, Operation
 from hearth.store.document import document
-from hearth.store.rows import Revision
+from hearth.store.rows import Revision, StackRow
 from hearth.store.tables import event
 
 PROGRAMS = Programs(
@@ -41,6 +43,7 @@ LOOK_S, BEAT_S = 6.0, 6.0
 OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
 CRASHES_MAX = 5
+TROUBLE = ("cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang")
 MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
 SLOW_MAX_S = 6.0  # less than a lease allows
 CLEARS_EVERY_S = 12.0
@@ -111,8 +114,11 @@ class _History:
         )
         self.world.twin.random_fault = self._fault
         self.slow_database = self.luck.random() < odds.slow_database
+        self.world.twin.outside(OUTSIDE)
         self.template: Template = {}
         self.stack_id = ""
+        self._foreseen: Plan | None = None  # by who is about to ask for an update
+        self._plan: tuple[Plan, list[Record], int] | None = None  # of the update under way
         self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
         self.snapshots: dict[str, Template] = {}
 
@@ -180,7 +186,8 @@ class _History:
         self.asked[1] = (self.template, {})
         for _ in range(self.luck.randint(1, 4)):
             await self._pause()
-            await self._act()
+            if not self._half_adopted():
+                await self._act()
         await self._rest()
         self._judge_quiet()
         await self._heal()
@@ -197,6 +204,14 @@ class _History:
 
     async def _rest(self) -> None:
         await self.world.rest(limit_s=3_000.0)
+        if self._plan is None:
+            return
+        (plan, before, trouble), self._plan = self._plan, None
+        row = self.world.stack(self.stack_id)
+        if row.state == "UPDATE_COMPLETE" and trouble == sum(self.seen[w] for w in TROUBLE):
+            self.seen["foreseen"] += 1
+            after = self.world.records(self.stack_id)
+            self.outcome.wrong += judge.as_foreseen(plan, before, after)
 
     # -- what users do ---------------------------------------------------------------------
 
@@ -211,6 +226,8 @@ class _History:
             (0.12, self._snapshot),
             (0.05, self._mark),
             (0.08, self._move),
+            (0.06, self._forbidden),
+            (0.05, self._hand_over),
         ]
         weights, doing = zip(*acts, strict=True)
         (act,) = self.luck.choices(doing, weights)
@@ -224,6 +241,11 @@ class _History:
 
     async def _ask(self, operation: Operation, template: Template | None = None) -> None:
         self.seen["superseded"] += self._busy()
+        foreseen, self._foreseen = self._foreseen, None
+        self._plan = None
+        if foreseen is not None and not self._busy():
+            trouble = sum(self.seen[word] for word in TROUBLE)
+            self._plan = (foreseen, self.world.records(self.stack_id), trouble)
         row = await self.world.operate(self.stack_id, operation)
         self.seen[operation.action.value.lower()] += 1
         if template is not None:
@@ -235,14 +257,36 @@ class _History:
         wanted = self.draw.changed(self.template)
         rollback = self.luck.random() < self.odds.rollback
         converge = CONVERGE if self.luck.random() < 0.1 else ""
+        if converge and self.luck.random() < 0.5:
+            self._lose()
+        revision = self._revision(wanted)
+        if not self._busy():
+            await self._preview(revision, observe=bool(converge))
         operation = Operation(
             Action.UPDATE,
-            self._revision(wanted),
+            revision,
             disable_rollback=not rollback,
             told=converge,
             timeout_mins=self.luck.choice((None, *TIMEOUTS_MINS)),
         )
         await self._ask(operation, wanted)
+
+    async def _preview(self, revision: Revision, *, observe: bool) -> None:
+        """Somebody looks first; to be judged when the update had nothing beside it."""
+        self.seen["preview"] += 1
+        self._foreseen = await self.world.foresee(self.stack_id, revision, observe=observe)
+
+    async def _forbidden(self) -> None:
+        """An update of what must never change."""
+        wanted = self.draw.forbidden(self.template)
+        await self._ask(Operation(Action.UPDATE, self._revision(wanted)), wanted)
+
+    async def _hand_over(self) -> None:
+        """An engine is stopped in good order, and another started."""
+        if self.world.engines:
+            self.seen["handed over"] += 1
+            self.world.start_engines(1)
+            self.world.stop(self.world.engines[0])
 
     async def _update_twice(self) -> None:
         for _ in range(3):
@@ -257,10 +301,15 @@ class _History:
         self.seen["cancel"] += 1
 
     async def _check(self) -> None:
-        there = sorted(judge.kept_on(self.world, self.stack_id).values())
-        if self.luck.random() < 0.5 and there:
-            self.world.twin.lose(self.luck.choice(there))
+        if self.luck.random() < 0.5:
+            self._lose()
         await self._ask(Operation(Action.CHECK))
+
+    def _lose(self) -> None:
+        """Something disappears behind everybody's back."""
+        there = set(judge.kept_on(self.world, self.stack_id).values()) - {OUTSIDE}
+        if there:
+            self.world.twin.lose(self.luck.choice(sorted(there)))
 
     async def _sleep(self) -> None:
         await self._ask(Operation(Action.SUSPEND))
@@ -324,7 +373,12 @@ class _History:
         self.seen["adopt"] += 1
         await self._rest()
 
+    def _half_adopted(self) -> bool:
+        """An update of what is not adopted yet would take its own values for the real ones."""
+        return self.world.stack(self.stack_id).state == "ADOPT_FAILED"
+
     def _revision(self, template: Template) -> Revision:
+        self.world.retained |= {name for name, entry in template.items() if "policy" in entry}
         environment = None
         if self.luck.random() < self.odds.hooks:
             environment = self.draw.environment(template)
@@ -388,25 +442,35 @@ class _History:
         wrong = self.outcome.wrong
         if row.deleted_at is None:
             wrong.append(f"the delete ended {row.state}: {row.reason}")
-        if self.world.twin.things:
-            wrong.append(f"left after the delete: {sorted(self.world.twin.things)}")
+        left = sorted(t.id for t in self.world.mine() if t.name not in self.world.retained)
+        if left:
+            wrong.append(f"left after the delete: {left}")
+        if OUTSIDE not in self.world.twin.things:
+            wrong.append("what was there before is gone")
         if self.world.twin.copies:
             wrong.append(f"left of snapshots: {sorted(self.world.twin.copies)}")
         wrong += judge.ended(self.world, self.stack_id)
 
     async def _heal_by_update(self) -> None:
-        for action in (Action.CHECK, Action.RESUME, Action.UPDATE):
-            if action is Action.CHECK and not self._vanished():
-                continue
-            revision = revision_of(self.template) if action is Action.UPDATE else None
-            operation = Operation(action, revision, timeout_mins=30, told="")
-            await self.world.operate(self.stack_id, operation)
-            await self._rest()
-        row = self.world.stack(self.stack_id)
+        if self._vanished():
+            await self._calmly(Action.CHECK)
+        await self._calmly(Action.RESUME)
+        row = await self._calmly(Action.UPDATE, self.template)
+        if "is not supported" in row.reason:
+            await self._calmly(Action.UPDATE, {})
+            row = await self._calmly(Action.UPDATE, self.template)
         if row.state != "UPDATE_COMPLETE":
             self.outcome.wrong.append(f"the healed update ended {row.state}: {row.reason}")
             return
         self.outcome.wrong += judge.as_wanted(self.world, self.template, {})
+
+    async def _calmly(self, action: Action, template: Template | None = None) -> StackRow:
+        """An operation with nothing beside it; the stack after it."""
+        revision = revision_of(template) if template is not None else None
+        operation = Operation(action, revision, 30, disable_rollback=True, told="")
+        await self.world.operate(self.stack_id, operation)
+        await self._rest()
+        return self.world.stack(self.stack_id)
 
     def _count_features(self) -> None:
         """What happened, as its events tell."""

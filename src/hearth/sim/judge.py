@@ -1,12 +1,15 @@
 """What must be true of a world at rest, whatever happened before."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import sqlalchemy as sa
 
+from hearth.engine.core.foresee import Foreseen
+from hearth.engine.core.plan import Plan
+from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.sim.draw import CHILD_OUTPUT, KEYS, Template
 from hearth.sim.world import World
@@ -27,9 +30,10 @@ def nothing_lost(world: World) -> Iterator[str]:
     known = {
         record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
     }
-    keys = Counter(thing.key for thing in world.twin.things.values())
-    for thing in world.twin.things.values():
-        if thing.id not in known:
+    mine = world.mine()
+    keys = Counter(thing.key for thing in mine)
+    for thing in mine:
+        if thing.id not in known and thing.name not in world.retained:
             yield f"{thing.id} is lost: no record knows it"
         if keys[thing.key] > 1:
             yield f"{thing.id} was made twice under one key"
@@ -46,13 +50,13 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
     """The cloud holds exactly what a template says; `given` is what a snapshot brought back."""
     world.twin.settle()
     live: dict[str, list[str]] = {}
-    for thing in world.twin.things.values():
+    for thing in world.mine():
         live.setdefault(thing.name, []).append(thing.id)
     wanted = dict(_nodes(template))
     brought_back = {**given}
     for entry in given.values():
         brought_back |= entry.get("resources", {})
-    for name in sorted({*live, *wanted}):
+    for name in sorted({*live, *wanted} - world.retained):
         if len(live.get(name, ())) != (name in wanted):
             yield f"{name}: alive are {live.get(name, [])}"
     only = {name: ids[0] for name, ids in live.items() if len(ids) == 1}
@@ -78,7 +82,7 @@ def _nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], A
         if "child" in entry:
             for inner, node in entry["child"].items():
                 yield inner, (node, entry)
-        elif "value" not in entry:
+        elif "value" not in entry and "external" not in entry:
             yield name, (entry, None)
 
 
@@ -160,6 +164,28 @@ def _for_good(one: Any, doing: str | None) -> bool:
     no awakening before an update, which makes the thing anew instead."""
     woken = one.action == Action.RESUME and doing != Action.RESUME
     return str(one.reason).startswith("Error:") and not woken
+
+
+def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
+    """What a preview was certain of is what came of it."""
+    old, new = reads.in_charge(before), reads.in_charge(after)
+    for entry in plan.entries:
+        if entry.name not in old or entry.record_id != old[entry.name].id:
+            continue
+        was, now = old[entry.name], new.get(entry.name)
+        same = now is not None and now.id == was.id
+        moved = same and now is not None and now.updated_at != was.updated_at
+        match entry.foreseen:
+            case Foreseen.KEEP if not same or moved:
+                yield f"{entry.name} should have been kept: {entry.reasons}"
+            case Foreseen.UPDATE if not same:
+                yield f"{entry.name} should have been updated: {entry.reasons}"
+            case Foreseen.REPLACE if same or now is None:
+                yield f"{entry.name} should have been replaced: {entry.reasons}"
+            case Foreseen.DELETE | Foreseen.RETAIN if same:
+                yield f"{entry.name} should have gone: {entry.reasons}"
+            case Foreseen.FAIL:
+                yield f"{entry.name} should have failed: {entry.reasons}"
 
 
 def _closed(events: list[Any]) -> Iterator[str]:

@@ -4,17 +4,20 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from hearth.cloud.fault import CloudFault
+from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import BEAT_S, LOOK_S, Engine, Tools
 from hearth.engine.worker.live import Endpoints
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
-from hearth.sim.cloud import TwinCloud
+from hearth.service.foresight import Aim, foresee_stack
+from hearth.sim.cloud import Thing, TwinCloud
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
@@ -82,11 +85,11 @@ class Clouds:
     def users(self, row: StackRow, noted: Any) -> None:
         return None
 
-    async def trusted(self, credential: Any) -> bool:
-        return True
+    async def trusted(self, credential: tuple[str, Any]) -> bool:
+        return "trust_id" in credential[1]
 
-    async def entrust(self, row: StackRow, credential: Any) -> str:
-        raise AssertionError("there is nothing to entrust")
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
+        return f"trust of {row.id}"
 
     async def drop_former(self, row: StackRow, credential: Any) -> None:
         return None
@@ -189,7 +192,9 @@ class World:
         self.store = Store("sqlite://", _SEALER, clock=self.clock.now, inline=True)
         _lay_tables(self.store)
         self.programs = programs
+        self.retained: set[str] = set()  # names of things that may stay behind
         self.engines: list[Engine] = []
+        self._stopping: set[asyncio.Task[None]] = set()
         self._mains: dict[str, asyncio.Task[None]] = {}
         self._hook = hook
         self._look_s, self._beat_s = look_s, beat_s
@@ -269,6 +274,7 @@ class World:
             revision=revision,
             timeout_mins=timeout_mins,
             disable_rollback=not rollback,
+            credential=(self.new_id(), "token", {}),
         )
         await self.store.run(lambda tx: accept.create(tx, new, self.clock.now(), self.new_id))
         self._wake()
@@ -353,6 +359,15 @@ class World:
             if not self._deaf():
                 engine.wake()
 
+    def stop(self, engine: Engine) -> None:
+        """The engine hands over what it has, and ends."""
+        self._stopping.add(task := self.loop.create_task(engine.stop()))
+        task.add_done_callback(lambda _: self._gone(engine))
+
+    def _gone(self, engine: Engine) -> None:
+        if engine in self.engines:
+            self.kill(engine)
+
     # -- looking ---------------------------------------------------------------------------
 
     def stack(self, stack_id: str) -> StackRow:
@@ -374,6 +389,21 @@ class World:
             return [row.physical_id for row in tx.rows(_USERS, {"thing": thing_id})]
 
         return self.store.transact(look, write=False)
+
+    def mine(self) -> list[Thing]:
+        """All things but those that nobody here has made."""
+        return [thing for thing in self.twin.things.values() if thing.key]
+
+    async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
+        """What an update would do, as a preview shows it."""
+        row, clouds = self.stack(stack_id), Clouds(self.twin)
+        house: Any = SimpleNamespace(
+            store=self.store, programs=self.programs, clouds=clouds, clock=self.clock,
+            new_id=self.new_id, endpoints=Endpoints(),
+        )  # fmt: skip
+        program = await self.programs.of(row, revision)
+        aim = Aim(row, revision, program, self.records(stack_id), observe=observe)
+        return (await foresee_stack(house, clouds.of(row, None), aim)).plan
 
     def quiet(self) -> bool:
         """Nothing is in progress, owned, due, in the post or in flight."""

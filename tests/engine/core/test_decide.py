@@ -64,3 +64,11 @@ def test_the_reason_names_the_properties():
 def test_a_value_that_is_not_there_is_null():
     assert differing({"a": None}, {}) == frozenset()
     assert differing({"a": 1}, {"b": 2}) == {"a", "b"}
+
+
+def test_what_is_not_our_own_is_taken_in_again_until_its_first_check_succeeds():
+    """Found by simulation seed 56: it stayed unknown for ever to all that refer to it."""
+    parts = {"external_id": "x1"}
+    half = record(Action.CHECK, Status.FAILED, parts=parts)
+    assert decided(half, parts=parts).verdict is Verdict.CREATE
+    assert decided(record(parts=parts, reference="x1"), parts=parts).verdict is Verdict.KEEP

@@ -83,8 +83,8 @@ def decide(
     if outside != wanted_outside:
         what = f"Update to property external_id of {record.name} ({record.type})"
         return Decision(Verdict.FAIL, f"{what} is not supported.")
-    if outside is not None:
-        return Decision(Verdict.KEEP)
+    if outside is not None:  # where its first check failed it is still to be taken in
+        return Decision(Verdict.CREATE if held.reference is None else Verdict.KEEP)
     if record.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "it was being deleted")
     if record.failed and record.action is Action.CHECK and check_failed:

@@ -330,7 +330,8 @@ class Flight(Calls):
             status=Status.FAILED, reason=reason, updated_at=work.tools.clock.now()
         )
         work.put(failed)
-        work.event(failed, Status.FAILED, reason)
+        if record.status is Status.IN_PROGRESS:  # not in the pause between two attempts
+            work.event(failed, Status.FAILED, reason)
         self.end_row()
 
     def not_stale(self) -> None:

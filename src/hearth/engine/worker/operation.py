@@ -67,7 +67,8 @@ class Operation:
 
     @property
     def ready(self) -> bool:
-        return bool(self.queue) and not self.over
+        """Whether something may start now."""
+        return bool(self.queue) and not self.over and not self.work.handing_over
 
     @property
     def traversal(self) -> str:
@@ -313,7 +314,7 @@ class Operation:
     def advance(self) -> None:
         """Start what is ready; pure types are done at once, in slices."""
         left = NODES_A_SLICE
-        while self.queue and left and not self.over and not self.work.handing_over:
+        while left and self.ready:
             left -= 1
             key = self.queue.popleft()
             node = self.graph[key]
@@ -325,7 +326,7 @@ class Operation:
             self._start(node)
         if self.hooks and self.out_of_time():
             self.fail("Timed out")
-        if self.queue and not self.over:
+        if self.ready:
             self.work.wake()
 
     def _start(self, node: Node) -> None:

@@ -158,7 +158,7 @@ class StackWork:
         for flight in self.flights.values():
             flight.kill()
         until = min(rest for rest in rests if rest is not None)
-        await self._release(due_at=now if self._handing_over else until)
+        await self._release(due_at=until)
         return True
 
     async def _wait(self) -> bool:
@@ -345,9 +345,12 @@ class StackWork:
                 self.records[record_id] = record
 
     async def _release(self, *, due_at: float | None = None) -> None:
-        """Give the stack back; it is due again at `due_at`, and at its deadline in any case."""
+        """Give the stack back; it is due again at `due_at`, and at its deadline in any case.
+        What is handed over is due at once."""
         busy = self.stack.status is Status.IN_PROGRESS
         due = self.stack.deadline if busy else None
+        if busy and self._handing_over:
+            due_at = self.tools.clock.now()
         looks = [at for at in (due, due_at, strays.next_look(self)) if at is not None]
         self.sure.release = (min(looks, default=None),)
         await self._commit()
