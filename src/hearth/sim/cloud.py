@@ -18,7 +18,7 @@ OP_TIME_S = 10.0
 FOREVER = float("inf")
 SEEN_AFTER_S = 4.0  # after which a thing that is there shows in a listing
 LEFT_MAX_S = 120.0  # as far as it can tell when something will be done
-LATE_S = 25.0  # how long a call may be on its way
+LATE_S = 15.0  # how long a call may be on its way
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ class _History:
         else:
             await asyncio.sleep(self.luck.uniform(0.0, 25.0))
         if self.luck.random() < self.odds.jump:
-            self.world.clock.jump(self.luck.uniform(-3.0, 30.0))
+            self.world.clock.jump(self.luck.uniform(-3.0, 12.0))
             self.seen["clock jump"] += 1
 
     async def _rest(self) -> None:

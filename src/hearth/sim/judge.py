@@ -127,7 +127,7 @@ def ended(world: World, stack_id: str) -> Iterator[str]:
 
 def _in_order(events: list[Any]) -> Iterator[str]:
     begun: Counter[tuple[str, str]] = Counter()
-    ours: set[tuple[str, str]] = set()  # begun in the operation that runs
+    ours: set[tuple[str | None, str]] = set()  # begun in the operation that runs
     failed = ""  # for good, in the operation that runs
     doing: str | None = None
     for one in events:
@@ -144,10 +144,11 @@ def _in_order(events: list[Any]) -> Iterator[str]:
                 doing = None
         elif not any(word in one.reason for word in UNPAIRED):
             key = (one.resource_name, one.action)
+            mine = (one.physical_id, one.action)
             if one.status == Status.IN_PROGRESS:
                 begun[key] += 1
-                ours.add(key)
-            elif one.status == Status.FAILED and _for_good(one, doing) and key in ours:
+                ours.add(mine)
+            elif one.status == Status.FAILED and _for_good(one, doing) and mine in ours:
                 failed = f"{one.resource_name} went to {state}"
                 begun[key] -= 1
             elif not begun[key]:
@@ -193,7 +194,7 @@ def _closed(events: list[Any]) -> Iterator[str]:
     complete = False
     for one in events:
         if one.resource_type == STACK_TYPE:
-            complete = one.status == Status.COMPLETE
+            complete = one.status == Status.COMPLETE and one.action in MEANT
         elif complete and not any(word in one.reason for word in UNPAIRED):
             yield f"{one.resource_name} is {one.action}_{one.status} after the stack's end"
 
