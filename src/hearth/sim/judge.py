@@ -144,7 +144,8 @@ def _in_order(events: list[Any]) -> Iterator[str]:
                 doing = None
         elif not any(word in one.reason for word in UNPAIRED):
             key = (one.resource_name, one.action)
-            mine = (one.physical_id, one.action)
+            made = one.action == Action.CREATE  # it has no id when it begins
+            mine = (one.resource_name if made else one.physical_id, one.action)
             if one.status == Status.IN_PROGRESS:
                 begun[key] += 1
                 ours.add(mine)
