@@ -175,6 +175,8 @@ def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -
         if entry.name not in old or entry.record_id != old[entry.name].id:
             continue
         was, now = old[entry.name], new.get(entry.name)
+        if was.status is Status.IN_PROGRESS:  # what is under way ends first
+            continue
         same = now is not None and now.id == was.id
         moved = same and now is not None and now.updated_at != was.updated_at
         match entry.foreseen:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, differing
 from hearth.engine.core.record import Record
+from hearth.engine.core.visit import asleep
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
 from hearth.model.value import at_path
@@ -198,6 +199,8 @@ def foresee(record: Record, expected: Expected, traits: Traits, *, masked: bool 
     """The outlook for a record that stands for a name of the template."""
     if record.new:
         return Outlook(Foreseen.CREATE)
+    if asleep(record):
+        return Outlook(Foreseen.MAY_REPLACE, (Reason("it sleeps: it is woken first"),))
     if (at_once := _by_state(record, expected, traits)) is not None:
         return at_once
     held = record.held

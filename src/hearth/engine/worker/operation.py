@@ -18,7 +18,7 @@ from hearth.engine.core import visit as visits
 from hearth.engine.core.graph import Graph, Key, Kind, Node, State
 from hearth.engine.core.plan import Plan, Target, must_look, plan
 from hearth.engine.core.record import Record
-from hearth.engine.worker import pure, visit
+from hearth.engine.worker import pure, strays, visit
 from hearth.engine.worker.flight import Flight
 from hearth.engine.worker.hooks import Hooks
 from hearth.engine.worker.nest import DOCUMENT
@@ -408,10 +408,21 @@ class Operation:
             else:
                 self.complete(more)
             return
+        if stack.action is Action.DELETE and self.work.strays:
+            self.work.spawn(self._outwait())
+            return
         if stack.action is Action.DELETE and stack.parent_id is None:
             self.work.spawn(self._farewell())
         else:
             self.complete()
+
+    async def _outwait(self) -> None:
+        """What a call without an answer may have made is waited for: later nobody would look."""
+        traversal = self.traversal
+        await strays.outwait(self.work)
+        if traversal == self.traversal and not self.over:
+            self._last()
+            self.work.wake()
 
     async def _farewell(self) -> None:
         work = self.work

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
 from hearth.engine.core.graph import Key, Kind, Node
 from hearth.engine.core.record import Held, Record
+from hearth.engine.worker import strays
 from hearth.engine.worker.live import live as live_of
 from hearth.engine.worker.trouble import Trouble, trouble_of
 from hearth.engine.worker.wanted import evaluated_of, wanted_of
@@ -239,6 +240,8 @@ def fail(operation: "Operation", node: Node, record: Record, trouble: Trouble) -
 
 def _remove(operation: "Operation", node: Node, record: Record) -> None:
     work = operation.work
+    if record.physical_id is not None:  # it stays under its key, and nobody will know that it may
+        strays.forget_of(work, record.id)
     if record.new and record.physical_id is None:
         work.drop(record, advance=True)
         operation.done(node.key)

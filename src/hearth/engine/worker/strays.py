@@ -4,6 +4,7 @@ While an operation runs its flights look after their own; later the stack comes 
 looks, as long as a call may still be on its way.
 """
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,21 @@ def forget(work: "StackWork", stray: Stray) -> None:
     if stray in work.strays:
         work.strays.remove(stray)
         work.sure.strays_gone.append(stray.id)
+
+
+def forget_of(work: "StackWork", record_id: str) -> None:
+    """A record's thing is retained: what stands under its key is not to be looked at any more."""
+    for stray in [s for s in work.strays if s.resource_id == record_id]:
+        forget(work, stray)
+
+
+async def outwait(work: "StackWork") -> None:
+    """Watch all strays until nothing can turn up any more."""
+    while work.strays:
+        await watch(work)
+        if work.strays:
+            rest = min(rest_s(work, stray, work.tools.stray_watch_s) for stray in work.strays)
+            await asyncio.sleep(rest if 0 < rest < AGAIN_S else AGAIN_S)
 
 
 def next_look(work: "StackWork") -> float | None:
