@@ -466,7 +466,7 @@ class Operation:
         row = replace(stack, status=Status.COMPLETE, reason=reason, takeovers=0)
         if stack.action is Action.DELETE:
             now = self.work.tools.clock.now()
-            row = replace(row, deleted_at=now, live_name=None, credential_id=None)
+            row = replace(row, deleted_at=now, live_name=None)
             if stack.parent_id is None:
                 self.work.advance.drop_credential = stack.credential_id
         self._set(row)
