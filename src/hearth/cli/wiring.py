@@ -24,6 +24,7 @@ from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.pool import CloudConfig, CloudPool
 from hearth.engine.worker.engine import Engine, Tools
+from hearth.engine.worker.lifecycle import installed
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
@@ -114,7 +115,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     bus = Bus()
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
-        luck=random.random, endpoints=endpoints,
+        luck=random.random, endpoints=endpoints, plugins=installed(),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
