@@ -1,14 +1,24 @@
 """`hearth serve`: a Keystone and a database that are there already, told by a configuration."""
 
+import asyncio
+import json
+import os
+import socket
 import subprocess
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import aio_pika
 import pytest
 import requests
 
 from tests.clients.dev import HEARTH
+from tests.conftest import lacking
 from tests.devcloud.running import Served
+
+BROKER = os.environ.get("HEARTH_TEST_RABBITMQ", "rabbit://guest:guest@127.0.0.1:5672/")
 
 CONFIG = """
 [DEFAULT]
@@ -17,6 +27,13 @@ stack_domain_admin = heat_domain_admin
 stack_domain_admin_password = secret
 stack_user_domain_name = {domain}
 max_stacks_per_tenant = {stacks}
+reauthentication_auth_method = {reauthentication}
+default_notification_level = {level}
+
+[oslo_messaging_notifications]
+driver = {driver}
+transport_url = {transport}
+topics = {topic}
 
 [heat_api]
 bind_host = 127.0.0.1
@@ -48,6 +65,11 @@ class Site:
             "database": f"sqlite:///{folder}/hearth.db",
             "auth_url": f"{cloud.url}/identity/v3",
             "password": "secret",
+            "reauthentication": "trusts",
+            "level": "info",
+            "driver": "",
+            "transport": "",
+            "topic": "notifications",
         }
 
     def command(self, **changed: str) -> list[str]:
@@ -102,10 +124,68 @@ def test_it_serves_an_existing_cloud(cloud: Served, site: Site):
         ({"domain": "nodomain"}, "Keystone has no domain nodomain"),
         ({"auth_url": "http://127.0.0.1:1/v3"}, "Keystone at http://127.0.0.1:1/v3"),
         ({"password": "wrong"}, "requires authentication"),
+        ({"reauthentication": "always"}, "reauthentication_auth_method"),
+        ({"driver": "log"}, "driver: messagingv2, messaging or noop; not ['log']"),
+        ({"driver": "messagingv2"}, "transport_url: not set"),
+        ({"driver": "messagingv2", "transport": "kafka://h/"}, "rabbit://, not kafka"),
+        ({"driver": "messaging", "transport": "rabbit://h", "level": "loud"}, "not LOUD"),
     ],
 )
 def test_a_wrong_setting_is_told_in_one_line(site: Site, changed: dict[str, str], told: str):
     assert told in site.refused(**changed)
+
+
+@pytest.mark.slow
+def test_what_stacks_come_to_is_told_over_rabbitmq(cloud: Served, site: Site):
+    topic = f"hearth-test-{uuid.uuid4().hex[:8]}"
+    command = site.command(driver="messagingv2", transport=BROKER, topic=topic)
+    told = asyncio.run(heard(f"{topic}.info", lambda: served(command, cloud)))
+    kinds = [one["event_type"].removeprefix("orchestration.stack.") for one in told]
+    assert kinds == ["create.start", "create.end"]
+    assert [one["payload"]["username"] for one in told] == ["demo", "demo"]
+    assert told[0]["publisher_id"] == f"orchestration.{socket.gethostname()}"
+
+
+def served(command: list[str], cloud: Served) -> "subprocess.Popen[str]":
+    """Hearth as a process, asked for a stack."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    url, token = line.split()[4], cloud.token()
+    template = {"heat_template_version": "2021-04-16", "resources": {}}
+    owner = cloud.call("GET", "/identity/v3/auth/tokens", headers={"X-Subject-Token": token})
+    project = owner.json()["token"]["project"]["id"]
+    body = {"stack_name": "told", "template": template}
+    headers = {"X-Auth-Token": token}
+    reply = requests.post(f"{url}/{project}/stacks", json=body, headers=headers, timeout=10)
+    assert reply.status_code == 201, reply.text
+    return process
+
+
+async def heard(name: str, act: Callable[[], "subprocess.Popen[str]"]) -> list[dict[str, Any]]:
+    """The first two notifications of a queue after something was done."""
+    try:
+        connection = await aio_pika.connect(BROKER.replace("rabbit:", "amqp:"), timeout=5)
+    except (OSError, TimeoutError, aio_pika.exceptions.AMQPError) as problem:
+        lacking(f"a RabbitMQ server at {BROKER} ({problem})")
+    async with connection:
+        channel = await connection.channel()
+        queue = await channel.declare_queue(name, durable=False)
+        found: list[dict[str, Any]] = []
+        with act() as process:
+            try:
+                async with asyncio.timeout(30):
+                    while len(found) < 2:
+                        message = await queue.get(fail=False)
+                        if message is None:
+                            await asyncio.sleep(0.1)
+                            continue
+                        await message.ack()
+                        found.append(json.loads(json.loads(message.body)["oslo.message"]))
+            finally:
+                process.terminate()
+        await queue.delete()
+    return found
 
 
 def test_a_configuration_that_is_not_there_is_told(tmp_path: Path):

@@ -4,9 +4,11 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hearth.bus.notification import LEVELS, Notifications, addresses
 from hearth.cli.early import WrongSetting, listening, log_to_stderr, no_collections
 from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
@@ -65,6 +67,22 @@ def _read(configs: Sequence[Path]) -> Any:
             number("max_json_body_size", default=1048576, min=0),
         ]
     )
+    conf.register_opts(
+        [
+            text("transport_url", secret=True),
+            text("control_exchange", default="heat"),
+            text("default_notification_level", default="INFO"),
+            text("default_publisher_id"),
+        ]
+    )
+    conf.register_opts(
+        [
+            cfg.MultiStrOpt("driver", default=[]),
+            text("transport_url", secret=True),
+            cfg.ListOpt("topics", default=["notifications"]),
+        ],
+        "oslo_messaging_notifications",
+    )
     conf.register_opts([text("connection", secret=True)], "database")
     conf.register_opts(
         [
@@ -87,7 +105,8 @@ def _read(configs: Sequence[Path]) -> Any:
 
 def _all_values(conf: Any) -> None:
     """Read each value once, so that a wrong one is told before anything starts."""
-    for group in (conf, conf.database, conf.heat_api, conf.keystone_authtoken):
+    groups = (conf, conf.database, conf.heat_api, conf.keystone_authtoken)
+    for group in (*groups, conf.oslo_messaging_notifications):
         for name in group:
             getattr(group, name)
 
@@ -154,8 +173,35 @@ def _settings(conf: Any, url: str) -> Settings:
         retention=Retention(
             events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
         ),
+        notifications=_notifications(conf),
         lock=lock,
     )
+
+
+def _notifications(conf: Any) -> Notifications | None:
+    """Where notifications go; None where nobody wants them. Raises WrongSetting."""
+    group = conf.oslo_messaging_notifications
+    place = "[oslo_messaging_notifications]"
+    drivers = {driver for driver in group.driver if driver not in ("", "noop")}
+    if not drivers:
+        return None
+    if len(drivers) > 1 or not drivers <= {"messaging", "messagingv2"}:
+        raise WrongSetting(f"{place} driver: messagingv2, messaging or noop; not {sorted(drivers)}")
+    url = group.transport_url or conf.transport_url
+    if not url:
+        raise WrongSetting(f"{place} transport_url: not set, and the driver needs one")
+    level = conf.default_notification_level.upper()
+    if level not in LEVELS:
+        raise WrongSetting(f"default_notification_level: one of {', '.join(LEVELS)}; not {level}")
+    try:
+        addresses(url)
+    except ValueError as problem:
+        raise WrongSetting(f"{place} transport_url: {problem}") from None
+    to = Notifications(
+        url, tuple(group.topics), level, exchange=conf.control_exchange,
+        envelope="messagingv2" in drivers,
+    )  # fmt: skip
+    return replace(to, publisher_id=conf.default_publisher_id or to.publisher_id)
 
 
 async def _run(conf: Any, port: int | None, role: str) -> int:

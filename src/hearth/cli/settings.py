@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hearth.bus.notification import Notifications
 from hearth.cloud.credential import PasswordCredential
 from hearth.service.house import Limits
 from hearth.store.retention import Retention
@@ -27,4 +28,5 @@ class Settings:
     waitcondition_url: str = ""
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
+    notifications: Notifications | None = None
     lock: Path | None = None  # whoever holds it is the only engine of its database

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hearth.bus.local import Bus
+from hearth.bus.notification import Notifications
 from hearth.cli.chance import new_id
 from hearth.cli.early import WrongSetting, lock
 from hearth.cli.settings import Settings
@@ -23,11 +24,13 @@ from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.pool import CloudConfig, CloudPool
 from hearth.engine.worker.engine import Engine, Tools
+from hearth.engine.worker.lifecycle import installed
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.house import House
+from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import claim
 from hearth.store.database import Store
@@ -39,6 +42,7 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
 
+SENDING = "notifications"
 COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
 
 
@@ -59,13 +63,19 @@ class Running:
     house: House
     engine: Engine
     pool: CloudPool
+    notifications: Notifications | None = None
 
 
 def open_store(settings: Settings) -> Store:
     """The database, at the schema of this release. Raises WrongSetting."""
     try:
         sealer = sealer_from_secret(settings.secret)
-        store = Store(settings.database, sealer, retention=settings.retention)
+        store = Store(
+            settings.database,
+            sealer,
+            retention=settings.retention,
+            notifies=settings.notifications is not None,
+        )
         upgrade(store)
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
@@ -105,7 +115,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     bus = Bus()
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
-        luck=random.random, endpoints=endpoints,
+        luck=random.random, endpoints=endpoints, plugins=installed(),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
@@ -116,7 +126,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     if held is not None:  # nobody else can be alive: what was theirs is ours at once
         await store.run(claim.expire_all)
     try:
-        yield Running(house, engine, pool)
+        yield Running(house, engine, pool, settings.notifications)
     finally:
         await pool.aclose()
         await asyncio.get_running_loop().run_in_executor(executor, store.close)
@@ -185,6 +195,8 @@ async def until_stopped(
     if work:
         running.pool.may_write = running.engine.may_write
         tasks.append(loop.create_task(running.engine.run()))
+        if running.notifications is not None:
+            tasks.append(loop.create_task(_send(running, running.notifications), name=SENDING))
     if api:
         server = _server(running, auth_url)
         tasks.append(loop.create_task(server.serve(sockets=sockets)))
@@ -196,10 +208,26 @@ async def until_stopped(
     await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
     if work:
         await running.engine.stop()
+    for task in tasks:
+        if task.get_name() == SENDING:
+            task.cancel()
     if server is not None:
         server.should_exit = True
     await asyncio.gather(*tasks, return_exceptions=True)
     stopped.cancel()
+
+
+async def _send(running: Running, to: Notifications) -> None:
+    """Send notifications for as long as the process works."""
+    from hearth.bus.rabbit import NotSent, Publisher
+
+    house = running.house
+    async with Publisher(to) as publisher:
+        sender = Sender(
+            house.store, house.programs, running.engine.id, to, publisher.publish, NotSent
+        )
+        house.bus.listen(sender.wake)
+        await sender.run()
 
 
 def _server(running: Running, auth_url: str) -> Any:

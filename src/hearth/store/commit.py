@@ -186,8 +186,6 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
         if changes.user_project:
             root_id, project_id = changes.user_project
             tx.do(_USER_PROJECT, {"b_root": root_id, "b_project": project_id})
-        if changes.drop_credential:
-            _delete(tx, credential, credential.c.id, [changes.drop_credential])
     _records(tx, valid)
     _data(tx, valid)
     _nodes(tx, valid)
@@ -197,6 +195,8 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     done = [i for _, changes in valid for i in changes.read]
     _delete(tx, mail, mail.c.id, done)
     events.append(tx, [e for _, changes in valid for e in changes.events])
+    gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
+    _delete(tx, credential, credential.c.id, gone)
     for part, changes in valid:  # last: a stack that is asked may have a part of its own above
         for letter in changes.letters:
             accept.send(tx, letter.stack_id, letter.kind, letter.body, part.now)

@@ -45,8 +45,10 @@ class Tx:
         raw: Any,
         sealer: Sealer,
         retention: Retention,
+        notifies: bool,
     ) -> None:
         self.sealer = sealer
+        self.notifies = notifies
         self.retention = retention
         self.statements = 0
         self._engine = engine
@@ -148,7 +150,8 @@ class Store:
 
     `url` as SQLAlchemy writes it: `sqlite:///path`, `sqlite://` (in memory, inline), or a
     `postgresql+psycopg://` or `mariadb+pymysql://` address. `clock` is what SQLite has instead of a
-    server's clock. With `inline` the function runs on the calling thread at once (simulation).
+    server's clock. With `notifies` what stacks come to is put into the outbox. With `inline` the
+    function runs on the calling thread at once (simulation).
     """
 
     def __init__(
@@ -160,9 +163,11 @@ class Store:
         inline: bool = False,
         durable: bool = True,
         retention: Retention | None = None,
+        notifies: bool = False,
     ) -> None:
         self.sealer = sealer
         self.retention = retention or Retention()
+        self.notifies = notifies
         self.url = _with_driver(url)
         self.dialect = (
             "mysql"
@@ -260,7 +265,7 @@ class Store:
             raw: Any = link.dbapi_connection
             if self.dialect == "sqlite" and (write or not self._memory):
                 raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            tx = Tx(self._engine, link, raw, self.sealer, self.retention)
+            tx = Tx(self._engine, link, raw, self.sealer, self.retention, self.notifies)
             try:
                 result = fn(tx)
             except BaseException:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from hearth.store import outbox
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, StackRow
@@ -49,6 +50,7 @@ _PURGE = Prepared(
 
 def append(tx: Tx, events: Iterable[Event]) -> None:
     """Append events to their trees; whoever commits first comes first."""
+    events = list(events)
     by_root: dict[str, list[Event]] = {}
     for one in events:
         by_root.setdefault(one.root_id, []).append(one)
@@ -65,6 +67,8 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
         before = last - len(by_root[root_id])
         if tx.retention.events > 0 and before // batch != last // batch:
             _purge(tx, root_id, after=min(before, last - batch))
+    if tx.notifies:
+        outbox.put_states(tx, events)
 
 
 def _purge(tx: Tx, root_id: str, after: int) -> None:
@@ -79,6 +83,8 @@ def _purge(tx: Tx, root_id: str, after: int) -> None:
 def first(tx: Tx, one: Event) -> None:
     """The first event of a new tree, whose sequence was stored as 1."""
     tx.many(_INSERT, [_row(tx, one, 1)])
+    if tx.notifies:
+        outbox.put_states(tx, [one])
 
 
 def _advanced(tx: Tx, root_id: str, count: int) -> int:

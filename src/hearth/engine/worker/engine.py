@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from hearth.cloud.contract import Cloud
 from hearth.engine.worker.committer import Committer
+from hearth.engine.worker.lifecycle import Plugin
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.engine.worker.work import StackWork
@@ -85,6 +86,7 @@ class Tools:
     look_s: float = LOOK_S
     stray_watch_s: float = STRAY_WATCH_S
     beat_s: float = BEAT_S
+    plugins: tuple[Plugin, ...] = ()
 
 
 class Engine:

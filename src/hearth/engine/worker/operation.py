@@ -21,6 +21,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker import pure, strays, visit
 from hearth.engine.worker.flight import Flight
 from hearth.engine.worker.hooks import Hooks
+from hearth.engine.worker.lifecycle import Calls, Occasion, PreFailed
 from hearth.engine.worker.nest import DOCUMENT
 from hearth.engine.worker.programs import read_of
 from hearth.engine.worker.snapshots import drop
@@ -64,6 +65,11 @@ class Operation:
         self.late = False  # the deadline has passed and was told to all
         self.hooks = Hooks(self)
         self.over = work.stack.status is not Status.IN_PROGRESS
+        stack = work.stack
+        self.calls = Calls(
+            work.tools.plugins,
+            Occasion(stack.action.value, stack.id, stack.name, stack.project_id, stack.root_id),
+        )
 
     @property
     def ready(self) -> bool:
@@ -79,6 +85,11 @@ class Operation:
     async def begin(self) -> None:
         """Plan from the rows and what is in flight."""
         stack = self.work.stack
+        try:
+            await self.calls.before()
+        except PreFailed as problem:
+            self.fail(str(problem))
+            return
         if stack.action in visits.VISITS:
             await self._begin_visit()
             return
@@ -471,13 +482,14 @@ class Operation:
         """The stack's operation ended well; `more` is added to the reason."""
         stack = self.work.stack
         self.over = True
+        self.ended(failed=False)
         reason = f"Stack {stack.action} completed successfully{more}"
         if stack.action is Action.SNAPSHOT:
             self.work.advance.snapshot = (Status.COMPLETE, reason)
         row = replace(stack, status=Status.COMPLETE, reason=reason, takeovers=0)
         if stack.action is Action.DELETE:
             now = self.work.tools.clock.now()
-            row = replace(row, deleted_at=now, live_name=None, credential_id=None)
+            row = replace(row, deleted_at=now, live_name=None)
             if stack.parent_id is None:
                 self.work.advance.drop_credential = stack.credential_id
         self._set(row)
@@ -501,6 +513,7 @@ class Operation:
         if self.over:
             return
         self.over = True
+        self.ended(failed=True)
         self.hooks.give_up()
         stack = self.work.stack
         if stack.action is Action.SNAPSHOT:
@@ -557,6 +570,7 @@ class Operation:
         stack = self.work.stack
         row = replace(stack, status=Status.FAILED, reason=f"Stack {stack.action} cancelled")
         self.over = True
+        self.ended(failed=True)
         self.hooks.give_up()
         self.work.stack_event(row)
         if rollback:
@@ -579,6 +593,15 @@ class Operation:
 
     def give_up(self, reason: str) -> None:
         self.fail(reason)
+
+    def ended(self, *, failed: bool) -> None:
+        """Have the plug-ins told, once the end is committed; also of one that was overtaken."""
+        if self.calls.open:
+            self.work.spawn(self._tell_plugins(failed=failed))
+
+    async def _tell_plugins(self, *, failed: bool) -> None:
+        await self.work.committed()
+        await self.calls.after(failed=failed)
 
     def _set(self, row: Any) -> None:
         self.work.advance.stack = row

@@ -218,6 +218,7 @@ class StackWork:
         self.credential = loaded.credential
         self.data, self.metadata = loaded.data, loaded.metadata
         self._stay_ahead()
+        self.operation.ended(failed=True)  # if it has not come to its end by itself
         self.operation = Operation(self, loaded.revision)
         if self.stack.status is Status.IN_PROGRESS:
             await self.operation.begin()

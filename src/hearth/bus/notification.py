@@ -1,0 +1,107 @@
+"""Notifications as oslo.messaging puts them on the wire, envelope version 2.0."""
+
+import json
+import socket
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+SERVICE = "orchestration"
+ERROR = "ERROR"
+LEVELS = ("DEBUG", "INFO", "WARN", "ERROR", "CRITICAL")
+SUFFIXES: Mapping[str, str] = {"IN_PROGRESS": "start", "COMPLETE": "end", "FAILED": "error"}
+SCHEMES = ("rabbit", "amqp", "kombu+amqp", "kombu+rabbit")
+PORT = 5672
+
+
+@dataclass(frozen=True)
+class Notifications:
+    """Where notifications go, and how they are marked. The names are those of heat.conf."""
+
+    transport_url: str = field(repr=False)
+    topics: tuple[str, ...] = ("notifications",)
+    level: str = "INFO"
+    publisher_id: str = f"{SERVICE}.{socket.gethostname()}"
+    exchange: str = "heat"
+    envelope: bool = True  # the driver messagingv2; without it messaging
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Ready to be sent: the queues it goes to, and its bytes."""
+
+    id: str
+    routing_keys: tuple[str, ...]
+    body: bytes
+
+
+def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
+    """The notification of a state that a stack came to; `state` as the outbox holds it."""
+    failed = state["status"] == "FAILED"
+    priority = ERROR if failed else to.level.upper()
+    inner = {
+        "message_id": state["id"],
+        "publisher_id": to.publisher_id,
+        "event_type": f"{SERVICE}.stack.{state['action'].lower()}.{SUFFIXES[state['status']]}",
+        "priority": priority,
+        "payload": payload(state, description),
+        "timestamp": _at(state["time"]).strftime("%Y-%m-%d %H:%M:%S.%f"),
+        "_unique_id": uuid.uuid5(uuid.NAMESPACE_OID, state["id"]).hex,
+        "_context_project_id": state["project_id"],
+        "_context_user_id": state["user_id"],
+    }
+    outer: Any = inner
+    if to.envelope:
+        outer = {"oslo.version": "2.0", "oslo.message": json.dumps(inner)}
+    keys = tuple(f"{topic}.{priority.lower()}" for topic in to.topics)
+    return Message(state["id"], keys, json.dumps(outer).encode())
+
+
+def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:
+    """What is told of the stack. `user_id` is the user's name, as old consumers want it."""
+    return {
+        "tenant_id": state["project_id"],
+        "user_id": state["user_name"],
+        "user_identity": state["user_id"],
+        "username": state["user_name"],
+        "stack_identity": state["stack_id"],
+        "stack_name": state["stack_name"],
+        "state": f"{state['action']}_{state['status']}",
+        "state_reason": state["reason"],
+        "create_at": _iso(state["created_at"]),
+        "updated_at": _iso(state["updated_at"]),
+        "description": description,
+        "tags": state["tags"],
+    }
+
+
+def addresses(transport_url: str) -> Sequence[str]:
+    """The brokers of an oslo.messaging URL as AMQP URLs, in the order given. Raises ValueError.
+
+    `rabbit://user:password@host:port,user:password@host2:port/virtual-host`
+    """
+    scheme, colon, rest = transport_url.partition("://")
+    if not colon or scheme not in SCHEMES:
+        raise ValueError(f"a transport_url begins with rabbit://, not {scheme}")
+    hosts, _, virtual = rest.partition("?")[0].partition("/")
+    found = []
+    for host in hosts.split(","):
+        parts = urlsplit(f"amqp://{host}")
+        if not parts.hostname:
+            raise ValueError("the transport_url names no host")
+        user = f"{parts.username}:{parts.password or ''}@" if parts.username else ""
+        name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        place = "/" + virtual.replace("/", "%2F") if virtual else ""
+        found.append(f"amqp://{user}{name}:{parts.port or PORT}{place}")
+    return found
+
+
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else _at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")

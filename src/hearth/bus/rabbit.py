@@ -1,0 +1,106 @@
+"""RabbitMQ: messages that the broker has confirmed."""
+
+import asyncio
+from types import TracebackType
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
+from aio_pika.exceptions import AMQPError
+
+from hearth.bus.notification import Message, Notifications, addresses
+
+CONNECT_S = 10.0
+CONFIRM_S = 30.0
+
+
+class NotSent(Exception):
+    """The broker did not confirm a message; whether it has it is not known."""
+
+
+class Publisher:
+    """Publishes notifications; connects when there is something to send, and again after a failure.
+
+    As oslo.messaging does, each queue is declared and bound under its own name, so that nothing is
+    lost before the first consumer comes.
+    """
+
+    def __init__(self, to: Notifications) -> None:
+        self._to = to
+        self._connection: AbstractConnection | None = None
+        self._channel: AbstractChannel | None = None
+        self._exchange: AbstractExchange | None = None
+        self._bound: set[str] = set()
+
+    async def __aenter__(self) -> "Publisher":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def publish(self, message: Message) -> None:
+        """Send to all topics and wait for the broker. Raises NotSent."""
+        try:
+            async with asyncio.timeout(CONFIRM_S):
+                exchange = await self._opened()
+                for key in message.routing_keys:
+                    await self._bind(key)
+                    await exchange.publish(_amqp(message), routing_key=key)
+        except (AMQPError, OSError, TimeoutError, RuntimeError) as problem:
+            await self.close()
+            raise NotSent(f"{type(problem).__name__}: {problem}") from problem
+
+    async def close(self) -> None:
+        """End the connection; the next message opens another."""
+        connection, self._connection = self._connection, None
+        self._exchange = self._channel = None
+        self._bound.clear()
+        if connection is not None:
+            try:
+                await connection.close()
+            except (AMQPError, OSError, RuntimeError):  # it was broken already
+                return
+
+    async def _opened(self) -> AbstractExchange:
+        if self._exchange is not None:
+            return self._exchange
+        self._connection = await self._connected()
+        self._channel = await self._connection.channel(publisher_confirms=True)
+        self._exchange = await self._channel.declare_exchange(
+            self._to.exchange, aio_pika.ExchangeType.TOPIC, durable=False, auto_delete=False
+        )
+        return self._exchange
+
+    async def _connected(self) -> AbstractConnection:
+        """The first broker that answers."""
+        last: Exception | None = None
+        for url in addresses(self._to.transport_url):
+            try:
+                return await aio_pika.connect(url, timeout=CONNECT_S)
+            except (AMQPError, OSError, TimeoutError) as problem:
+                last = problem
+        assert last is not None
+        raise last
+
+    async def _bind(self, key: str) -> None:
+        if key in self._bound:
+            return
+        assert self._channel is not None
+        assert self._exchange is not None
+        queue = await self._channel.declare_queue(key, durable=False, auto_delete=False)
+        await queue.bind(self._exchange, routing_key=key)
+        self._bound.add(key)
+
+
+def _amqp(message: Message) -> aio_pika.Message:
+    return aio_pika.Message(
+        message.body,
+        content_type="application/json",
+        content_encoding="utf-8",
+        message_id=message.id,
+        delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
+    )

@@ -1,0 +1,89 @@
+"""Plug-ins that are called before and after every operation of a stack.
+
+They are entry points of the group `hearth.lifecycle`: a class or function that gives a `Plugin`.
+After a take-over the calls before an operation may be made again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, Protocol
+
+log = logging.getLogger(__name__)
+
+GROUP = "hearth.lifecycle"
+ORDINAL = 100  # of a plug-in that names none
+CALL_S = 60.0  # that one call may take
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """The operation that begins or has ended; `action` as in CREATE."""
+
+    action: str
+    stack_id: str
+    stack_name: str
+    project_id: str
+    root_id: str
+
+
+class Plugin(Protocol):
+    """Called on the event loop, so without blocking. `ordinal` (100) says whose turn is first."""
+
+    async def pre(self, occasion: Occasion) -> None:
+        """Before anything is done; what it raises fails the stack."""
+
+    async def post(self, occasion: Occasion, *, failed: bool) -> None:
+        """After the end, if its own `pre` succeeded; what it raises is only logged."""
+
+
+class PreFailed(Exception):
+    """A plug-in objects; the text is the stack's reason."""
+
+
+def installed() -> tuple[Plugin, ...]:
+    """The plug-ins of this installation, in the order of their turns."""
+    found = [(entry.name, entry.load()()) for entry in entry_points(group=GROUP)]
+    return tuple(plugin for _, plugin in sorted(found, key=_turn))
+
+
+def _turn(named: tuple[str, Any]) -> tuple[int, str]:
+    return getattr(named[1], "ordinal", ORDINAL), named[0]
+
+
+class Calls:
+    """The calls about one operation."""
+
+    def __init__(self, plugins: Sequence[Plugin], occasion: Occasion) -> None:
+        self._plugins = plugins
+        self._occasion = occasion
+        self.open: list[Plugin] = []  # those whose `pre` succeeded and that wait for the end
+
+    async def before(self) -> None:
+        """Call all. Raises PreFailed with the text of the first that objects."""
+        for plugin in self._plugins:
+            try:
+                async with asyncio.timeout(CALL_S):
+                    await plugin.pre(self._occasion)
+            except TimeoutError:
+                raise PreFailed(f"{_name(plugin)} did not answer in {CALL_S:.0f} s") from None
+            except Exception as problem:
+                raise PreFailed(str(problem) or type(problem).__name__) from problem
+            self.open.append(plugin)
+
+    async def after(self, *, failed: bool) -> None:
+        """Call those that are open, once."""
+        plugins, self.open = self.open, []
+        for plugin in plugins:
+            try:
+                async with asyncio.timeout(CALL_S):
+                    await plugin.post(self._occasion, failed=failed)
+            except Exception as problem:
+                stack_id = self._occasion.stack_id
+                log.warning("stack %s: plug-in %s: %r", stack_id, _name(plugin), problem)
+
+
+def _name(plugin: Plugin) -> str:
+    return type(plugin).__qualname__

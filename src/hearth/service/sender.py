@@ -1,0 +1,101 @@
+"""Sends what the outbox holds, in its order, until it is confirmed.
+
+A row is removed after its message was confirmed, so a crash between the two sends it again: at
+least once. Nothing is sent past a row that could not be sent.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from hearth.bus.notification import Message, Notifications, message_of
+from hearth.engine.worker.programs import Programs
+from hearth.model.problem import Rejected
+from hearth.store import claim, outbox
+from hearth.store.database import Store
+from hearth.store.texts import get_revision
+
+log = logging.getLogger(__name__)
+
+BATCH = 100
+LOOK_S = 1.0
+RETRY_FIRST_S = 1.0
+RETRY_MAX_S = 60.0
+NO_DESCRIPTION = "No description"
+
+
+class Sender:
+    """The part of a working process that sends. `publish` raises where it was not confirmed."""
+
+    def __init__(
+        self,
+        store: Store,
+        programs: Programs,
+        engine_id: str,
+        to: Notifications,
+        publish: Callable[[Message], Awaitable[None]],
+        failures: type[Exception],
+    ) -> None:
+        self._store = store
+        self._programs = programs
+        self._engine_id = engine_id
+        self._to = to
+        self._publish = publish
+        self._failures = failures
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look at once."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send for ever; pauses grow while the broker does not take anything."""
+        retry_s = RETRY_FIRST_S
+        while True:
+            self._wake.clear()
+            try:
+                if await self.send():
+                    retry_s = RETRY_FIRST_S
+                    continue
+                pause_s = LOOK_S
+            except (self._failures, SQLAlchemyError) as problem:
+                log.warning("notifications wait, again in %.0f s: %s", retry_s, problem)
+                pause_s, retry_s = retry_s, min(2 * retry_s, RETRY_MAX_S)
+                await asyncio.sleep(pause_s)
+                continue
+            try:
+                async with asyncio.timeout(pause_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def send(self) -> int:
+        """Send what lies there, if this process is the one to; how many. Raises `failures`."""
+        rows = await self._store.read(lambda tx: outbox.pending(tx, self._engine_id, BATCH))
+        done: list[int] = []
+        try:
+            for row in rows:
+                description = await self._description(row.body)
+                await self._publish(message_of(row.body, description, self._to))
+                done.append(row.id)
+        finally:
+            if done:
+                await self._store.run(lambda tx: outbox.sent(tx, done))
+        return len(done)
+
+    async def _description(self, state: Mapping[str, Any]) -> str:
+        """What the template says of itself; one that does not compile says nothing."""
+        stack_id, number = state["stack_id"], state["revision"]
+
+        def look(tx: Any) -> Any:
+            return claim.row(tx, stack_id), get_revision(tx, stack_id, number)
+
+        try:
+            row, revision = await self._store.read(look)
+            program = await self._programs.of(row, revision)
+        except (Rejected, LookupError, AssertionError):
+            return NO_DESCRIPTION
+        return str(program.description or NO_DESCRIPTION)

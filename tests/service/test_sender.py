@@ -1,0 +1,220 @@
+"""Notifications of stacks: none lost, in order, sent by one process at a time."""
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aio_pika
+import pytest
+import sqlalchemy as sa
+from benchmarks.inside import CALLER, Inside, inside
+
+from hearth.bus.notification import Message, Notifications, addresses
+from hearth.bus.rabbit import NotSent, Publisher
+from hearth.service.create_stack import create_stack
+from hearth.service.sender import Sender
+from hearth.service.wanted import Wanted
+from hearth.store import claim
+from hearth.store.tables import outbox
+from tests.conftest import lacking
+
+BROKER = os.environ.get("HEARTH_TEST_RABBITMQ", "rabbit://guest:guest@127.0.0.1:5672/")
+GOOD = """
+heat_template_version: 2021-04-16
+description: a small one
+resources: {a: {type: OS::Heat::Value, properties: {value: %s}}}
+"""
+BAD = """
+heat_template_version: 2021-04-16
+resources: {a: {type: OS::Heat::TestResource, properties: {fail: true}}}
+"""
+
+
+class Refused(Exception):
+    """The broker of the tests says no."""
+
+
+@asynccontextmanager
+async def noting(path: Path) -> AsyncIterator[Inside]:
+    """A house that puts the states of its stacks into the outbox."""
+    async with inside(path / "hearth.db") as house:
+        house.house.store.notifies = True
+        yield house
+
+
+def sender(
+    house: Inside,
+    to: Notifications,
+    publish: Callable[[Message], Awaitable[None]],
+    engine_id: str,
+    failures: type[Exception] = Refused,
+) -> Sender:
+    return Sender(house.house.store, house.house.programs, engine_id, to, publish, failures)
+
+
+async def waiting(house: Inside) -> int:
+    count = sa.select(sa.func.count()).select_from(outbox)
+    found: int = await house.house.store.read(lambda tx: tx.execute(count).scalar_one())
+    return found
+
+
+async def alive(house: Inside) -> str:
+    """The id of the engine that works."""
+    query = sa.text("SELECT id FROM engine")
+    found: str = await house.house.store.read(lambda tx: tx.execute(query).scalar_one())
+    return found
+
+
+async def a_life(house: Inside) -> list[str]:
+    """A create, an update, a failing create and a delete; the event types in order, by stack."""
+    row, _ = await house.create("web", GOOD % 1)
+    row, _ = await house.update(row, GOOD % 2)
+    await house.delete(row)
+    return [
+        f"{action}.{end}" for action in ("create", "update", "delete") for end in ("start", "end")
+    ]
+
+
+def kind(message: bytes) -> str:
+    inner = json.loads(json.loads(message)["oslo.message"])
+    return str(inner["event_type"]).removeprefix("orchestration.stack.")
+
+
+def test_without_a_receiver_nothing_is_put(tmp_path: Path) -> None:
+    async def story() -> int:
+        async with inside(tmp_path / "hearth.db") as house:
+            await a_life(house)
+            return await waiting(house)
+
+    assert asyncio.run(story()) == 0
+
+
+def test_each_state_leaves_in_order_however_often_the_broker_refuses(tmp_path: Path) -> None:
+    async def story() -> None:
+        taken: list[str] = []
+        calls = 0
+
+        async def publish(message: Message) -> None:
+            nonlocal calls
+            calls += 1
+            if calls % 2:
+                raise Refused("not now")
+            taken.append(kind(message.body))
+
+        async with noting(tmp_path) as house:
+            wanted = await a_life(house)
+            to = Notifications("rabbit://nowhere")
+            mine = sender(house, to, publish, await alive(house))
+            assert await waiting(house) == len(wanted)
+            for _ in range(2 * len(wanted)):
+                try:
+                    await mine.send()
+                except Refused:
+                    continue
+            assert taken == wanted
+            assert await waiting(house) == 0
+
+    asyncio.run(story())
+
+
+def test_what_was_not_removed_is_sent_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        taken: list[str] = []
+
+        async def publish(message: Message) -> None:
+            if len(taken) == 2:
+                raise asyncio.CancelledError  # the process dies here
+            taken.append(kind(message.body))
+
+        async with noting(tmp_path) as house:
+            wanted = await a_life(house)
+            mine = sender(house, Notifications("rabbit://nowhere"), publish, await alive(house))
+            with pytest.raises(asyncio.CancelledError):
+                await mine.send()
+            assert await waiting(house) == len(wanted) - 2
+
+    asyncio.run(story())
+
+
+def test_only_one_of_the_living_engines_sends(tmp_path: Path) -> None:
+    async def story() -> None:
+        taken: list[str] = []
+
+        async def publish(message: Message) -> None:
+            taken.append(kind(message.body))
+
+        async with noting(tmp_path) as house:
+            store, first = house.house.store, "0"  # before any other id
+            wanted = await a_life(house)
+            await store.run(lambda tx: claim.announce(tx, first, "h", 1))
+            to = Notifications("rabbit://nowhere")
+            other = sender(house, to, publish, await second(house, first))
+            assert await other.send() == 0
+            await store.run(lambda tx: claim.resign(tx, first))  # as if its lease had ended
+            assert await other.send() == len(wanted)
+            assert taken == wanted
+
+    asyncio.run(story())
+
+
+async def second(house: Inside, first: str) -> str:
+    query = sa.text("SELECT id FROM engine WHERE id <> :first").bindparams(first=first)
+    found: str = await house.house.store.read(lambda tx: tx.execute(query).scalar_one())
+    return found
+
+
+def test_a_real_broker_has_them_under_their_levels(tmp_path: Path) -> None:
+    topic = f"hearth-test-{uuid.uuid4().hex[:8]}"
+    to = Notifications(BROKER, (topic,), exchange=topic)
+
+    async def story() -> None:
+        try:
+            connection = await aio_pika.connect(addresses(BROKER)[0], timeout=5)
+        except (OSError, TimeoutError, aio_pika.exceptions.AMQPError) as problem:
+            lacking(f"a RabbitMQ server at {BROKER} ({problem})")
+        async with connection, noting(tmp_path) as house, Publisher(to) as publisher:
+            wanted = await a_life(house)
+            await create_stack(house.house, CALLER, "bad", Wanted(template=BAD))
+            while await waiting(house) < len(wanted) + 2:
+                await asyncio.sleep(0.01)
+            mine = sender(house, to, publisher.publish, await alive(house), NotSent)
+            assert await mine.send() == len(wanted) + 2
+            channel = await connection.channel()
+            told = {
+                level: await drained(channel, f"{topic}.{level}") for level in ("info", "error")
+            }
+            assert [kind(body) for body in told["info"]] == [*wanted, "create.start"]
+            assert [kind(body) for body in told["error"]] == ["create.error"]
+            first = json.loads(json.loads(told["info"][0])["oslo.message"])["payload"]
+            assert first["description"] == "a small one"
+            assert (first["username"], first["user_identity"]) == ("user", "user")
+            last = json.loads(json.loads(told["info"][5])["oslo.message"])["payload"]
+            assert (last["state"], last["user_identity"]) == ("DELETE_COMPLETE", "user")
+            await (await channel.get_exchange(topic)).delete()
+
+    asyncio.run(story())
+
+
+def test_no_broker_is_a_failure_that_can_be_waited_out() -> None:
+    async def story() -> None:
+        async with Publisher(Notifications("rabbit://127.0.0.1:1,127.0.0.1:2/")) as publisher:
+            with pytest.raises(NotSent):
+                await publisher.publish(Message("i", ("t.info",), b"{}"))
+
+    asyncio.run(story())
+
+
+async def drained(channel: Any, name: str) -> list[bytes]:
+    """All that lies in a queue, which then goes."""
+    queue = await channel.declare_queue(name, durable=False, auto_delete=False)
+    found = []
+    while (message := await queue.get(fail=False)) is not None:
+        await message.ack()
+        found.append(message.body)
+    await queue.delete()
+    return found
