@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, differing
 from hearth.engine.core.record import Record
+from hearth.engine.core.visit import asleep
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
 from hearth.model.value import at_path
@@ -246,6 +247,9 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Outlook | N
     if record.failed and record.action is Action.CHECK:
         foreseen = Foreseen.MAY_REPLACE if traits.nested else Foreseen.REPLACE
         return _because(foreseen, "the last check of it failed")
+    if record.failed and asleep(record):
+        why = f"its {record.action} failed: it is replaced unless it can be woken"
+        return _because(Foreseen.MAY_REPLACE, why)
     if record.failed and traits.replace_failed:
         return _because(Foreseen.REPLACE, f"its {record.action} failed")
     if record.failed and traits.replace_failed is None:
