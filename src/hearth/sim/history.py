@@ -117,6 +117,7 @@ class _History:
         self.world.twin.outside(OUTSIDE)
         self.template: Template = {}
         self.stack_id = ""
+        self._hooked = False  # whether anything may ever wait at a hook
         self._foreseen: Plan | None = None  # by who is about to ask for an update
         self._plan: tuple[Plan, list[Record], int] | None = None  # of the update under way
         self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
@@ -385,6 +386,7 @@ class _History:
         environment = None
         if self.luck.random() < self.odds.hooks:
             environment = self.draw.environment(template)
+            self._hooked = True
         return revision_of(template, environment)
 
     # -- hooks -----------------------------------------------------------------------------
@@ -396,6 +398,8 @@ class _History:
         """A user who comes by now and then and lets go on what waits."""
         while True:
             await asyncio.sleep(CLEARS_EVERY_S)
+            if not self._hooked:
+                continue
             for resource_id, name in list(self.world.waiting()):
                 if not self.healed and self.luck.random() < 0.2:
                     continue
