@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import coverage
-
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -52,6 +50,8 @@ def histories(first_seed: int, count: int, *, first: bool) -> int:
 @contextmanager
 def reached() -> Iterator[None]:
     """Watch which branches of the engine are taken, and print it."""
+    import coverage
+
     watch = coverage.Coverage(branch=True, source_pkgs=["hearth.engine"], data_file=None)
     watch.start()
     try:
