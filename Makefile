@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SEED ?= 0
 N ?= 1000
 
-.PHONY: install demo dev test check check-static sim crash faults bench clean
+.PHONY: install demo dev test check check-static sim mutations crash faults bench clean
 
 install: $(STAMP)
 
@@ -35,8 +35,12 @@ check-static: install
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+# make sim STATS=1: also the branches of the engine that histories alone reach
 sim: install
-	@$(BIN)/python -m tests.sim.run --seed $(SEED) --count $(N)
+	@$(BIN)/python -m tests.sim.run --seed $(SEED) --count $(N) $(if $(STATS),--stats)
+
+mutations: install
+	@$(BIN)/python -m tests.sim.mutate
 
 crash: install
 	@$(BIN)/python -m tests.crash.run --count $(N) --seed $(SEED)

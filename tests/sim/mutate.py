@@ -52,11 +52,15 @@ def mutated(diff: Path) -> Iterator[Path]:
         yield Path(folder, "src")
 
 
-def apply(diff: Path, folder: Path) -> None:
-    """Change the sources in a folder. Raises Stale."""
+def apply(diff: Path, folder: Path, *, back: bool = False) -> None:
+    """Change the sources in a folder, or change them back. Raises Stale."""
     alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     done = subprocess.run(
-        ["git", "apply", str(diff)], cwd=folder, env=alone, capture_output=True, text=True
+        ["git", "apply", *(["--reverse"] if back else []), str(diff)],
+        cwd=folder,
+        env=alone,
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         raise Stale(f"{diff.name} does not apply: {done.stderr.strip()}")
@@ -71,7 +75,7 @@ def caught(diff: Path, *, seed: int = 0, count: int = SEEDS_MAX) -> Caught | Non
         done = subprocess.run(
             [sys.executable, "-m", "tests.sim.run", "--first", *seeds],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{source}:{ROOT}"},
+            env={**os.environ, "PYTHONPATH": f"{source}:{ROOT}:{os.environ.get('PYTHONPATH', '')}"},
             capture_output=True,
             text=True,
             timeout=LIMIT_S,

@@ -1,6 +1,7 @@
 """Random histories: whatever dies and whatever fails, nothing is lost, doubled or stuck."""
 
 import asyncio
+from collections import Counter
 
 import pytest
 
@@ -17,6 +18,18 @@ def test_a_stack_converges_whatever_fails(seed):
 @pytest.mark.parametrize("seed", range(8, 120))
 def test_a_stack_converges_whatever_fails_in_many_histories(seed):
     assert play(seed).wrong == []
+
+
+FEATURES = ("adopt", "cancel", "check", "conflict", "crash", "failure", "foreseen", "freeze",
+            "handed over", "hook", "nested", "preview", "replacement", "rollback", "slow",
+            "snapshot", "superseded twice", "suspend", "take-over", "timeout")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_each_feature_is_in_a_tenth_of_the_histories():
+    seen = Counter(feature for seed in range(300) for feature in +play(seed).seen)
+    rare = {feature: seen[feature] for feature in FEATURES if seen[feature] < 30}
+    assert not rare
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ class Draw:
         entries: dict[str, Any] = {
             name: {"hooks": self._luck.sample(hooks, k=self._luck.randint(1, 3))} for name in names
         }
-        if names and self._luck.random() < 0.2:
+        if names and self._luck.random() < 0.4:
             entries[names[0]] = {"restricted_actions": self._luck.choice(["update", "replace"])}
         return {"resource_registry": {"resources": entries}}
 

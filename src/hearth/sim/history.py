@@ -43,7 +43,7 @@ LOOK_S, BEAT_S = 6.0, 6.0
 OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
 CRASHES_MAX = 5
-TROUBLE = ("cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang")
+TROUBLE = ("cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang", "mark")
 MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
 SLOW_MAX_S = 6.0  # less than a lease allows
 CLEARS_EVERY_S = 12.0
@@ -56,11 +56,11 @@ class Odds:
     crash: float = 0.003
     freeze: float = 0.0005
     mischief: float = 0.03
-    failure: float = 0.012
+    failure: float = 0.018
     deaf: float = 0.2
     slow_database: float = 0.3  # in all of a history
-    rollback: float = 0.4
-    hooks: float = 0.2
+    rollback: float = 0.5
+    hooks: float = 0.25
     jump: float = 0.05
     slow: float = 0.02
 
@@ -117,6 +117,7 @@ class _History:
         self.world.twin.outside(OUTSIDE)
         self.template: Template = {}
         self.stack_id = ""
+        self._hooked = False  # whether anything may ever wait at a hook
         self._foreseen: Plan | None = None  # by who is about to ask for an update
         self._plan: tuple[Plan, list[Record], int] | None = None  # of the update under way
         self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
@@ -134,7 +135,7 @@ class _History:
     def _fault(self, op: str, name: str) -> str | None:
         if self.healed or self.luck.random() > self.odds.failure:
             return None
-        kinds = ["error", "reject", "conflict", "conflict"]
+        kinds = ["error", "reject", "conflict", "conflict", "hang"]
         if op == "create":
             kinds += ["in_error", "hang"]
         kind = self.luck.choice(kinds)
@@ -184,7 +185,7 @@ class _History:
             timeout_mins=self.luck.choice(TIMEOUTS_MINS),
         )
         self.asked[1] = (self.template, {})
-        for _ in range(self.luck.randint(1, 4)):
+        for _ in range(self.luck.randint(2, 4)):
             await self._pause()
             if not self._half_adopted():
                 await self._act()
@@ -217,12 +218,12 @@ class _History:
 
     async def _act(self) -> None:
         acts: list[tuple[float, Callable[[], Awaitable[None]]]] = [
-            (0.38, self._update),
+            (0.33, self._update),
             (0.10, self._update_twice),
             (0.05, self._delete),
             (0.10, self._cancel),
-            (0.06, self._check),
-            (0.06, self._sleep),
+            (0.09, self._check),
+            (0.10, self._sleep),
             (0.12, self._snapshot),
             (0.05, self._mark),
             (0.08, self._move),
@@ -297,6 +298,9 @@ class _History:
         await self._ask(Operation(Action.DELETE))
 
     async def _cancel(self) -> None:
+        if not self._busy():
+            await self._update()
+            await asyncio.sleep(self.luck.uniform(0.0, 8.0))
         await self.world.cancel(self.stack_id, rollback=self.luck.random() < 0.5)
         self.seen["cancel"] += 1
 
@@ -351,7 +355,7 @@ class _History:
         row = self.world.stack(self.stack_id)
         if row.state not in ("CREATE_COMPLETE", "UPDATE_COMPLETE") or row.deleted_at:
             return
-        if self.asked[row.revision][0] is not self.template:
+        if self.asked.get(row.revision, ({}, {}))[0] is not self.template:
             return
         body = self.world.store.transact(lambda tx: document(tx, row), write=False)
         before = judge.kept_on(self.world, self.stack_id)
@@ -382,6 +386,7 @@ class _History:
         environment = None
         if self.luck.random() < self.odds.hooks:
             environment = self.draw.environment(template)
+            self._hooked = True
         return revision_of(template, environment)
 
     # -- hooks -----------------------------------------------------------------------------
@@ -393,6 +398,8 @@ class _History:
         """A user who comes by now and then and lets go on what waits."""
         while True:
             await asyncio.sleep(CLEARS_EVERY_S)
+            if not self._hooked:
+                continue
             for resource_id, name in list(self.world.waiting()):
                 if not self.healed and self.luck.random() < 0.2:
                     continue

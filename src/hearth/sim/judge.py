@@ -21,7 +21,7 @@ STACK_TYPE = "OS::Heat::Stack"
 LATE_S = 120.0  # beyond its deadline an operation may end when engines died on it
 MEANT = (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.RESTORE, Action.ADOPT)
 UNPAIRED = ("is restricted for resource.", "resource_mark_unhealthy", "Hook", "CHECK not supported",
-            "Update status to COMPLETE", "Failure occurred", "not created yet")  # fmt: skip
+            "Update status to COMPLETE", "Failure occurred")  # fmt: skip
 
 
 def nothing_lost(world: World) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _in_order(events: list[Any]) -> Iterator[str]:
                 yield f"the stack's event {state} comes while it does {doing}"
             else:
                 doing = None
-        elif not any(word in one.reason for word in UNPAIRED):
+        elif _paired(one):
             key = (one.resource_name, one.action)
             made = one.action == Action.CREATE  # it has no id when it begins
             mine = (one.resource_name if made else one.physical_id, one.action)
@@ -166,6 +166,12 @@ def _for_good(one: Any, doing: str | None) -> bool:
     no awakening before an update, which makes the thing anew instead."""
     woken = one.action == Action.RESUME and doing != Action.RESUME
     return str(one.reason).startswith("Error:") and not woken
+
+
+def _paired(one: Any) -> bool:
+    """Whether an event of a resource is the beginning or the end of an action."""
+    unborn = f"Can not check {one.resource_name}," in one.reason
+    return not unborn and not any(word in one.reason for word in UNPAIRED)
 
 
 def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
@@ -198,7 +204,7 @@ def _closed(events: list[Any]) -> Iterator[str]:
     for one in events:
         if one.resource_type == STACK_TYPE:
             complete = one.status == Status.COMPLETE and one.action in MEANT
-        elif complete and not any(word in one.reason for word in UNPAIRED):
+        elif complete and _paired(one):
             yield f"{one.resource_name} is {one.action}_{one.status} after the stack's end"
 
 

@@ -365,6 +365,7 @@ class World:
         task.add_done_callback(lambda _: self._gone(engine))
 
     def _gone(self, engine: Engine) -> None:
+        self._stopping = {task for task in self._stopping if not task.done()}
         if engine in self.engines:
             self.kill(engine)
 

@@ -1,0 +1,36 @@
+"""The judge is worth something: an engine broken on purpose is caught."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.sim.mutate import MUTATIONS, ROOT, Stale, apply, caught, known_seed
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("product")
+    shutil.copytree(ROOT / "src" / "hearth", folder / "src" / "hearth")
+    return folder
+
+
+@pytest.mark.parametrize("diff", MUTATIONS, ids=lambda diff: diff.stem)
+def test_each_applies_and_says_what_a_user_would_see(diff, product):
+    apply(diff, product)
+    apply(diff, product, back=True)
+    assert diff.read_text().startswith("# ")
+    assert known_seed(diff) >= 0
+
+
+def test_one_that_does_not_apply_is_noticed(product, tmp_path):
+    stale = tmp_path / "stale.diff"
+    stale.write_text(MUTATIONS[0].read_text().replace("\n ", "\n  "))
+    with pytest.raises(Stale, match="does not apply"):
+        apply(stale, product)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("diff", MUTATIONS, ids=lambda diff: diff.stem)
+def test_each_is_caught_by_the_history_that_it_names(diff):
+    assert caught(diff, seed=known_seed(diff), count=1) is not None
