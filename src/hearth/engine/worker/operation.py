@@ -299,7 +299,8 @@ class Operation:
                 flight.key, flight.traversal = key, self.traversal
                 continue
             flight.key = None
-            flight.cancel_child()
+            if not same:
+                flight.cancel_child()
             for kind in Kind:
                 if (held := self.graph.get((kind, record_id))) is not None:
                     held.waiting += 1
