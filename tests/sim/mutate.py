@@ -36,11 +36,11 @@ class Caught:
     seconds: float
 
 
-def known_seed(diff: Path) -> int:
-    """The seed that the head of the diff names."""
-    found = re.search(r"^seed: (\d+)$", diff.read_text(), re.MULTILINE)
+def known_seed(diff: Path) -> int | None:
+    """The seed that the head of the diff names; None where nobody has looked for one yet."""
+    found = re.search(r"^seed: (\d+|not known)$", diff.read_text(), re.MULTILINE)
     assert found is not None, f"{diff.name} names no seed"
-    return int(found[1])
+    return None if found[1] == "not known" else int(found[1])
 
 
 @contextmanager

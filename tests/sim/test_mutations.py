@@ -20,7 +20,7 @@ def test_each_applies_and_says_what_a_user_would_see(diff, product):
     apply(diff, product)
     apply(diff, product, back=True)
     assert diff.read_text().startswith("# ")
-    assert known_seed(diff) >= 0
+    known_seed(diff)  # or says that none is known
 
 
 def test_one_that_does_not_apply_is_noticed(product, tmp_path):
@@ -31,6 +31,12 @@ def test_one_that_does_not_apply_is_noticed(product, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("diff", MUTATIONS, ids=lambda diff: diff.stem)
+@pytest.mark.parametrize(
+    "diff",
+    [diff for diff in MUTATIONS if known_seed(diff) is not None],
+    ids=lambda diff: diff.stem,
+)
 def test_each_is_caught_by_the_history_that_it_names(diff):
-    assert caught(diff, seed=known_seed(diff), count=1) is not None
+    seed = known_seed(diff)
+    assert seed is not None
+    assert caught(diff, seed=seed, count=1) is not None
