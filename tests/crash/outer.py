@@ -20,7 +20,7 @@ resources:
 outputs:
   net: {value: {get_attr: [inner, outputs, net]}}
 """
-WANTED = {"network.networks": 1, "identity.trusts": 1, "orchestration.stacks": 1}
+WANTED = {"network.networks": 1, "identity.trusts": 2, "orchestration.stacks": 1}
 
 CREATE: tuple[Wave, ...] = ({"OS::Heat::Stack": Call("orchestration", "POST", "/stacks$")},)
 UPDATE: tuple[Wave, ...] = (
