@@ -8,11 +8,9 @@ import asyncio
 import gc
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-import sqlalchemy as sa
 
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
@@ -31,7 +29,6 @@ from hearth.sim.world import World
 from hearth.store.accept import ABANDON, CONVERGE, Operation
 from hearth.store.document import document
 from hearth.store.rows import Revision, StackRow
-from hearth.store.tables import event
 
 PROGRAMS = Programs(
     Catalog({kind.type_name: kind for kind in (Thing(), Other(), Value())}),
@@ -46,6 +43,14 @@ CRASHES_MAX = 5
 TROUBLE = ("cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang", "mark")
 MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
 SLOW_MAX_S = 6.0  # less than a lease allows
+FEATURES: dict[str, Callable[[Any], bool]] = {  # that events tell
+    "rollback": lambda one: one.action == Action.ROLLBACK,
+    "failure": lambda one: one.status == Status.FAILED,
+    "replacement": lambda one: "requires replacement" in one.reason,
+    "timeout": lambda one: "Timed out" in one.reason,
+    "hook": lambda one: "paused until Hook" in one.reason,
+    "restricted": lambda one: "is restricted" in one.reason,
+}
 CLEARS_EVERY_S = 12.0
 
 
@@ -415,7 +420,7 @@ class _History:
         row = self.world.stack(self.stack_id)
         self.seen[f"end {row.state}"] += 1
         wrong += judge.nothing_lost(self.world)
-        wrong += judge.ended(self.world, self.stack_id)
+        wrong += judge.at_rest(self.world)
         wrong += judge.in_time(self.world, self.stack_id, max(TIMEOUTS_MINS))
         if row.status is Status.COMPLETE and row.action in judge.MEANT and not self._vanished():
             template, given = self._meant(row)
@@ -456,13 +461,13 @@ class _History:
             wrong.append("what was there before is gone")
         if self.world.twin.copies:
             wrong.append(f"left of snapshots: {sorted(self.world.twin.copies)}")
-        wrong += judge.ended(self.world, self.stack_id)
+        wrong += judge.at_rest(self.world)
+        wrong += judge.ended(self.world)
 
     async def _heal_by_update(self) -> None:
-        if self._vanished():
-            await self._calmly(Action.CHECK)
         await self._calmly(Action.RESUME)
-        row = await self._calmly(Action.UPDATE, self.template)
+        told = CONVERGE if self._vanished() else ""  # it looks at what a check may have passed over
+        row = await self._calmly(Action.UPDATE, self.template, told=told)
         if "is not supported" in row.reason:
             await self._calmly(Action.UPDATE, {})
             row = await self._calmly(Action.UPDATE, self.template)
@@ -471,31 +476,22 @@ class _History:
             return
         self.outcome.wrong += judge.as_wanted(self.world, self.template, {})
 
-    async def _calmly(self, action: Action, template: Template | None = None) -> StackRow:
+    async def _calmly(
+        self, action: Action, template: Template | None = None, *, told: str = ""
+    ) -> StackRow:
         """An operation with nothing beside it; the stack after it."""
         revision = revision_of(template) if template is not None else None
-        operation = Operation(action, revision, 30, disable_rollback=True, told="")
+        operation = Operation(action, revision, 30, disable_rollback=True, told=told)
         await self.world.operate(self.stack_id, operation)
         await self._rest()
         return self.world.stack(self.stack_id)
 
     def _count_features(self) -> None:
         """What happened, as its events tell."""
-        words = {
-            "rollback": event.c.action == Action.ROLLBACK.value,
-            "failure": event.c.status == Status.FAILED.value,
-            "replacement": event.c.reason.contains("requires replacement"),
-            "timeout": event.c.reason.contains("Timed out"),
-            "hook": event.c.reason.contains("paused until Hook"),
-            "restricted": event.c.reason.contains("is restricted"),
-        }
-
-        def look(tx: Any) -> Iterator[str]:
-            for word, condition in words.items():
-                if tx.first(sa.select(event.c.seq).where(condition).limit(1)) is not None:
-                    yield word
-
-        self.seen.update(self.world.store.transact(lambda tx: list(look(tx)), write=False))
+        for one in judge.events_of(self.world):
+            for word, shows in FEATURES.items():
+                if word not in self.seen and shows(one):
+                    self.seen[word] = 1
         self.seen["nested"] += any("child" in entry for entry in self.template.values())
         self.seen["superseded twice"] += self.seen["superseded"] >= 2
 

@@ -14,9 +14,11 @@ from hearth.model.state import Action, Status
 from hearth.sim.draw import CHILD_OUTPUT, KEYS, Template
 from hearth.sim.world import World
 from hearth.store import reads
-from hearth.store.rows import stack_row
+from hearth.store.prepared import Prepared
 from hearth.store.tables import event, stack
 
+_STACKS = Prepared(sa.select(stack))
+_EVENTS = Prepared(sa.select(event).order_by(event.c.root_id, event.c.seq))
 STACK_TYPE = "OS::Heat::Stack"
 LATE_S = 120.0  # beyond its deadline an operation may end when engines died on it
 MEANT = (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.RESTORE, Action.ADOPT)
@@ -41,9 +43,8 @@ def nothing_lost(world: World) -> Iterator[str]:
 
 
 def _stacks(world: World) -> list[str]:
-    query = sa.select(stack).where(stack.c.deleted_at.is_(None))
-    rows = world.store.transact(lambda tx: tx.rows(query), write=False)
-    return [stack_row(row).id for row in rows]
+    rows = world.store.transact(lambda tx: tx.rows(_STACKS), write=False)
+    return [row.id for row in rows if row.deleted_at is None]
 
 
 def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
@@ -108,21 +109,28 @@ def _value(
             return str(spec)
 
 
-def ended(world: World, stack_id: str) -> Iterator[str]:
-    """Whatever began has ended, in legal order; nobody owns a stack at rest."""
-    for row in world.store.transact(lambda tx: tx.rows(sa.select(stack)), write=False):
+def at_rest(world: World) -> Iterator[str]:
+    """Nobody owns a stack, and none is in progress."""
+    for row in world.store.transact(lambda tx: tx.rows(_STACKS), write=False):
         if row.owner is not None:
             yield f"{row.name} is owned by {row.owner}"
         if row.status == Status.IN_PROGRESS:
             yield f"{row.name} is {row.action}_{row.status}"
-    query = sa.select(event).order_by(event.c.root_id, event.c.seq)
-    rows = world.store.transact(lambda tx: tx.rows(query), write=False)
+
+
+def ended(world: World) -> Iterator[str]:
+    """Whatever began has ended, in legal order."""
     by_stack: dict[str, list[Any]] = {}
-    for row in rows:
+    for row in events_of(world):
         by_stack.setdefault(row.stack_id, []).append(row)
     for events in by_stack.values():
         yield from _in_order(events)
         yield from _closed(events)
+
+
+def events_of(world: World) -> list[Any]:
+    """All events, in the order of each tree of stacks."""
+    return world.store.transact(lambda tx: tx.rows(_EVENTS), write=False)
 
 
 def _in_order(events: list[Any]) -> Iterator[str]:
@@ -170,6 +178,8 @@ def _for_good(one: Any, doing: str | None) -> bool:
 
 def _paired(one: Any) -> bool:
     """Whether an event of a resource is the beginning or the end of an action."""
+    if one.reason == "state changed":
+        return True
     unborn = f"Can not check {one.resource_name}," in one.reason
     return not unborn and not any(word in one.reason for word in UNPAIRED)
 
@@ -210,11 +220,8 @@ def _closed(events: list[Any]) -> Iterator[str]:
 
 def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
     """No operation of the stack took longer than the longest deadline it was given."""
-    query = sa.select(event).where(
-        event.c.stack_id == stack_id, event.c.resource_type == STACK_TYPE
-    )
-    rows = world.store.transact(lambda tx: tx.rows(query.order_by(event.c.seq)), write=False)
-    for before, after in pairwise(rows):
+    mine = [e for e in events_of(world) if (e.stack_id, e.resource_type) == (stack_id, STACK_TYPE)]
+    for before, after in pairwise(mine):
         took = after.time - before.time
         if before.status == Status.IN_PROGRESS and took > timeout_mins * 60 + LATE_S:
             yield f"{before.action} took {took:.0f} s"
@@ -231,7 +238,6 @@ def kept_on(world: World, stack_id: str) -> dict[str, str]:
 
 
 def _children(world: World, stack_id: str) -> list[str]:
-    query = sa.select(stack.c.id).where(
-        stack.c.root_id == stack_id, stack.c.id != stack_id, stack.c.deleted_at.is_(None)
-    )
-    return [row.id for row in world.store.transact(lambda tx: tx.rows(query), write=False)]
+    rows = world.store.transact(lambda tx: tx.rows(_STACKS), write=False)
+    mine = [row for row in rows if row.root_id == stack_id and row.id != stack_id]
+    return [row.id for row in mine if row.deleted_at is None]
