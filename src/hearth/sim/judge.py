@@ -126,6 +126,7 @@ def ended(world: World) -> Iterator[str]:
     for events in by_stack.values():
         yield from _in_order(events)
         yield from _closed(events)
+        yield from _taken_back(events)
 
 
 def events_of(world: World) -> list[Any]:
@@ -216,6 +217,35 @@ def _closed(events: list[Any]) -> Iterator[str]:
             complete = one.status == Status.COMPLETE and one.action in MEANT
         elif complete and _paired(one):
             yield f"{one.resource_name} is {one.action}_{one.status} after the stack's end"
+
+
+def _begins(one: Any) -> bool:
+    return bool(one.action == Action.CREATE and one.status == Status.IN_PROGRESS)
+
+
+def _taken_back(events: list[Any]) -> Iterator[str]:
+    """A rollback returns to what an update had replaced, as long as that is there.
+
+    Only where the update began from a stack at its end: else what is returned to may be younger.
+    """
+    replaced: dict[str, str | None] = {}
+    settled = clean = rolling = False
+    for one in events:
+        if one.resource_type == STACK_TYPE:
+            if one.status == Status.IN_PROGRESS:
+                rolling = clean and one.action == Action.ROLLBACK
+                if not rolling:
+                    clean, replaced = settled and one.action == Action.UPDATE, {}
+            settled = one.status == Status.COMPLETE
+        elif "requires replacement" in one.reason:
+            if not rolling:
+                replaced[one.resource_name] = one.physical_id
+            elif replaced.get(one.resource_name) == one.physical_id:
+                del replaced[one.resource_name]
+        elif one.status == Status.FAILED or one.action == Action.DELETE:
+            replaced = {name: i for name, i in replaced.items() if i != one.physical_id}
+        elif rolling and _begins(one) and one.resource_name in replaced:
+            yield f"{one.resource_name} was made anew in a rollback"
 
 
 def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:

@@ -117,7 +117,7 @@ class Pair:
         """Signal all, see them complete with nothing twice, delete them, see nothing left."""
         self.all_wait()
         for ident, name in self.names.items():
-            assert self.client.signal(name, ident, "handle")
+            assert self.client.signal(name, ident, "handle", {"status": "SUCCESS"})
         states = {self._end(ident) for ident in self.names}
         assert states == {("CREATE_COMPLETE", "Stack CREATE completed successfully")}, self.said()
         wanted = {kind: number * len(self.names) for kind, number in WANTED.items()}
