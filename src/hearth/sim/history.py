@@ -90,6 +90,7 @@ def play(seed: int, odds: Odds | None = None) -> Outcome:
     except (TimeoutError, RuntimeError) as problem:
         history.outcome.wrong.append(f"{type(problem).__name__}: {problem}")
     finally:
+        history.world.close()
         if collecting:
             gc.enable()
     return history.outcome
@@ -180,7 +181,7 @@ class _History:
 
     async def main(self) -> None:
         self.world.start_engines(2)
-        size = int(self.luck.triangular(SIZE_MIN, SIZE_MAX + 1, SIZE_MIN))
+        size = SIZE_MIN + int((SIZE_MAX + 1 - SIZE_MIN) * self.luck.random() ** 3)
         self.template = self.draw.template(size)
         self._spawn_clearer()
         self.stack_id = await self.world.create(

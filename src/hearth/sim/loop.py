@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextvars import Context
 from heapq import heappop
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
+Args = TypeVarTuple("Args")
 
 EPOCH_S = 1_750_000_000.0
 
@@ -23,6 +25,16 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def time(self) -> float:
         return self._time
+
+    def call_soon(
+        self,
+        callback: Callable[[Unpack[Args]], object],
+        *args: *Args,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)  # without the checks of a loop that others may reach
+        return handle
 
     def _run_once(self) -> None:
         ready, timers = self._ready, self._scheduled

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import Callable, Mapping
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -18,18 +17,17 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
 from hearth.service.foresight import Aim, foresee_stack
 from hearth.sim.cloud import Thing, TwinCloud
+from hearth.sim.database import database
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, record_of, stack_row
-from hearth.store.seal import sealer_from_secret
 from hearth.store.tables import mail, node, resource, resource_data, revision, stack, stray
 
 T = TypeVar("T")
 
 MARKED = "state changed by resource_mark_unhealthy api"
-_SEALER = sealer_from_secret("simulation")
 _STACK = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("id", type_=sa.String())))
 _KEPT = Prepared(sa.select(resource_data))
 _RECORD = Prepared(
@@ -57,20 +55,6 @@ _BUSY = Prepared(
         ).label("busy")
     )
 )
-
-
-@cache
-def _empty() -> Store:
-    """A database with its tables and no rows."""
-    store = Store("sqlite://", _SEALER, inline=True)
-    store.create_tables()
-    return store
-
-
-def _lay_tables(store: Store) -> None:
-    """The tables in a new database, copied: that is a hundred times faster than to make them."""
-    source, target = (one.sync_engine.raw_connection() for one in (_empty(), store))
-    source.driver_connection.backup(target.driver_connection)  # type: ignore[union-attr]
 
 
 class Clouds:
@@ -190,8 +174,8 @@ class World:
         self.luck = random.Random(seed)  # noqa: S311
         self.twin = twin(loop)
         self.twin.users_of = self._users_of
-        self.store = Store("sqlite://", _SEALER, clock=self.clock.now, inline=True)
-        _lay_tables(self.store)
+        self._database = database(self.clock.now)
+        self.store = self._database.store
         self.programs = programs
         self.retained: set[str] = set()  # names of things that may stay behind
         self.engines: list[Engine] = []
@@ -225,6 +209,10 @@ class World:
             self._handles[engine.id] = handle
             self.engines.append(engine)
             self._mains[engine.id] = self.loop.create_task(engine.run())
+
+    def close(self) -> None:
+        """It is over, and all that ran in it: its database may be that of the next."""
+        self._database.give_back()
 
     def kill_engines(self) -> None:
         """All at once, without a chance to clean up."""

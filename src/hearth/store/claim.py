@@ -268,9 +268,9 @@ def read_mail(tx: Tx, stack_id: str) -> list[tuple[int, str, Any]]:
     return [(row.id, row.kind, tx.unseal(row.body)) for row in tx.rows(_MAIL, {"id": stack_id})]
 
 
-def with_mail(tx: Tx, engine_id: str) -> set[str]:
+def with_mail(tx: Tx, engine_id: str) -> list[str]:
     """Stacks of an engine for which mail lies there."""
-    return {row.stack_id for row in tx.rows(_WITH_MAIL, {"me": engine_id})}
+    return [row.stack_id for row in tx.rows(_WITH_MAIL, {"me": engine_id})]
 
 
 def next_due(tx: Tx) -> float | None:

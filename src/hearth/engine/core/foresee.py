@@ -242,6 +242,8 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Outlook | N
     outside = held.parts.get(EXTERNAL)
     if outside != expected.parts.get(EXTERNAL):
         return _because(Foreseen.FAIL, "its external_id must never change")
+    if outside is not None and held.reference is None:
+        return _because(Foreseen.CREATE, f"{outside} could not be taken in so far")
     if outside is not None:
         return Outlook(Foreseen.KEEP)
     if record.action is Action.DELETE:

@@ -83,7 +83,7 @@ def _updates(
         update = graph.get((Kind.UPDATE, record_id))
         if update is None:
             continue
-        for required in requires.get(name, ()):
+        for required in sorted(requires.get(name, ())):
             if required in wanted:
                 wait(graph, update, (Kind.UPDATE, wanted[required]))
         if (cleanup := graph.get((Kind.CLEANUP, record_id))) is not None:
@@ -92,7 +92,7 @@ def _updates(
 
 def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
     for record in existing:
-        for provider in record.requires:
+        for provider in sorted(record.requires):
             if (cleanup := graph.get((Kind.CLEANUP, provider))) is not None:
                 wait(graph, cleanup, (Kind.CLEANUP, record.id))
         if record.replaces and (old := graph.get((Kind.CLEANUP, record.replaces))) is not None:

@@ -45,10 +45,10 @@ def build(
     for name, record in chosen.items():
         node = graph[Kind.VISIT, record.id]
         if action is Action.SUSPEND:
-            for provider in record.requires & by_id.keys():
+            for provider in sorted(record.requires & by_id.keys()):
                 graphs.wait(graph, graph[Kind.VISIT, provider], node.key)
         else:
-            for other in requires.get(name, ()):
+            for other in sorted(requires.get(name, ())):
                 if other in chosen:
                     graphs.wait(graph, node, (Kind.VISIT, chosen[other].id))
     return graph

@@ -198,7 +198,7 @@ class Calls:
 
     async def find_unrecorded(self, kind: ResourceType, live: Live) -> None:
         """A record without physical id, of which an attempt may have made something after all."""
-        if not any(s.resource_id == self.record_id for s in self.work.strays):
+        if not strays.of(self.work, self.record_id):
             return
         for found in await kind.strays(live):
             live.physical_id = found
@@ -211,7 +211,7 @@ class Calls:
         With `for_good`, when the record is about to go, after as long as anything may turn up.
         """
         wait_s = self.work.tools.stray_watch_s if for_good else kind.visibility_delay_s
-        for stray in [s for s in self.work.strays if s.resource_id == self.record_id]:
+        for stray in strays.of(self.work, self.record_id):
             rest = strays.rest_s(self.work, stray, wait_s)
             if rest > 0:
                 await (self.pause(rest) if for_good else asyncio.sleep(rest))

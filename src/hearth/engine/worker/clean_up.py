@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
+from hearth.engine.core.record import Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
+from hearth.engine.worker import pure
 from hearth.engine.worker.nest import Nest
 from hearth.engine.worker.trouble import Trouble
 from hearth.model.state import Action, Status
@@ -27,6 +29,11 @@ async def clean_up(flight: "Flight") -> None:
     if kind is None:
         raise Trouble("EntityNotFound", f"the type {record.type} is not known any more")
     live = flight.live_of(record, kind)
+    if pure.left_alone(work.operation, record, kind):  # but not what a lost call made beside it
+        await flight.sweep(kind, live, for_good=True)
+        work.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
+        _gone(flight, record.having(action=Action.DELETE))
+        return
     wanted = Wanted(
         "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
     )
@@ -51,12 +58,18 @@ async def clean_up(flight: "Flight") -> None:
         attempt += 1
         await flight.pause(retry_delay_s(attempt, work.tools.luck()))
     await flight.sweep(kind, live, for_good=True)
-    gone = flight.record.having(status=Status.COMPLETE, reason="state changed")
-    work.event(gone, Status.COMPLETE)
     flight.end_row()
+    _gone(flight, flight.record)
+
+
+def _gone(flight: "Flight", record: Record) -> None:
+    """What the record stood for is gone, or stays without it: the record goes."""
+    work = flight.work
+    gone = record.having(status=Status.COMPLETE, reason="state changed")
+    work.event(gone, Status.COMPLETE)
     key = None if flight.is_over() else flight.key
     if work.operation.hooks.after(key, gone, Action.DELETE, sure=True):
         work.put(gone)
         return
-    work.drop(flight.record)
+    work.drop(record)
     flight.done()

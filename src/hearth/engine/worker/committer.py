@@ -35,7 +35,7 @@ class Committer:
         self._queues: dict[str, deque[_Waiting]] = {}  # by tree; whose turn it is first
         self._earned: dict[str, int] = {}
         self._busy = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self.commits = 0
 
     async def submit(self, part: Part, tree: str) -> Fate:
@@ -47,8 +47,8 @@ class Committer:
         if not self._busy:
             self._busy = True
             task = asyncio.get_running_loop().create_task(self._drain())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks[task] = None
+            task.add_done_callback(lambda done: self._tasks.pop(done, None))
         return await answer
 
     async def _drain(self) -> None:

@@ -97,7 +97,7 @@ class Engine:
         self.id = tools.new_id()
         self.committer = Committer(tools.store, tools.new_id)
         self.works: dict[str, StackWork] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self._woken = asyncio.Event()
         self._beaten_at = float("-inf")
         self._stopping = False
@@ -234,6 +234,6 @@ class Engine:
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
         return task

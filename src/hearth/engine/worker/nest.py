@@ -54,6 +54,8 @@ class Nest:
             await self.flight.until_committed()
             if not asked:
                 return
+        elif action is Action.DELETE and not await is_there(self.flight):
+            return  # it was not there to be asked, or its letter tells what is known now
         body = await self._wait()
         if body["status"] != Status.COMPLETE:
             raise _trouble(body)

@@ -25,16 +25,21 @@ def handles(operation: "Operation", node: Node, record: Record) -> bool:
     if node.kind is Kind.CLEANUP:
         if record.new and record.physical_id is None:
             return True
-        if record.held.deletion_policy == "Retain":
-            return True
         kind = programs.type_of(record)
-        if operation.retains(record):  # a nested stack goes, and retains what is its own
-            return kind is None or not kind.nested
+        if left_alone(operation, record, kind):
+            return kind is None or not strays.of(operation.work, record.id)
         return kind is not None and kind.pure
     if operation.adopts(record):
         return False
     definition = operation.program.resources[record.name]
     return definition.external_id is None and programs.kind_of(definition).pure
+
+
+def left_alone(operation: "Operation", record: Record, kind: ResourceType | None) -> bool:
+    """Whether the record goes alone; a nested stack goes with it, and retains what is its own."""
+    if record.held.deletion_policy == "Retain":
+        return True
+    return operation.retains(record) and (kind is None or not kind.nested)
 
 
 def carry_out(operation: "Operation", node: Node, record: Record) -> None:
@@ -240,8 +245,6 @@ def fail(operation: "Operation", node: Node, record: Record, trouble: Trouble) -
 
 def _remove(operation: "Operation", node: Node, record: Record) -> None:
     work = operation.work
-    if record.physical_id is not None:  # it stays under its key, and nobody will know that it may
-        strays.forget_of(work, record.id)
     if record.new and record.physical_id is None:
         work.drop(record, advance=True)
         operation.done(node.key)

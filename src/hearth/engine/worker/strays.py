@@ -24,6 +24,11 @@ AGAIN_S = 10.0  # until it is looked whether what turned up has gone
 LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time a stray is watched
 
 
+def of(work: "StackWork", record_id: str) -> list[Stray]:
+    """What may still turn up under one record's key."""
+    return [stray for stray in work.strays if stray.resource_id == record_id]
+
+
 async def sweep(kind: ResourceType, live: Live) -> bool:
     """Delete what stands under a record's key beside the recorded thing; whether there was any.
 
@@ -65,12 +70,6 @@ def forget(work: "StackWork", stray: Stray) -> None:
     if stray in work.strays:
         work.strays.remove(stray)
         work.sure.strays_gone.append(stray.id)
-
-
-def forget_of(work: "StackWork", record_id: str) -> None:
-    """A record's thing is retained: what stands under its key is not to be looked at any more."""
-    for stray in [s for s in work.strays if s.resource_id == record_id]:
-        forget(work, stray)
 
 
 async def outwait(work: "StackWork") -> None:

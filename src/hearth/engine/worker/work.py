@@ -66,7 +66,7 @@ class StackWork:
         self._killed = False
         self._tickets: list[asyncio.Future[Fate]] = []
         self._starts: list[asyncio.Future[Fate]] = []  # tickets for what is in `advance`
-        self._own: set[asyncio.Task[None]] = set()
+        self._own: dict[asyncio.Task[None], None] = {}  # in order
         self._replan = False
         self._kept_former = False  # it was tried in vain
 
@@ -453,11 +453,11 @@ class StackWork:
     def spawn(self, coroutine: "Coroutine[Any, Any, None]") -> None:
         """Run something of the operation's own; the stack is not released before it ends."""
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._own.add(task)
+        self._own[task] = None
         task.add_done_callback(self._own_done)
 
     def _own_done(self, task: "asyncio.Task[None]") -> None:
-        self._own.discard(task)
+        self._own.pop(task, None)
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.error("stack %s: %r", self.stack_id, problem)
         self._wake.set()
