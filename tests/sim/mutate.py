@@ -20,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MUTATIONS = sorted((Path(__file__).parent / "mutations").glob("*.diff"))
 SEEDS_MAX = 1000
+_SEED = re.compile(r"^seed: (\d+|not known)$", re.MULTILINE)
 LIMIT_S = 600.0  # for all histories of one mutation
 
 
@@ -38,7 +39,7 @@ class Caught:
 
 def known_seed(diff: Path) -> int | None:
     """The seed that the head of the diff names; None where nobody has looked for one yet."""
-    found = re.search(r"^seed: (\d+|not known)$", diff.read_text(), re.MULTILINE)
+    found = _SEED.search(diff.read_text())
     assert found is not None, f"{diff.name} names no seed"
     return None if found[1] == "not known" else int(found[1])
 
@@ -87,9 +88,15 @@ def caught(diff: Path, *, seed: int = 0, count: int = SEEDS_MAX) -> Caught | Non
     return None
 
 
+def _record(diff: Path, found: Caught | None) -> None:
+    named = f"seed: {'not known' if found is None else found.seed}"
+    diff.write_text(_SEED.sub(named, diff.read_text(), count=1))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=SEEDS_MAX, help="seeds for each mutation")
+    parser.add_argument("--record", action="store_true", help="name the found seeds in the diffs")
     parser.add_argument("names", nargs="*", help="the mutations (all)")
     options = parser.parse_args()
     missed = 0
@@ -99,6 +106,8 @@ def main() -> int:
             continue
         found = caught(diff, count=options.count)
         missed += found is None
+        if options.record:
+            _record(diff, found)
         if found is None:
             print(f"{diff.stem:38} {'-':>5} {'-':>6}  not caught in {options.count}", flush=True)
         else:
