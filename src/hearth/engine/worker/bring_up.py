@@ -178,12 +178,15 @@ async def _removed(
         attempt += 1
         try:
             await _again(flight, kind, wanted, attempt, trouble)
-            return attempt
         except (CloudFault, Trouble) as problem:
             again = trouble_of(problem)
             if not again.retry or attempt >= CREATE_RETRIES_MAX or flight.is_over():
                 raise trouble from problem
             trouble = again
+            continue
+        if flight.is_over():  # nobody wants another one any more
+            raise trouble
+        return attempt
 
 
 async def _release_again(flight: "Flight") -> None:
@@ -296,7 +299,11 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
         gone = flight.record.having(action=Action.DELETE, status=Status.COMPLETE)
         if flight.record.status is Status.IN_PROGRESS:
             flight.work.event(gone, Status.COMPLETE)
-        flight.work.put(gone.having(physical_id=None, reason="state changed"))
+        gone = gone.having(physical_id=None)
+        if flight.is_over():
+            flight.end_badly(gone, gone.reason)
+            return
+        flight.work.put(gone.having(reason="state changed"))
         await _create(flight, kind, wanted, row.attempt)
         return
     await flight.succeed(kind, live, wanted, action)

@@ -315,16 +315,17 @@ class Flight(Calls):
         if record is None:
             return
         reason = trouble.reason(record.name)
-        self._ended_badly(record, reason)
+        self.end_badly(record, reason)
         if self.traversal == self.work.stack.traversal:
             self.work.operation.failed(self.key, f"Resource {record.action} failed: {reason}")
         self.work.wake()
 
     def _abort(self, action: Action, why: str) -> None:
-        self._ended_badly(self.record, f"{action} aborted ({why})")
+        self.end_badly(self.record, f"{action} aborted ({why})")
         self.work.wake()
 
-    def _ended_badly(self, record: Record, reason: str) -> None:
+    def end_badly(self, record: Record, reason: str) -> None:
+        """Record that the action failed."""
         work = self.work
         failed = record.having(
             status=Status.FAILED, reason=reason, updated_at=work.tools.clock.now()
