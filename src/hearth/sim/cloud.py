@@ -58,6 +58,8 @@ class Thing:
     visible_at: float = 0.0
     asleep: bool = False
     late: bool = False  # its create was on its way for long
+    holds: bool = False  # its name, so that no other thing may
+    labelled: bool = False
 
     @property
     def leaving(self) -> bool:
@@ -78,6 +80,7 @@ class TwinCloud:
     def __post_init__(self) -> None:
         self.wrong: list[str] = []
         self.copies: dict[str, str] = {}  # of things, made by snapshots: id → key
+        self.letters: dict[str, list[str]] = {}  # by the key of whoever fetches them
         self.vanished = 0
         self.things: dict[str, Thing] = {}
         self.calls: list[Call] = []
@@ -120,6 +123,8 @@ class TwinCloud:
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
         await asyncio.sleep(0)
+        if path.startswith("/letters/"):
+            return [{"word": word} for word in self.letters.get(path.rpartition("/")[2], ())]
         if path == "/copies":
             return [{"id": ident, "key": key} for ident, key in self.copies.items()]
         return [
@@ -150,8 +155,9 @@ class TwinCloud:
             case "POST", ["things", id_, "copy"]:
                 return self._copy(self._thing(id_), body["key"])
             case "DELETE", ["copies", id_]:
-                self.copies.pop(id_, None)
-                return Response(204, {}, {})
+                return self._drop_copy(id_)
+            case "POST", ["things", id_, "take" | "release" as op]:
+                return self._hold(self._thing(id_), op)
             case "POST", ["things", id_, "check"] if id_ not in self.things:
                 return self._missing(id_)
             case "POST", ["things", id_, op]:
@@ -166,12 +172,15 @@ class TwinCloud:
         seconds = self._seconds("create", name)
         if fault in ("reject", "conflict"):
             self._refuse("create", name, None, fault)
+        claims = bool(body.get("claims"))
+        if claims and self._held(name):
+            self._refuse("create", name, None, "conflict")
         self._look_at_references(name, body["values"])
         if not late:
             self._look_for_key(body["key"])
         self.made[name] += 1
-        ident = f"{name}#{self.made[name]}"
-        thing = Thing(ident, name, body["key"], dict(body["values"]), self.at(), late=late)
+        ident, values = f"{name}#{self.made[name]}", dict(body["values"])
+        thing = Thing(ident, name, body["key"], values, self.at(), late=late, holds=claims)
         self.things[thing.id] = thing
         self._begin(thing, "create", fault, seconds)
         return Response(201, {}, self._show(thing))
@@ -189,17 +198,36 @@ class TwinCloud:
         self._begin(thing, op, fault, seconds)
         if fault is None:
             thing.values.update(values)
+        thing.labelled |= op == "label"
         return Response(202, {}, self._show(thing))
+
+    def _held(self, name: str) -> bool:
+        self.settle()
+        return any(thing.holds for thing in self.things.values() if thing.name == name)
+
+    def _hold(self, thing: Thing, op: str) -> Response:
+        """A thing takes its name for itself, or gives it up; that takes no time."""
+        if op == "take" and not thing.holds and self._held(thing.name):
+            self._refuse(op, thing.name, thing.id, "conflict")
+        thing.holds = op == "take"
+        return Response(200, {}, self._show(thing))
 
     def _copy(self, thing: Thing, key: str) -> Response:
         """A copy of a thing, as a snapshot keeps it."""
         fault = self._fault("copy", thing.name)
         if fault is not None:
             self._refuse("copy", thing.name, thing.id, "reject")
-        ident = f"copy{len(self.copies) + self.made['copies']}"
+        ident = f"copy{self.made['copies']}"
         self.made["copies"] += 1
         self.copies[ident] = key
         return Response(201, {}, {"id": ident})
+
+    def _drop_copy(self, id_: str) -> Response:
+        fault = self._fault("drop", id_) if id_ in self.copies else None
+        if fault is not None:
+            self._refuse("drop", id_, None, "conflict" if fault == "conflict" else "reject")
+        self.copies.pop(id_, None)
+        return Response(204, {}, {})
 
     def _missing(self, id_: str) -> Response:
         """A check of something that is not alive fails at once."""
@@ -297,6 +325,8 @@ class TwinCloud:
             "fate": thing.fate if not busy else "ok",
             "left": min(left, LEFT_MAX_S),
             "asleep": thing.asleep,
+            "holds": thing.holds,
+            "labelled": thing.labelled,
             **thing.values,
         }
 

@@ -2,7 +2,8 @@
 
 A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
 list of names; one with `child` is a nested stack with a template of its own and a parameter `p`,
-one with `value` is a resource without anything physical.
+one with `value` is a resource without anything physical, one with `mailbox` hears what it is told,
+and one with `wait` waits for that.
 """
 
 import json
@@ -17,7 +18,9 @@ Entry = dict[str, Any]
 Template = dict[str, Entry]
 
 KEYS = "url"
+FIXED = ("external", "mailbox", "wait")
 OUTSIDE = "outside#1"  # a thing that was there before
+SECRET = "do-not-tell"  # noqa: S105 - what the hidden parameter holds
 CHILD_OUTPUT = "out"
 
 
@@ -44,6 +47,8 @@ class Draw:
                 del names[name]
             elif draw < 0.4:
                 names[name] = self._again(name, names[name], list(template))
+        for name in [n for n, entry in names.items() if entry.get("wait", n) not in names]:
+            del names[name]
         nested = any("child" in entry for entry in template.values())
         for _ in range(self._luck.randint(0, 3)):
             self._add(names, nested=nested)
@@ -70,6 +75,10 @@ class Draw:
             template[f"v{number}"] = self._pure(before)
         elif self._luck.random() < 0.01:
             template[f"x{number}"] = {"external": OUTSIDE}
+        elif self._luck.random() < 0.01:
+            how = self._luck.choice(["told", "fetched"])
+            template[f"m{number}"] = {"mailbox": how}
+            template[f"w{number + 1}"] = {"wait": f"m{number}"}
         else:
             template[f"r{number}"] = self._node(before)
 
@@ -77,7 +86,7 @@ class Draw:
         before = [other for other in names if int(other[1:]) < int(name[1:])]
         if "child" in entry:
             return self._child(name, before)
-        if "external" in entry:
+        if not entry.keys().isdisjoint(FIXED):
             return entry
         return self._pure(before) if "value" in entry else self._node(before)
 
@@ -87,22 +96,31 @@ class Draw:
             draw = self._luck.random()
             if draw < 0.3:
                 entry[key] = str(self._luck.randint(0, 3))
+            elif draw < 0.31 and not inside:
+                entry[key] = {"get_param": "secret"}
             elif draw < 0.5 and before and key != "l":
                 entry[key] = self._reference(before, inside=inside)
         if before and self._luck.random() < 0.3:
             entry["after"] = [self._luck.choice(before)]
-        if self._luck.random() < 0.05:
+        draw = self._luck.random()
+        if draw < 0.05:
             entry["type"] = "Test::Other"
-        if self._luck.random() < 0.03 and not inside:
-            entry["policy"] = "Retain"
+        elif draw < 0.12 and not inside:  # a nested stack that is replaced does not let go
+            entry["type"] = "Test::Claim"
+        if self._luck.random() < 0.06 and not inside:
+            entry["policy"] = "Snapshot" if entry.get("type") == "Test::Claim" else "Retain"
+        if self._luck.random() < 0.05:
+            entry["metadata"] = {"n": str(self._luck.randint(0, 3))}
         return entry
 
     def forbidden(self, template: Template) -> Template:
         """The template with a change to what must never change."""
-        names = [name for name in template if name[0] == "r"]
+        names = [name for name in template if name[0] in "rx"]
         if not names:
             return template
         name = self._luck.choice(names)
+        if name[0] == "x":
+            return {**template, name: {"external": f"{template[name]['external']}#"}}
         before = template[name].get("m", "")
         return {**template, name: {**template[name], "m": f"{before}1"}}
 
@@ -111,7 +129,10 @@ class Draw:
         value: Any = str(self._luck.randint(0, 3))
         if before and draw < 0.5:
             value = self._reference(before)
-        return {"value": value, "k": str(self._luck.randint(0, 1))}
+        entry = {"value": value, "k": str(self._luck.randint(0, 1))}
+        if self._luck.random() < 0.1:
+            entry["type"] = "Test::Token"
+        return entry
 
     def _child(self, name: str, before: list[str]) -> Entry:
         inner: Template = {}
@@ -126,7 +147,7 @@ class Draw:
         match "r" if inside else other[0]:
             case "n":
                 return {"get_attr": [other, CHILD_OUTPUT]}
-            case "x":
+            case "x" | "m" | "w":
                 return {"get_resource": other}
             case "v":
                 return {"get_attr": [other, "value"]}
@@ -154,7 +175,9 @@ def _hot(template: Template, *, child: str | None = None) -> str:
         "heat_template_version": "2018-08-31",
         "resources": {name: _resource(name, entry) for name, entry in template.items()},
     }
-    if child is not None:
+    if child is None:
+        body["parameters"] = {"secret": {"type": "string", "hidden": True, "default": SECRET}}
+    else:
         body["parameters"] = {"p": {"type": "string"}}
         body["outputs"] = {CHILD_OUTPUT: {"value": {"get_attr": [f"{child}_0", "u"]}}}
     return json.dumps(body)
@@ -165,14 +188,22 @@ def _resource(name: str, entry: Entry) -> dict[str, Any]:
         return {"type": f"{name}.yaml", "properties": {"p": entry["p"]}}
     if "value" in entry:
         kept = {"value": entry["value"], "k": entry["k"]}
-        return {"type": "Test::Value", "properties": kept}
+        return {"type": entry.get("type", "Test::Value"), "properties": kept}
+    if "mailbox" in entry:
+        return {"type": "Test::Mailbox", "properties": {"how": entry["mailbox"]}}
+    if "wait" in entry:
+        return {"type": "Test::Wait", "properties": {"mailbox": {"get_resource": entry["wait"]}}}
     if "external" in entry:
         return {"type": "Test::Node", "external_id": entry["external"]}
+    properties = {key: entry[key] for key in (*KEYS, "m") if key in entry}
+    if entry.get("type") == "Test::Claim" and "u" in properties and int(name[-1]) % 2:
+        properties["w"] = properties.pop("u")
     return {
         "type": entry.get("type", "Test::Node"),
-        "properties": {key: entry[key] for key in (*KEYS, "m") if key in entry},
+        "properties": properties,
         "depends_on": entry.get("after", []),
         **({"deletion_policy": entry["policy"]} if "policy" in entry else {}),
+        **({"metadata": entry["metadata"]} if "metadata" in entry else {}),
     }
 
 

@@ -21,18 +21,30 @@ from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
 from hearth.sim import judge
+from hearth.sim.claim import Claim
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.draw import OUTSIDE, Draw, Template, revision_of
 from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.types import Other, Thing, Value
+from hearth.sim.mailbox import Mailbox, Wait
+from hearth.sim.types import Other, Thing, Token, Value
+from hearth.sim.watcher import Watcher
 from hearth.sim.world import World
 from hearth.store.accept import ABANDON, CONVERGE, Operation
 from hearth.store.document import document
 from hearth.store.rows import Revision, StackRow
+from hearth.template import Limits
 
-PROGRAMS = Programs(
-    Catalog({kind.type_name: kind for kind in (Thing(), Other(), Value())}),
-    template_type=TemplateResource,
+TYPES = {
+    kind.type_name: kind
+    for kind in (Thing(), Other(), Claim(), Value(), Token(), Mailbox(), Wait())
+}
+NOT_EVERYWHERE = "Test::Other"
+RESOURCES_MAX = 60
+PROGRAMS, POOR_PROGRAMS = (
+    Programs(
+        Catalog(types), template_type=TemplateResource, limits=Limits(resources_max=RESOURCES_MAX)
+    )
+    for types in (TYPES, {name: kind for name, kind in TYPES.items() if name != NOT_EVERYWHERE})
 )
 SIZE_MIN, SIZE_MAX = 10, 30  # resources of the first template; small ones are more frequent
 # Idle engines are most of the work: they look and beat as seldom as the lease allows.
@@ -40,7 +52,11 @@ LOOK_S, BEAT_S = 6.0, 6.0
 OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
 CRASHES_MAX = 5
-TROUBLE = ("cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang", "mark")
+TROUBLE = (
+    "cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang", "mark",
+    "outage", "blind", "poor",
+)  # fmt: skip
+OUTAGE_MAX_S = 6.0
 MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
 SLOW_MAX_S = 6.0  # less than a lease allows
 FEATURES: dict[str, Callable[[Any], bool]] = {  # that events tell
@@ -68,6 +84,11 @@ class Odds:
     hooks: float = 0.25
     jump: float = 0.05
     slow: float = 0.02
+    outage: float = 0.0006
+    blind: float = 0.01
+    identity: float = 0.1
+    plugin: float = 0.2  # in all of a history
+    poor: float = 0.05  # an engine without one of the types
 
 
 @dataclass
@@ -105,6 +126,8 @@ class _History:
         self.outcome = Outcome(seed)
         self.seen = self.outcome.seen
         self.healed = False
+        self.watcher = Watcher(lambda call: not self.healed and self.luck.random() < 0.1)
+        self._back_at = 0.0  # when the database can be reached again
         self.world = World(
             loop,
             PROGRAMS,
@@ -117,6 +140,10 @@ class _History:
             beat_s=BEAT_S,
             deaf=lambda: not self.healed and self.luck.random() < self.odds.deaf,
             slow=self._slow,
+            away=self._away,
+            blind=self._blind,
+            mishap=self._mishap,
+            plugins=(self.watcher,) if self.luck.random() < odds.plugin else (),
         )
         self.world.twin.random_fault = self._fault
         self.slow_database = self.luck.random() < odds.slow_database
@@ -157,6 +184,28 @@ class _History:
         self.seen["slow"] += 1
         return self.luck.uniform(0.1, SLOW_MAX_S)
 
+    def _away(self) -> bool:
+        """Whether the database can not be reached."""
+        if self.healed or self.loop.time() < self._back_at:
+            return not self.healed
+        if self.luck.random() > self.odds.outage:
+            return False
+        self.seen["outage"] += 1
+        self._back_at = self.loop.time() + max(0.0, self.luck.uniform(-3.0, OUTAGE_MAX_S))
+        return True
+
+    def _blind(self) -> bool:
+        if self.healed or self.luck.random() > self.odds.blind:
+            return False
+        self.seen["blind"] += 1
+        return True
+
+    def _mishap(self, call: str) -> str | None:
+        """What goes wrong at a call of identity."""
+        if self.healed or self.luck.random() > self.odds.identity:
+            return None
+        return self.luck.choice(("refused", "lost"))
+
     def _hook(self, engine: Engine) -> bool:
         """Before and after each call of an engine: whether it dies here."""
         if self.healed or self.seen["crash"] >= CRASHES_MAX:
@@ -175,7 +224,12 @@ class _History:
 
     def _revive(self) -> None:
         if len(self.world.engines) < 2:
-            self.world.start_engines(1)
+            self._start_engine()
+
+    def _start_engine(self) -> None:
+        poor = not self.healed and self.luck.random() < self.odds.poor
+        self.seen["poor"] += poor
+        self.world.start_engines(1, POOR_PROGRAMS if poor else None)
 
     # -- the story -------------------------------------------------------------------------
 
@@ -193,8 +247,7 @@ class _History:
         self.asked[1] = (self.template, {})
         for _ in range(self.luck.randint(2, 4)):
             await self._pause()
-            if not self._half_adopted():
-                await self._act()
+            await self._act()
         await self._rest()
         self._judge_quiet()
         await self._heal()
@@ -226,7 +279,7 @@ class _History:
         acts: list[tuple[float, Callable[[], Awaitable[None]]]] = [
             (0.33, self._update),
             (0.10, self._update_twice),
-            (0.05, self._delete),
+            (0.06, self._delete),
             (0.10, self._cancel),
             (0.09, self._check),
             (0.10, self._sleep),
@@ -234,6 +287,7 @@ class _History:
             (0.05, self._mark),
             (0.08, self._move),
             (0.06, self._forbidden),
+            (0.03, self._broken),
             (0.05, self._hand_over),
         ]
         weights, doing = zip(*acts, strict=True)
@@ -243,10 +297,16 @@ class _History:
         except Rejected:
             self.seen["refused"] += 1
 
+    def _not_begun(self) -> bool:
+        """Whether an adoption has ended, or is asked to end, before any record was made."""
+        return self.seen["adopt"] > 0 and not self.world.records(self.stack_id)
+
     def _busy(self) -> bool:
         return self.world.stack(self.stack_id).status is Status.IN_PROGRESS
 
     async def _ask(self, operation: Operation, template: Template | None = None) -> None:
+        if operation.action is Action.DELETE and self._not_begun():
+            return  # what was to be adopted would stay, and nobody know it
         self.seen["superseded"] += self._busy()
         foreseen, self._foreseen = self._foreseen, None
         self._plan = None
@@ -272,6 +332,7 @@ class _History:
         operation = Operation(
             Action.UPDATE,
             revision,
+            requester={"user_id": self.luck.choice("ab")} if self.luck.random() < 0.3 else None,
             disable_rollback=not rollback,
             told=converge,
             timeout_mins=self.luck.choice((None, *TIMEOUTS_MINS)),
@@ -282,17 +343,29 @@ class _History:
         """Somebody looks first; to be judged when the update had nothing beside it."""
         self.seen["preview"] += 1
         self._foreseen = await self.world.foresee(self.stack_id, revision, observe=observe)
+        self.outcome.wrong += judge.nothing_told(self._foreseen)
 
     async def _forbidden(self) -> None:
         """An update of what must never change."""
         wanted = self.draw.forbidden(self.template)
-        await self._ask(Operation(Action.UPDATE, self._revision(wanted)), wanted)
+        outside = any(name[0] == "x" for name in wanted if wanted[name] != self.template.get(name))
+        revision = self._revision(wanted)
+        await self._ask(Operation(Action.UPDATE, revision), None if outside else wanted)
+
+    async def _broken(self) -> None:
+        """An update with what no engine can carry out: nobody had looked before."""
+        name = f"r{1 + max((int(known[1:]) for known in self.template), default=0)}"
+        inner: Template = {f"{name}_{i}": {} for i in range(RESOURCES_MAX)}
+        too_many = {name.replace("r", "n"): {"child": inner, "p": "0"}}
+        unknown = {name: {"type": "Test::Unknown"}}
+        wanted = {**self.template, **self.luck.choice((too_many, unknown))}
+        await self._ask(Operation(Action.UPDATE, self._revision(wanted), disable_rollback=True))
 
     async def _hand_over(self) -> None:
         """An engine is stopped in good order, and another started."""
         if self.world.engines:
             self.seen["handed over"] += 1
-            self.world.start_engines(1)
+            self._start_engine()
             self.world.stop(self.world.engines[0])
 
     async def _update_twice(self) -> None:
@@ -332,6 +405,10 @@ class _History:
         ident = await self.world.snapshot(self.stack_id)
         self.seen["snapshot"] += 1
         self.snapshots[ident] = self.template
+        if self.luck.random() < 0.1:  # before it is done
+            await asyncio.sleep(self.luck.uniform(0.0, 8.0))
+            await self._delete()
+            return
         await self._pause()
         if self.luck.random() < 0.6:
             await self._restore(ident)
@@ -383,12 +460,10 @@ class _History:
         self.seen["adopt"] += 1
         await self._rest()
 
-    def _half_adopted(self) -> bool:
-        """An update of what is not adopted yet would take its own values for the real ones."""
-        return self.world.stack(self.stack_id).state == "ADOPT_FAILED"
-
     def _revision(self, template: Template) -> Revision:
-        self.world.retained |= {name for name, entry in template.items() if "policy" in entry}
+        self.world.retained |= {
+            n for n, entry in template.items() if entry.get("policy") == "Retain"
+        }
         environment = None
         if self.luck.random() < self.odds.hooks:
             environment = self.draw.environment(template)
@@ -404,6 +479,7 @@ class _History:
         """A user who comes by now and then and lets go on what waits."""
         while True:
             await asyncio.sleep(CLEARS_EVERY_S)
+            await self._write_letters()
             if not self._hooked:
                 continue
             for resource_id, name in list(self.world.waiting()):
@@ -413,6 +489,15 @@ class _History:
                     await self.world.let_go_on(resource_id, name)
                 except Rejected:
                     continue
+
+    async def _write_letters(self) -> None:
+        """Somebody says a word to each mailbox, sooner or later."""
+        for name, entry in self.template.items():
+            if "mailbox" not in entry or (not self.healed and self.luck.random() < 0.5):
+                continue
+            known = {record.name: record for record in self.world.records(self.stack_id)}
+            if name in known and not known[name].new:
+                await self.world.say(self.stack_id, name, str(self.luck.randint(0, 9)))
 
     # -- what must be true -----------------------------------------------------------------
 
@@ -440,6 +525,9 @@ class _History:
 
     async def _heal(self) -> None:
         self.healed = True
+        for engine in list(self.world.engines):
+            if engine.tools.programs is POOR_PROGRAMS:
+                self.world.kill(engine)
         self._revive()
         row = self.world.stack(self.stack_id)
         if row.action is Action.SUSPEND and row.deleted_at is None:
@@ -449,19 +537,16 @@ class _History:
         if row.deleted_at is None and row.action is not Action.DELETE:
             await self._heal_by_update()
         if row.deleted_at is None:
-            await self.world.operate(self.stack_id, Operation(Action.DELETE, timeout_mins=30))
-            await self._rest()
-        row = self.world.stack(self.stack_id)
+            row = await self._calmly(Action.DELETE)
+        if "Timed out" in row.reason:
+            row = await self._calmly(Action.DELETE)
         wrong = self.outcome.wrong
         if row.deleted_at is None:
             wrong.append(f"the delete ended {row.state}: {row.reason}")
-        left = sorted(t.id for t in self.world.mine() if t.name not in self.world.retained)
-        if left:
-            wrong.append(f"left after the delete: {left}")
+        wrong += judge.all_gone(self.world)
         if OUTSIDE not in self.world.twin.things:
             wrong.append("what was there before is gone")
-        if self.world.twin.copies:
-            wrong.append(f"left of snapshots: {sorted(self.world.twin.copies)}")
+        wrong += self.watcher.wrong
         wrong += judge.at_rest(self.world)
         wrong += judge.ended(self.world)
 
@@ -472,6 +557,8 @@ class _History:
         if "is not supported" in row.reason:
             await self._calmly(Action.UPDATE, {})
             row = await self._calmly(Action.UPDATE, self.template)
+        if "Timed out" in row.reason:  # by what hung before: only a deadline ends that
+            row = await self._calmly(Action.UPDATE, self.template, told=told)
         if row.state != "UPDATE_COMPLETE":
             self.outcome.wrong.append(f"the healed update ended {row.state}: {row.reason}")
             return

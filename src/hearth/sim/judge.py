@@ -1,5 +1,6 @@
 """What must be true of a world at rest, whatever happened before."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -11,7 +12,8 @@ from hearth.engine.core.foresee import Foreseen
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
-from hearth.sim.draw import CHILD_OUTPUT, KEYS, Template
+from hearth.sim.claim import LAST, Claim
+from hearth.sim.draw import CHILD_OUTPUT, FIXED, KEYS, SECRET, Template
 from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.prepared import Prepared
@@ -20,10 +22,11 @@ from hearth.store.tables import event, stack
 _STACKS = Prepared(sa.select(stack))
 _EVENTS = Prepared(sa.select(event).order_by(event.c.root_id, event.c.seq))
 STACK_TYPE = "OS::Heat::Stack"
+CLAIM = Claim.type_name
 LATE_S = 120.0  # beyond its deadline an operation may end when engines died on it
 MEANT = (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.RESTORE, Action.ADOPT)
 UNPAIRED = ("is restricted for resource.", "resource_mark_unhealthy", "Hook", "CHECK not supported",
-            "Update status to COMPLETE", "Failure occurred")  # fmt: skip
+            "Update status to COMPLETE", "Failure occurred", "said: ")  # fmt: skip
 
 
 def nothing_lost(world: World) -> Iterator[str]:
@@ -53,7 +56,7 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
     live: dict[str, list[str]] = {}
     for thing in world.mine():
         live.setdefault(thing.name, []).append(thing.id)
-    wanted = dict(_nodes(template))
+    wanted = dict(nodes(template))
     brought_back = {**given}
     for entry in given.values():
         brought_back |= entry.get("resources", {})
@@ -75,15 +78,17 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
                 yield f"{thing.id}.{key} is {found!r}, not {expected!r}"
         if thing.asleep:
             yield f"{thing.id} sleeps"
+        if entry.get("type") == CLAIM and not (thing.holds and thing.labelled):
+            yield f"{thing.id} does not hold its name, or has no label"
 
 
-def _nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], Any]]]:
+def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], Any]]]:
     """Everything physical: its name, its entry and the entry of the nested stack it is in."""
     for name, entry in template.items():
         if "child" in entry:
             for inner, node in entry["child"].items():
                 yield inner, (node, entry)
-        elif "value" not in entry and "external" not in entry:
+        elif entry.keys().isdisjoint(("value", *FIXED)):
             yield name, (entry, None)
 
 
@@ -92,6 +97,8 @@ def _value(
 ) -> str | None:
     """The value that a property must have; None where that can not be told from outside."""
     match spec:
+        case {"get_param": "secret"}:
+            return SECRET
         case {"get_param": _}:
             return _value(scope["p"], template, None, only, world)
         case {"get_resource": other}:
@@ -158,7 +165,12 @@ def _in_order(events: list[Any]) -> Iterator[str]:
             if one.status == Status.IN_PROGRESS:
                 begun[key] += 1
                 ours.add(mine)
-            elif one.status == Status.FAILED and _for_good(one, doing) and mine in ours:
+            elif (
+                one.status == Status.FAILED
+                and _for_good(one, doing)
+                and mine in ours
+                and begun[key] == 1  # else it may be one of an older operation
+            ):
                 failed = f"{one.resource_name} went to {state}"
                 begun[key] -= 1
             elif not begun[key]:
@@ -183,6 +195,24 @@ def _paired(one: Any) -> bool:
         return True
     unborn = f"Can not check {one.resource_name}," in one.reason
     return not unborn and not any(word in one.reason for word in UNPAIRED)
+
+
+def nothing_told(plan: Plan) -> Iterator[str]:
+    """A preview shows no secret."""
+    if SECRET in json.dumps(plan.as_json(), default=str):
+        yield "the preview tells a secret"
+
+
+def all_gone(world: World) -> Iterator[str]:
+    """After the delete there is nothing but what was asked to stay."""
+    left = sorted(thing.id for thing in world.mine() if thing.name not in world.retained)
+    if left:
+        yield f"left after the delete: {left}"
+    copies = sorted(id_ for id_, key in world.twin.copies.items() if not key.endswith(LAST))
+    if copies:
+        yield f"left of snapshots: {copies}"
+    if world.trusts.living:
+        yield f"trusts are left: {world.trusts.living}"
 
 
 def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:

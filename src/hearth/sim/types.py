@@ -68,7 +68,7 @@ class Thing(ResourceType):
 
     async def observe(self, live: Live) -> Mapping[str, Any] | None:
         shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
-        return {name: shown.body.get(name) for name in "ur"}
+        return {name: shown.body.get(name) for name in "url"}
 
     def must_replace(self, change: Change) -> str | None:
         return "l cannot be changed in place" if "l" in change.changed else None
@@ -78,9 +78,12 @@ class Thing(ResourceType):
         return {**{name: body.get(name) for name in "url"}, "rid": live.physical_id}
 
     async def _create(self, live: Live) -> Made:
-        body = {"name": live.name, "key": live.key, "values": _values(live.properties)}
-        answer = await live.cloud.request("test", "POST", "/things", json=body)
+        answer = await live.cloud.request("test", "POST", "/things", json=self.body_of(live))
         return Made(answer.body["id"], body=answer.body)
+
+    def body_of(self, live: Live) -> dict[str, Any]:
+        """What the create call sends."""
+        return {"name": live.name, "key": live.key, "values": _values(live.properties)}
 
     async def _find(self, live: Live) -> Made | None:
         for thing in await live.cloud.listing("test", "/things"):
@@ -169,9 +172,10 @@ class Thing(ResourceType):
 
 
 class Other(Thing):
-    """The same under another name: another type."""
+    """The same under another name, whose things the first may take over."""
 
     type_name = "Test::Other"
+    substitute = "Test::Node"
 
 
 def _copy_key(live: Live) -> str:
@@ -209,3 +213,10 @@ class Value(ResourceType):
 
     def recordable(self, live: Live) -> dict[str, Any]:
         return {"value": live.properties.get("value")}
+
+
+class Token(Value):
+    """Made anew by every update."""
+
+    type_name = "Test::Token"
+    replaced_at_every_update = True

@@ -2,28 +2,31 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
 from hearth.engine.worker.engine import BEAT_S, LOOK_S, Engine, Tools
+from hearth.engine.worker.lifecycle import Plugin
 from hearth.engine.worker.live import Endpoints
+from hearth.engine.worker.programs import Programs
 from hearth.model.state import Action, Status
-from hearth.resources.base import ResourceType
 from hearth.service.foresight import Aim, foresee_stack
 from hearth.sim.cloud import Thing, TwinCloud
+from hearth.sim.clouds import Clouds, Mishap, Trusts
 from hearth.sim.database import database
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, record_of, stack_row
-from hearth.store.tables import mail, node, resource, resource_data, revision, stack, stray
+from hearth.store.tables import mail, resource, resource_data, revision, stack, stray
 
 T = TypeVar("T")
 
@@ -50,42 +53,10 @@ _BUSY = Prepared(
                 sa.or_(stack.c.status == Status.IN_PROGRESS.value, stack.c.owner.is_not(None))
             ),
             sa.exists(sa.select(mail.c.id)),
-            sa.exists(sa.select(node.c.resource_id)),
             sa.exists(sa.select(stray.c.id)),
         ).label("busy")
     )
 )
-
-
-class Clouds:
-    """Every credential leads to the twin."""
-
-    def __init__(self, twin: Any) -> None:
-        self._twin = twin
-
-    def of(self, row: StackRow, credential: Any) -> Any:
-        return self._twin
-
-    def users(self, row: StackRow, noted: Any) -> None:
-        return None
-
-    async def trusted(self, credential: tuple[str, Any]) -> bool:
-        await asyncio.sleep(0)  # it asks identity
-        return "trust_id" in credential[1]
-
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
-        return f"trust of {row.id}"
-
-    async def drop_former(self, row: StackRow, credential: Any) -> None:
-        return None
-
-    async def farewell(self, row: StackRow, credential: Any) -> None:
-        return None
-
-    async def resolve(
-        self, kind: ResourceType, properties: Mapping[str, Any], cloud: Any
-    ) -> Mapping[str, Any]:
-        return properties
 
 
 class _Handle:
@@ -121,15 +92,19 @@ class SeveredStore(Store):
         self.sealer = store.sealer
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
+        world = self._handle.world
         await self._handle.thaw()
-        await self._handle.world.database_takes()
+        await world.database_takes()
+        world.reach_database()
         result = await self._store.run(fn)
-        await self._handle.world.database_takes()
+        await world.database_takes()
         await self._handle.thaw()
+        world.reach_database()  # else it is committed, and the answer lost
         return result
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         await self._handle.thaw()
+        self._handle.world.reach_database()
         return await self._store.read(fn)
 
 
@@ -145,12 +120,14 @@ class SeveredCloud:
         engine = self._handle.engine
         if engine is not None and where[1] != "GET" and not engine.may_write():
             raise CloudFault("test", 0, "LeaseLost", "The lease of this engine has ended.")
+        self._handle.world.read_from_cloud(where[1])
         answer = await self._twin.request(*where, **more)
         await self._handle.thaw()
         return answer
 
     async def listing(self, *where: Any, **more: Any) -> Any:
         await self._handle.thaw()
+        self._handle.world.read_from_cloud("GET")
         return await self._twin.listing(*where, **more)
 
 
@@ -168,6 +145,10 @@ class World:
         beat_s: float = BEAT_S,
         deaf: Callable[[], bool] = lambda: False,
         slow: Callable[[], float] = lambda: 0.0,
+        away: Callable[[], bool] = lambda: False,
+        blind: Callable[[], bool] = lambda: False,
+        mishap: Mishap = lambda call: None,
+        plugins: tuple[Plugin, ...] = (),
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
@@ -185,24 +166,31 @@ class World:
         self._look_s, self._beat_s = look_s, beat_s
         self._slow = slow  # seconds that a transaction waits before it begins or is answered
         self._deaf = deaf  # whether a message to an engine is lost
+        self._away = away  # whether the database can not be reached
+        self._blind = blind  # whether a call that only reads is not answered
+        self._mishap = mishap  # what goes wrong at a call of identity
+        self._plugins = plugins
+        self.trusts = Trusts()
         self._handles: dict[str, _Handle] = {}
 
     # -- engines ---------------------------------------------------------------------------
 
-    def start_engines(self, count: int = 2) -> None:
+    def start_engines(self, count: int = 2, programs: Programs | None = None) -> None:
+        """`programs` are those of the world, unless these engines know other types."""
         for _ in range(count):
             handle = _Handle(self)
             engine = Engine(
                 Tools(
                     store=SeveredStore(self.store, handle),
-                    clouds=Clouds(SeveredCloud(self.twin, handle)),
-                    programs=self.programs,
+                    clouds=Clouds(SeveredCloud(self.twin, handle), self.trusts, self._mishap),
+                    programs=programs or self.programs,
                     clock=self.clock,
                     new_id=self.new_id,
                     luck=self.luck.random,
                     endpoints=Endpoints(),
                     look_s=self._look_s,
                     beat_s=self._beat_s,
+                    plugins=self._plugins,
                 )
             )
             handle.engine = engine
@@ -235,6 +223,18 @@ class World:
         """A transaction takes its time, while everything else goes on."""
         if (seconds := self._slow()) > 0:
             await asyncio.sleep(seconds)
+
+    def reach_database(self) -> None:
+        """Raises OperationalError while the database is away."""
+        if self._away():
+            raise OperationalError("the database is away", None, ConnectionError())
+
+    def read_from_cloud(self, method: str) -> None:
+        """Raises CloudFault or NoAnswer where a call that reads is not answered."""
+        if method == "GET" and self._blind():
+            if self.luck.random() < 0.5:
+                raise NoAnswer("test", "no answer")
+            raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
 
     def freeze(self, engine: Engine, seconds: float) -> None:
         """The engine does not get on for a while, and then goes on as if nothing had been."""
@@ -292,6 +292,21 @@ class World:
     async def clear_hook(self, stack_id: str, name: str, hook: str) -> None:
         record, now, event_id = self.record(stack_id, name), self.clock.now(), self.new_id()
         await self.store.run(lambda tx: hooks.clear(tx, stack_id, record, hook, event_id, now))
+        self._wake()
+
+    async def say(self, stack_id: str, name: str, word: str) -> None:
+        """Tell a mailbox something; see service/signal.py."""
+        record, now = self.record(stack_id, name), self.clock.now()
+        if record.held.properties.get("how") == "fetched":
+            self.twin.letters.setdefault(record.id, []).append(word)
+            return
+
+        def transaction(tx: Tx) -> None:
+            version, data, metadata = reads.data_of(tx, record.id)
+            reads.set_data(tx, stack_id, record.id, version, data, {**metadata, "word": word})
+            accept.send(tx, stack_id, "signal", {"record": record.id}, now)
+
+        await self.store.run(transaction)
         self._wake()
 
     async def snapshot(self, stack_id: str) -> str:
@@ -386,7 +401,7 @@ class World:
 
     async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
         """What an update would do, as a preview shows it."""
-        row, clouds = self.stack(stack_id), Clouds(self.twin)
+        row, clouds = self.stack(stack_id), Clouds(self.twin, self.trusts)
         house: Any = SimpleNamespace(
             store=self.store, programs=self.programs, clouds=clouds, clock=self.clock,
             new_id=self.new_id, endpoints=Endpoints(),

@@ -18,7 +18,7 @@ from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, stack_row
-from hearth.store.tables import mail, revision, stack, tree
+from hearth.store.tables import mail, revision, snapshot, stack, tree
 from hearth.store.texts import put_revision
 
 NewId = Callable[[], str]
@@ -156,6 +156,8 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         why = f"Stack {row.action} cancelled"
         cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
         new_events.append(cancelled)
+    if wanted.action is Action.SNAPSHOT and row.parent_id is not None:
+        begin_snapshot(tx, stack_id, new_id(), None, now)  # part of the parent's, if all goes well
     number, before = row.revision, row.previous_revision
     if wanted.revision is not None:
         number = 1 + tx.value(_LAST_REVISION, {"id": stack_id})
@@ -189,6 +191,21 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     events.append(tx, new_events)
     send(tx, stack_id, "operation", {}, now)
     return row
+
+
+def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, now: float) -> None:
+    """Note a snapshot that is being made."""
+    row = {
+        "id": snapshot_id,
+        "stack_id": stack_id,
+        "name": name,
+        "action": Action.CREATE.value,
+        "status": Status.IN_PROGRESS.value,
+        "reason": "Stack SNAPSHOT started",
+        "created_at": now,
+        "body": None,
+    }
+    tx.execute(snapshot.insert(), row)
 
 
 def _requested(tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: NewId) -> str | None:

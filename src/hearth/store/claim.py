@@ -37,7 +37,9 @@ _EXPIRE_ALL = Prepared(engine.update().values(beat_at=0.0))
 
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
-    """Enter an engine with a fresh lease."""
+    """Enter an engine with a fresh lease; once more where the answer was lost."""
+    if beat(tx, engine_id):
+        return
     row = {"id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": 0.0}
     tx.do(_ANNOUNCE, row)
     tx.do(_BEGIN, {"me": engine_id})

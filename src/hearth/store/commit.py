@@ -89,7 +89,10 @@ class Changes:
     credential: tuple[str, Mapping[str, Any]] | None = None  # facts laid over what there is
     user_project: tuple[str, str] | None = None
     release: tuple[float | None] | None = None
-    snapshot: tuple[Status, str] | None = None  # how the making of one ended
+    # how the making of one ended; its document, where that is not to be made of the rows
+    snapshot: tuple[Status, str, Any] | None = None
+    # snapshots that could not be given up: id, why, and the resources with what they took
+    left_over: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)  # None: gone
 
     def put(self, record: Record, *, full: bool) -> None:
@@ -231,10 +234,18 @@ def _ask_child(
 
 def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
     if changes.snapshot is not None:
-        status, reason = changes.snapshot
+        status, reason, body = changes.snapshot
         row = accept.lock(tx, part.stack_id)
-        body = document(tx, row, taken=status is not Status.COMPLETE)  # to be cleaned up after
+        whole = status is Status.COMPLETE and row.parent_id is None
+        if body is None:
+            body = document(tx, row, taken=not whole)  # to be cleaned up after
         snapshots.end_making(tx, part.stack_id, status, reason, body)
+        if whole:
+            snapshots.take_over(tx, part.stack_id, row.started_at)
+    for snapshot_id, why, resources in changes.left_over:
+        accept.begin_snapshot(tx, part.stack_id, snapshot_id, None, part.now)
+        body = {"resources": resources}
+        snapshots.set_state(tx, snapshot_id, Action.CREATE, Status.FAILED, why, body)
     for snapshot_id, ended, why in changes.snapshots:
         if ended is None:
             snapshots.forget(tx, snapshot_id)

@@ -15,7 +15,7 @@ from hearth.model.state import Action, Status
 from hearth.store import accept
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
-from hearth.store.tables import snapshot
+from hearth.store.tables import snapshot, stack
 
 _OF_STACK = Prepared(
     sa.select(snapshot)
@@ -55,17 +55,7 @@ def take(
         raise Rejected([RequestLimitExceeded(None, words)])
     accept.operate(tx, stack_id, accept.Operation(Action.SNAPSHOT, requester=requester), now,
                    new_id)  # fmt: skip
-    row = {
-        "id": snapshot_id,
-        "stack_id": stack_id,
-        "name": name,
-        "action": Action.CREATE.value,
-        "status": Status.IN_PROGRESS.value,
-        "reason": "Stack SNAPSHOT started",
-        "created_at": now,
-        "body": None,
-    }
-    tx.execute(snapshot.insert(), row)
+    accept.begin_snapshot(tx, stack_id, snapshot_id, name, now)
     return get(tx, stack_id, snapshot_id)
 
 
@@ -107,14 +97,25 @@ def set_state(
     tx.execute(snapshot.update().where(snapshot.c.id == snapshot_id).values(values))
 
 
-def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
-    """The snapshot that a stack's operation was making is made, or has failed."""
-    making = sa.and_(
+def take_over(tx: Tx, root_id: str, since: float) -> None:
+    """What nested stacks have made since then is part of the root's snapshot from now on."""
+    below = sa.select(stack.c.id).where(stack.c.root_id == root_id, stack.c.id != root_id)
+    tx.execute(
+        snapshot.delete().where(snapshot.c.stack_id.in_(below), snapshot.c.created_at >= since)
+    )
+
+
+def _making(stack_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(
         snapshot.c.stack_id == stack_id,
         snapshot.c.action == Action.CREATE.value,
         snapshot.c.status == Status.IN_PROGRESS.value,
     )
-    for row in tx.rows(sa.select(snapshot.c.id).where(making)):
+
+
+def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
+    """The snapshot that a stack's operation was making is made, or has failed."""
+    for row in tx.rows(sa.select(snapshot.c.id).where(_making(stack_id))):
         set_state(tx, row.id, Action.CREATE, status, reason, body)
 
 

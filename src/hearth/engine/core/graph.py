@@ -73,6 +73,7 @@ def build(
     graph: Graph = {key: Node(key) for key in keys}
     _updates(graph, wanted, requires)
     _cleanups(graph, [record for record in existing if record.id not in kept])
+    _taken_back(graph, existing)
     return graph
 
 
@@ -97,6 +98,14 @@ def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
                 wait(graph, cleanup, (Kind.CLEANUP, record.id))
         if record.replaces and (old := graph.get((Kind.CLEANUP, record.replaces))) is not None:
             wait(graph, old, (Kind.CLEANUP, record.id))
+
+
+def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
+    """A replacement goes after the record that it had replaced is in charge again."""
+    for record in existing:
+        cleanup = graph.get((Kind.CLEANUP, record.replaced_by or ""))
+        if cleanup is not None and (Kind.UPDATE, record.replaced_by) not in graph:
+            wait(graph, cleanup, (Kind.UPDATE, record.id))
 
 
 def wait(graph: Graph, node: Node, key: Key) -> None:
@@ -132,8 +141,3 @@ def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
         if not other.waiting and other.state is State.PLANNED:
             freed.append(other)
     return freed
-
-
-def blockers(graph: Graph, key: Key) -> Iterable[Key]:
-    """What a node still waits for."""
-    return (k for k in graph[key].requires if graph[k].state is not State.DONE)

@@ -1,16 +1,19 @@
 """Things that exist already: adopted into a stack, or only referred to by an external id."""
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
 from hearth.engine.worker.nest import DOCUMENT, Nest
 from hearth.engine.worker.trouble import Trouble
 from hearth.engine.worker.wanted import wanted_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.resources.base import ResourceType
+from hearth.resources.base import Live, ResourceType
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -29,7 +32,7 @@ async def adopt(flight: "Flight", kind: ResourceType, wanted: Wanted) -> bool:
     """
     later = flight.work.stack.action is not Action.ADOPT
     if later:
-        wanted = await _as_adopted(flight, kind, wanted)
+        kind, wanted = await _as_adopted(flight, kind, wanted)
     live = flight.live(kind, Action.ADOPT, wanted.properties)
     begin = partial(flight.begin, Action.ADOPT, kind, wanted, 0, live)
     if kind.nested and DOCUMENT in live.data:
@@ -48,20 +51,41 @@ async def adopt(flight: "Flight", kind: ResourceType, wanted: Wanted) -> bool:
     return False
 
 
-async def _as_adopted(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Wanted:
-    """What the template that came with the document says of the resource."""
+async def _as_adopted(
+    flight: "Flight", kind: ResourceType, wanted: Wanted
+) -> tuple[ResourceType, Wanted]:
+    """The type, and what the template that came with the document says of the resource; where that
+    can not be told any more, what the cloud shows."""
     work, operation = flight.work, flight.work.operation
     stack = work.stack
     try:
         first = await work.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
         program = await work.tools.programs.of(stack, first)
         definition = program.resources[flight.record.name]
+        kind = work.tools.programs.kind_of(definition)
         evaluated = definition.evaluate(operation.world)
         resolved = await work.resolve(kind, evaluated.properties)
-        return wanted_of(operation, definition, evaluated, kind.name, resolved)
+        return kind, wanted_of(operation, definition, evaluated, kind.name, resolved)
     except (Rejected, Trouble, LookupError) as problem:
-        log.info("%s is adopted as it is wanted now: %s", flight.record.name, problem)
-        return wanted
+        log.info("%s is adopted as it is: %s", flight.record.name, problem)
+    known = wanted.properties if kind.name == wanted.kind else {}
+    shown = await observed(kind, flight.live(kind, Action.ADOPT, known)) or {}
+    return kind, replace(
+        wanted, definition="", kind=kind.name, written={}, properties={**known, **shown}
+    )
+
+
+async def observed(kind: ResourceType, live: Live) -> Mapping[str, Any] | None:
+    """The real state, None if it is gone. What can not be read is taken as it is stored."""
+    if live.physical_id is None:
+        return {} if kind.pure else None
+    try:
+        return await kind.observe(live)
+    except CloudFault as fault:
+        if fault.not_found:
+            return None
+        log.info("%s could not be observed: %s", live.name, fault)
+        return {}
 
 
 async def outsider(flight: "Flight", kind: ResourceType, wanted: Wanted, external_id: str) -> None:

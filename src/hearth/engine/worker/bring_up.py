@@ -1,7 +1,7 @@
 """The update node of a resource: decide with real values, then create, update or replace."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import msgspec
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
+from hearth.engine.core.record import Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
 from hearth.engine.core.visit import asleep
 from hearth.engine.worker import adopt, pure, visit
@@ -76,11 +77,11 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
     check_failed = not (kind.nested and record.failed and await nested_failed(flight))
     observed: Mapping[str, Any] | None = {}
     if work.operation.observes() and not record.new and not kind.nested:
-        observed = await _observed(kind, live)
+        observed = await adopt.observed(kind, live)
     flight.not_stale()
     if record.replaced_by is not None:  # a rollback returns to it
-        live = flight.live(kind, Action.RESTORE, record.held.properties)
-        await _aside(flight, kind, live, kind.taken_back_steps(live))
+        if not await _take_back(flight, kind):
+            observed = None
         flight.not_stale()
         record = flight.record
     if observed is None:
@@ -103,17 +104,35 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
     )
 
 
-async def _observed(kind: ResourceType, live: Live) -> Mapping[str, Any] | None:
-    """The real state, None if it is gone. What can not be read is taken as it is stored."""
-    if live.physical_id is None:
-        return {} if kind.pure else None
+async def _take_back(flight: "Flight", kind: ResourceType) -> bool:
+    """Let the replaced resource have again what its replacement was given; False if it is gone."""
+    live = flight.live(kind, Action.RESTORE, flight.record.held.properties)
+    steps = kind.taken_back_steps(live)
+    if not steps:
+        return True
+    newest = _newest(flight)
+    if newest.physical_id is not None and newest.id != flight.record_id:
+        flight.work.put(newest.having(replaced_by=flight.record_id))  # should it be returned to
+        await flight.work.committed()
+        flight.not_stale()
+        await _give_way(flight, [newest.id])
     try:
-        return await kind.observe(live)
+        await _aside(flight, kind, live, steps)
     except CloudFault as fault:
-        if fault.not_found:
-            return None
-        log.info("%s could not be observed: %s", live.name, fault)
-        return {}
+        if not fault.not_found:
+            raise
+        return False
+    return True
+
+
+def _newest(flight: "Flight") -> Record:
+    """The last in the row of those that took the place of the flight's record."""
+    records, newest = flight.work.records, flight.record
+    seen = {newest.id}
+    while (after := records.get(newest.replaced_by or "")) is not None and after.id not in seen:
+        newest = after
+        seen.add(newest.id)
+    return newest
 
 
 async def _keep(flight: "Flight", kind: ResourceType, wanted: Wanted) -> None:
@@ -121,7 +140,7 @@ async def _keep(flight: "Flight", kind: ResourceType, wanted: Wanted) -> None:
     live = flight.live(kind, record.action, wanted.properties)
     attributes = await flight.attributes(kind, live, dict(record.held.attributes))
     flight.not_stale()
-    pure.keep(flight.work.operation, record, wanted, attributes)
+    pure.keep(flight.work.operation, record, wanted, attributes, kind.reference(live))
     flight.done()
 
 
@@ -129,14 +148,14 @@ async def _replace(
     flight: "Flight", kind: ResourceType, wanted: Wanted, decision: Decision
 ) -> None:
     work, old = flight.work, flight.record
+    newest = _newest(flight)
     new = pure.replacement(work.operation, old, wanted, late=decision.late)
+    if newest.id != old.id:  # an attempt that failed
+        work.put(newest.having(replaced_by=new.id), advance=True)
     del work.flights[old.id]
     flight.record_id = new.id
     work.flights[new.id] = flight
-    before = work.tools.programs.type_of(old)
-    live = None if before is None else flight.live_of(old, before)
-    released = () if before is None or live is None else before.replaced_steps(live)
-    await _create(flight, kind, wanted, 0, before=(live, released) if released else None)
+    await _create(flight, kind, wanted, 0, after=(newest.id, old.id))
 
 
 async def _create(
@@ -145,9 +164,10 @@ async def _create(
     wanted: Wanted,
     attempt: int,
     *,
-    before: tuple[Live | None, Sequence[Step]] | None = None,
+    after: Collection[str] = (),
 ) -> None:
-    """Create, and create again after removing what was made, as often as is allowed."""
+    """Create, and create again after removing what was made, as often as is allowed; `after` are
+    the ids of the records that give way."""
     while True:
         live = flight.live(kind, Action.CREATE, wanted.properties)
         try:
@@ -156,8 +176,7 @@ async def _create(
                 await Nest(flight).carry_out(kind, live, Action.CREATE, begin)
             else:
                 await begin()
-                if before is not None and before[0] is not None:
-                    await _aside(flight, kind, before[0], before[1])
+                await _give_way(flight, after)
                 await flight.run_steps(kind, live, Action.CREATE, wanted, attempt)
         except (CloudFault, Trouble) as problem:
             trouble = trouble_of(problem)
@@ -189,15 +208,14 @@ async def _removed(
         return attempt
 
 
-async def _release_again(flight: "Flight") -> None:
-    """What the old resource had to give up for a replacement, whether or not it was done."""
-    work, replaced = flight.work, flight.record.replaces
-    old = None if replaced is None else work.records.get(replaced)
-    kind = None if old is None else work.tools.programs.type_of(old)
-    if old is None or kind is None or old.physical_id is None:
-        return
-    live = flight.live_of(old, kind)
-    await _aside(flight, kind, live, kind.replaced_steps(live))
+async def _give_way(flight: "Flight", after: Iterable[str]) -> None:
+    """Have other records of that name give up what the new one needs, whether or not they did."""
+    work = flight.work
+    for old in filter(None, map(work.records.get, after)):
+        kind = work.tools.programs.type_of(old)
+        if kind is not None and old.physical_id is not None:
+            live = flight.live_of(old, kind)
+            await _aside(flight, kind, live, kind.replaced_steps(live))
 
 
 async def _aside(flight: "Flight", kind: ResourceType, live: Live, steps: Sequence[Step]) -> None:
@@ -208,13 +226,13 @@ async def _aside(flight: "Flight", kind: ResourceType, live: Live, steps: Sequen
 
 
 def _absorb_aside(flight: "Flight", made: Made | None, live: Live) -> None:
-    if made is not None and made.data:
-        flight.work.sure.data[live.record_id] = {
-            **flight.work.sure.data.get(live.record_id, {}),
-            **made.data,
-        }
-        merged = {**live.data, **made.data}
-        live.data = {key: value for key, value in merged.items() if value is not None}
+    if made is None or not made.data:
+        return
+    work = flight.work
+    work.sure.data[live.record_id] = {**work.sure.data.get(live.record_id, {}), **made.data}
+    merged = {**live.data, **made.data}
+    live.data = {key: value for key, value in merged.items() if value is not None}
+    work.data[live.record_id] = dict(live.data)
 
 
 async def _again(
@@ -260,9 +278,11 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
     """Resume what an earlier owner had begun."""
     wanted = _wanted(msgspec.json.encode(row.wanted))
     kind = flight.work.tools.programs.kind_named(wanted.kind)
-    if kind is None:
-        raise Trouble("EntityNotFound", f"the type {wanted.kind} is not known any more")
     action = Action(row.action)
+    if kind is None:
+        if action is Action.CREATE and row.phase == "intent":
+            flight.watch_for(wanted.kind, wanted.properties, "its type is not known any more")
+        raise Trouble("EntityNotFound", f"the type {wanted.kind} is not known any more")
     if action is Action.RESUME:
         await visit.wake(flight)
         return
@@ -281,7 +301,9 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
         live = flight.live(kind, action, wanted.properties)
     try:
         if action is Action.CREATE and row.phase == "intent":
-            await _release_again(flight)
+            mine = flight.record_id
+            records = flight.work.records.values()
+            await _give_way(flight, [one.id for one in records if one.replaced_by == mine])
         if kind.nested:
             await Nest(flight).carry_out(kind, live, action)
         else:

@@ -5,6 +5,7 @@ A call without an answer is looked for before it is made again, and leaves a str
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -95,21 +96,23 @@ class Calls:
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
 
     async def find(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
-        """Look for what an attempt made, for as long as it may be there and not be seen."""
+        """Look for what an attempt made, for as long as it may be there and not be seen. Only a
+        look that was answered tells that there is nothing; what may be there is watched for."""
         assert step.find is not None
         until = self.work.tools.clock.monotonic() + kind.visibility_delay_s
+        unanswered = 0
         while True:
             try:
                 found = await step.find(live)
             except CloudFault as fault:
-                if not fault.passing and not isinstance(fault, NoAnswer):
+                unanswered += 1
+                passing = fault.passing or isinstance(fault, NoAnswer)
+                if not passing or unanswered > PASSING_MAX:
+                    self.strayed(kind, live, f"it could not be looked for: {fault.message}")
                     raise
-                found = None
-                until += LOOK_AGAIN_S
-            if found is not None:
-                return found
-            if self.work.tools.clock.monotonic() >= until:
-                return None
+            else:
+                if found is not None or self.work.tools.clock.monotonic() >= until:
+                    return found
             await asyncio.sleep(LOOK_AGAIN_S)
 
     def absorb(self, made: Made | None, live: Live) -> None:
@@ -187,11 +190,15 @@ class Calls:
         """An attempt to create ended without an answer: what it made may turn up later."""
         if live.action is not Action.CREATE:
             return
-        work = self.work
-        facts = {"name": live.name, "properties": dict(live.properties), "why": why}
+        self.watch_for(kind.name, live.properties, why)
+
+    def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
+        """Something of this type may turn up under the record's key."""
+        work, record = self.work, self.record
+        facts = {"name": record.name, "properties": dict(properties), "why": why}
         clock = work.tools.clock
         row = Stray(
-            work.tools.new_id(), live.record_id, kind.name, clock.now(), facts, clock.monotonic()
+            work.tools.new_id(), record.id, kind_name, clock.now(), facts, clock.monotonic()
         )
         work.strays.append(row)
         work.sure.strays.append(row)

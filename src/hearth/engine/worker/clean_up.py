@@ -7,7 +7,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
-from hearth.engine.worker import pure
+from hearth.engine.worker import pure, strays
 from hearth.engine.worker.nest import Nest
 from hearth.engine.worker.trouble import Trouble
 from hearth.model.state import Action, Status
@@ -20,7 +20,8 @@ async def clean_up(flight: "Flight") -> None:
     """The clean-up node: remove the physical thing, then the record."""
     work, record = flight.work, flight.record
     kind = work.tools.programs.type_of(record)
-    if kind is None and record.physical_id is None:  # it failed before it was anything
+    nothing = record.physical_id is None and not strays.of(work, record.id)
+    if kind is None and nothing:  # it failed before it was anything
         work.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
         work.event(record.having(action=Action.DELETE), Status.COMPLETE)
         work.drop(record)

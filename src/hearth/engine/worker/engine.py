@@ -101,10 +101,11 @@ class Engine:
         self._woken = asyncio.Event()
         self._beaten_at = float("-inf")
         self._stopping = False
+        self._unsure = False  # whether stacks may be ours that nobody here knows of
 
     async def run(self) -> None:
         """Claim and work until stopped."""
-        await self._announce()
+        await self._arrive()
         self._beaten_at = self.tools.clock.monotonic()
         beating = self._spawn(self._beat())
         try:
@@ -114,6 +115,7 @@ class Engine:
                     await self._look()
                 except Exception:
                     log.exception("looking for work failed; trying again")
+                    self._unsure = True  # a claim may have been answered too late
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.tools.look_s):
                         await self._woken.wait()
@@ -137,10 +139,8 @@ class Engine:
         ends = self.tools.clock.monotonic() + HAND_OVER_S
         while self.works and self.tools.clock.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        for (
-            work
-        ) in self.works.values():  # a call of theirs does not end; the next owner looks for it
-            work.kill()
+        for work in self.works.values():
+            work.kill()  # a call of theirs does not end; the next owner looks for it
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
 
     def kill(self) -> None:
@@ -151,6 +151,17 @@ class Engine:
             work.kill()
         for task in self._tasks:
             task.cancel()
+
+    async def _arrive(self) -> None:
+        """Announce the engine, as soon as the database can be reached."""
+        while True:
+            try:
+                return await self._announce()
+            except Exception as problem:
+                if not is_outage(problem):
+                    raise
+                log.warning("the database is away: %s", problem)
+            await asyncio.sleep(OUTAGE_PAUSE_S)
 
     async def _announce(self) -> None:
         pid, host = os.getpid(), socket.gethostname()
@@ -181,6 +192,12 @@ class Engine:
 
     async def _look(self) -> None:
         """Claim what wants an owner, and see to mail. A look that finds nothing only reads."""
+        if self._unsure:
+            mine = await self.tools.store.read(lambda tx: held(tx, self.id))
+            for stack_id, epoch in mine.items():
+                if stack_id not in self.works:
+                    self._take(stack_id, epoch)
+            self._unsure = False
         sight = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
         room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))
         if sight.claimable and room > 0 and self.may_write():
@@ -188,14 +205,16 @@ class Engine:
             for one in claims:
                 if (before := self.works.get(one.stack_id)) is not None:
                     before.kill()  # it was taken from us, and now comes back
-                work = StackWork(self, one.stack_id, one.epoch)
-                self.works[one.stack_id] = work
-                self._spawn(self._work(work))
+                self._take(one.stack_id, one.epoch)
         if sight.mail and self.works:
             letters = await self.tools.store.read(lambda tx: claim.with_mail(tx, self.id))
             for stack_id in letters:
                 if (work_ := self.works.get(stack_id)) is not None:
                     work_.mail_came()
+
+    def _take(self, stack_id: str, epoch: int) -> None:
+        work = self.works[stack_id] = StackWork(self, stack_id, epoch)
+        self._spawn(self._work(work))
 
     async def _work(self, work: StackWork) -> None:
         try:

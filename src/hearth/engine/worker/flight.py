@@ -206,8 +206,6 @@ class Flight(Calls):
             phase = row.phase
         for i in range(at, len(steps)):
             step = steps[i]
-            if i > at or phase == "accepted":
-                pass
             if phase == "accepted" and i == at:
                 await self.poll(step, live)
                 continue

@@ -5,6 +5,7 @@ knowing what is in flight. A flight of any older traversal is a requirement of t
 same record.
 """
 
+import asyncio
 import json
 import logging
 from collections import deque
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core import graph as graphs
 from hearth.engine.core import visit as visits
 from hearth.engine.core.graph import Graph, Key, Kind, Node, State
@@ -24,7 +25,7 @@ from hearth.engine.worker.hooks import Hooks
 from hearth.engine.worker.lifecycle import Calls, Occasion, PreFailed
 from hearth.engine.worker.nest import DOCUMENT
 from hearth.engine.worker.programs import read_of
-from hearth.engine.worker.snapshots import drop
+from hearth.engine.worker.snapshots import drop, taken
 from hearth.engine.worker.world import RecordedWorld
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
@@ -41,6 +42,10 @@ from hearth.template.limits import too_many_resources
 
 if TYPE_CHECKING:
     from hearth.engine.worker.work import StackWork
+
+FAREWELLS_MAX = 5
+FAREWELL_PAUSE_S = 1.0
+_NOTHING_TAKEN_BACK = ResourceType.taken_back_steps
 
 log = logging.getLogger(__name__)
 
@@ -85,10 +90,8 @@ class Operation:
     async def begin(self) -> None:
         """Plan from the rows and what is in flight."""
         stack = self.work.stack
-        try:
-            await self.calls.before()
-        except PreFailed as problem:
-            self.fail(str(problem))
+        adoption = stack.action is Action.ADOPT and not self.work.records
+        if not adoption and not await self._allowed():
             return
         if stack.action in visits.VISITS:
             await self._begin_visit()
@@ -102,6 +105,8 @@ class Operation:
         try:
             self.program = await self.work.tools.programs.of(stack, self.revision)
         except Rejected as problem:
+            if adoption:
+                self._note_document()
             if not empty:
                 self.fail("; ".join(p.message for p in problem.problems))
                 return
@@ -121,6 +126,8 @@ class Operation:
         first = not self.work.records
         for record in self.plan.new:
             self.work.add(self._adopting(record) if first else record)
+        if adoption and not await self._allowed():  # only now is it known what is to be adopted
+            return
         for record in self.plan.touched:
             moved = self.work.records[record.id].having(until=record.until)
             self.work.put(moved, advance=True)
@@ -133,6 +140,22 @@ class Operation:
             await self._drop_snapshots()
         if not self.open:
             self._last()
+
+    async def _allowed(self) -> bool:
+        """Whether no plug-in objects; else the operation has failed."""
+        try:
+            await self.calls.before()
+        except PreFailed as problem:
+            self.fail(str(problem))
+            return False
+        return True
+
+    def _note_document(self) -> None:
+        """Records for all that a document names, though nothing is known of the template."""
+        tools, stack = self.work.tools, self.work.stack
+        for name, entry in self.revision.given.get("resources", {}).items():
+            record = Record(tools.new_id(), name, entry["type"], stack.revision, tools.clock.now())
+            self.work.add(self._adopting(record))
 
     async def _too_many(self) -> int:
         """The resources of the whole tree where a nested stack grows it beyond the limit, else 0.
@@ -186,25 +209,22 @@ class Operation:
         found = await self.work.tools.store.read(lambda tx: snapshots.of_stack(tx, stack_id))
         for snapshot in found:
             if snapshot.action is Action.CREATE and snapshot.status is Status.IN_PROGRESS:
-                self.work.sure.snapshot = (Status.FAILED, "Stack SNAPSHOT cancelled")
-                snapshot = replace(snapshot, body=self._taken())
+                body = {"resources": await self._taken()}
+                self.work.sure.snapshot = (Status.FAILED, "Stack SNAPSHOT cancelled", body)
+                snapshot = replace(snapshot, body=body)
             self.open += 1
             self.work.spawn(self._drop_snapshot(snapshot))
 
-    def _taken(self) -> dict[str, Any]:
-        """What a snapshot that is broken off has left in the cloud."""
-        return {
-            "resources": {
-                record.name: {
-                    "type": record.type,
-                    "kind": record.held.kind,
-                    "resource_id": record.physical_id,
-                    "resource_data": self.work.data.get(record.id, {}),
-                }
-                for record in self.work.records.values()
-                if record.action is Action.SNAPSHOT
-            }
-        }
+    async def _taken(self) -> dict[str, Any]:
+        """What a snapshot that is broken off has left in the cloud; what is under way gives up by
+        itself what it took."""
+        work = self.work
+        found: dict[str, Any] = {}
+        for record in work.records.values():
+            if record.action is not Action.SNAPSHOT or record.status is not Status.COMPLETE:
+                continue
+            found[record.name] = await taken(work, record, work.data.get(record.id, {}))
+        return found
 
     async def _drop_snapshot(self, snapshot: Snapshot) -> None:
         traversal = self.traversal
@@ -301,10 +321,20 @@ class Operation:
             flight.key = None
             if not same:
                 flight.cancel_child()
-            for kind in Kind:
-                if (held := self.graph.get((kind, record_id))) is not None:
-                    held.waiting += 1
-                    flight.holds.append(held.key)
+            keys: list[Key] = [(kind, record_id) for kind in Kind]
+            if (replaced := self._taken_back_after(flight)) is not None:
+                keys.append((Kind.UPDATE, replaced))
+            for held in filter(None, map(self.graph.get, keys)):
+                held.waiting += 1
+                flight.holds.append(held.key)
+
+    def _taken_back_after(self, flight: Flight) -> str | None:
+        """The record that gets back what the flight's own was given, once that has ended."""
+        work = self.work
+        found = work.records.get(work.records[flight.record_id].replaces or "")
+        kind = None if found is None else work.tools.programs.type_of(found)
+        takes = kind is not None and type(kind).taken_back_steps is not _NOTHING_TAKEN_BACK
+        return found.id if found is not None and takes else None
 
     def _stop_for_delete(self) -> None:
         for flight in self.work.flights.values():
@@ -443,15 +473,21 @@ class Operation:
         if stack.told == ABANDON:  # its users go on being used
             stack = replace(stack, user_project_id=None)
         await work.committed()  # whoever has to repeat a delete needs the trust that goes now
-        try:
-            await work.tools.clouds.farewell(stack, work.credential)
-        except CloudFault as fault:
-            log.warning("stack %s: %s", work.stack_id, fault)
-            if not fault.not_found and fault.status != 401:
-                if traversal == self.traversal:
-                    self.fail(f"Error deleting project: {fault.message}")
-                    work.wake()
-                return
+        for attempt in range(1, FAREWELLS_MAX + 1):
+            try:
+                await work.tools.clouds.farewell(stack, work.credential)
+                break
+            except CloudFault as fault:
+                log.warning("stack %s: %s", work.stack_id, fault)
+                if fault.not_found or fault.status == 401:
+                    break
+                again = fault.passing or isinstance(fault, NoAnswer)
+                if not again or attempt == FAREWELLS_MAX or traversal != self.traversal:
+                    if traversal == self.traversal:
+                        self.fail(f"Error deleting project: {fault.message}")
+                        work.wake()
+                    return
+                await asyncio.sleep(fault.retry_after or FAREWELL_PAUSE_S * attempt)
         if traversal == self.traversal and not self.over:
             self.complete()
             work.wake()
@@ -486,7 +522,7 @@ class Operation:
         self.ended(failed=False)
         reason = f"Stack {stack.action} completed successfully{more}"
         if stack.action is Action.SNAPSHOT:
-            self.work.advance.snapshot = (Status.COMPLETE, reason)
+            self.work.advance.snapshot = (Status.COMPLETE, reason, None)
         row = replace(stack, status=Status.COMPLETE, reason=reason, takeovers=0)
         if stack.action is Action.DELETE:
             now = self.work.tools.clock.now()
@@ -518,7 +554,7 @@ class Operation:
         self.hooks.give_up()
         stack = self.work.stack
         if stack.action is Action.SNAPSHOT:
-            self.work.advance.snapshot = (Status.FAILED, reason)
+            self.work.advance.snapshot = (Status.FAILED, reason, None)
         first = stack.first_failure or reason
         row = replace(stack, status=Status.FAILED, reason=reason, first_failure=first)
         self.work.stack_event(row)

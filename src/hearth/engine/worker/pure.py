@@ -52,7 +52,7 @@ def carry_out(operation: "Operation", node: Node, record: Record) -> None:
     try:
         evaluated = evaluated_of(operation, definition, kind)
         wanted = wanted_of(operation, definition, evaluated, kind.name)
-        decision = _decide(record, wanted, kind)
+        decision = _decide(operation, record, wanted, kind)
         if restricted(operation, node.key, record, decision):
             return
         _apply(operation, node, record, wanted, kind, decision)
@@ -60,7 +60,7 @@ def carry_out(operation: "Operation", node: Node, record: Record) -> None:
         fail(operation, node, record, trouble_of(problem))
 
 
-def _decide(record: Record, wanted: Wanted, kind: ResourceType) -> Decision:
+def _decide(operation: "Operation", record: Record, wanted: Wanted, kind: ResourceType) -> Decision:
     return decide(
         record,
         wanted,
@@ -69,6 +69,7 @@ def _decide(record: Record, wanted: Wanted, kind: ResourceType) -> Decision:
         must_replace=lambda before, after, changed: kind.must_replace(
             Change(before, after, changed)
         ),
+        always=operation.always_replaces(kind, record),
     )
 
 
@@ -85,7 +86,7 @@ def _apply(
         case Verdict.FAIL:
             raise Trouble("NotSupported", decision.reason)
         case Verdict.KEEP:
-            keep(operation, record, wanted, _attributes(work, record, wanted, kind))
+            keep(operation, record, wanted, _attributes(work, record, wanted, kind), None)
             operation.done(node.key)
             return
         case Verdict.REPLACE:
@@ -168,9 +169,16 @@ def held(wanted: Wanted, kind: ResourceType, live: Live, attributes: dict[str, A
 
 
 def keep(
-    operation: "Operation", record: Record, wanted: Wanted, attributes: dict[str, Any]
+    operation: "Operation",
+    record: Record,
+    wanted: Wanted,
+    attributes: dict[str, Any],
+    reference: str | None,
 ) -> None:
-    """Nothing to do. A row is written only if what it was built upon has moved."""
+    """Nothing to do. A row is written only if what it was built upon has moved.
+
+    `reference` is for a record whose create failed, and which is what was wanted after all.
+    """
     work = operation.work
     if record.failed:
         reason = "Update status to COMPLETE for FAILED resource neither update nor replace."
@@ -185,7 +193,7 @@ def keep(
     before = record.held
     record = record.having(replaced_by=None)
     same = before.definition == wanted.definition and before.attributes == attributes
-    same = same and work.records[record.id].replaced_by is None
+    same = same and work.records[record.id].replaced_by is None and before.reference is not None
     if same and record.requires == wanted.requires:
         return
     after = Held(
@@ -196,7 +204,7 @@ def keep(
         properties=wanted.properties,
         secret=wanted.secret,
         attributes=attributes,
-        reference=before.reference,
+        reference=before.reference or reference,
         deletion_policy=wanted.deletion_policy,
     )
     work.put(record.having(held=after, requires=wanted.requires), full=True, advance=True)

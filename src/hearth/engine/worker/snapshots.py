@@ -45,12 +45,31 @@ async def drop_all(work: "StackWork", resources: Mapping[str, Any]) -> str | Non
 async def drop_taken(work: "StackWork", child_id: str) -> str | None:
     """Delete what a nested stack has taken for a snapshot that nobody asks for any more; why
     that failed, or None."""
+    return await drop_all(work, await taken_by(work, child_id))
+
+
+async def taken(work: "StackWork", record: Record, data: Mapping[str, str]) -> dict[str, Any]:
+    """What a resource has left in the cloud for a snapshot, as a document has it."""
+    entry: dict[str, Any] = {
+        "type": record.type,
+        "kind": record.held.kind,
+        "resource_id": record.physical_id,
+        "resource_data": dict(data),
+    }
+    kind = work.tools.programs.type_of(record)
+    if kind is not None and kind.nested and record.physical_id is not None:
+        entry["resources"] = await taken_by(work, record.physical_id)
+    return entry
+
+
+async def taken_by(work: "StackWork", child_id: str) -> dict[str, Any]:
+    """The resources of a nested stack with what they have taken for a snapshot."""
 
     def look(tx: Tx) -> dict[str, Any]:
         row = claim.row(tx, child_id)
         return document(tx, row, taken=True)["resources"] if row is not None else {}
 
-    return await drop_all(work, await work.tools.store.read(look))
+    return await work.tools.store.read(look)
 
 
 def _entries(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -62,8 +81,10 @@ def _entries(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 async def _drop_one(work: "StackWork", name: str, entry: Mapping[str, Any]) -> str | None:
     kind = work.tools.programs.kind_named(entry.get("kind", entry["type"]))
-    if kind is None:
+    if kind is None and not entry.get("resource_data"):
         return None
+    if kind is None:
+        return f"EntityNotFound: resources.{name}: the type {entry['type']} is not known any more"
     sketch = Record(
         work.tools.new_id(), name, entry["type"], 0, 0.0, physical_id=entry["resource_id"]
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 AGAIN_S = 10.0  # until it is looked whether what turned up has gone
+TYPE_BACK_S = 600.0  # how long a type that this engine does not know may come back
 LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time a stray is watched
 
 
@@ -53,7 +54,11 @@ async def watch(work: "StackWork") -> None:
         except CloudFault as fault:
             log.warning("stack %s: a stray could not be looked for: %s", work.stack_id, fault)
             continue
-        if rest_s(work, stray, work.tools.stray_watch_s) <= 0:
+        if kind is not None and rest_s(work, stray, work.tools.stray_watch_s) <= 0:
+            forget(work, stray)
+        elif kind is None and rest_s(work, stray, TYPE_BACK_S) <= 0:
+            what = f"{stray.resource_type} {stray.facts['name']}"
+            log.warning("stack %s: a %s may be left: its type is gone", work.stack_id, what)
             forget(work, stray)
     work.wake()
 

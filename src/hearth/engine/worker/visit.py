@@ -20,7 +20,6 @@ from hearth.resources.base import Live, ResourceType
 if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
     from hearth.engine.worker.operation import Operation
-    from hearth.engine.worker.work import StackWork
 
 log = logging.getLogger(__name__)
 
@@ -117,10 +116,10 @@ async def _act(flight: "Flight", action: Action) -> None:
                 await begin()
             await flight.run_steps(kind, live, action, wanted, row.attempt if row else 0)
     except Exception:
-        await _give_up(work, kind, live, action, before)
+        await _give_up(flight, kind, live, action, before)
         raise
     if flight.is_over() or work.operation.over:  # nobody will ask for what was taken here
-        await _give_up(work, kind, live, action, before)
+        await _give_up(flight, kind, live, action, before)
     ended = flight.record.having(
         status=Status.COMPLETE, reason="state changed", updated_at=work.tools.clock.now()
     )
@@ -129,18 +128,24 @@ async def _act(flight: "Flight", action: Action) -> None:
 
 
 async def _give_up(
-    work: "StackWork", kind: ResourceType, live: Live, action: Action, before: Mapping[str, str]
+    flight: "Flight", kind: ResourceType, live: Live, action: Action, before: Mapping[str, str]
 ) -> None:
-    """What was taken for a snapshot that failed meanwhile goes; `before` is older data."""
+    """What was taken for a snapshot that failed meanwhile goes; `before` is older data. What can
+    not be deleted now is left as a failed snapshot, which goes before the stack does."""
     if action is not Action.SNAPSHOT:
         return
+    work = flight.work
     failure = None
     if kind.nested and live.physical_id is not None:
         failure = await snapshots.drop_taken(work, live.physical_id)
     elif live.data != before:
         failure = await snapshots.drop_one(kind, live)
     if failure is not None:
-        log.warning("%s: what was taken for a snapshot stays: %s", live.name, failure)
+        log.warning("%s: what was taken for a snapshot stays for now: %s", live.name, failure)
+        entry = await snapshots.taken(work, flight.record, live.data)
+        work.sure.left_over.append((work.tools.new_id(), failure, {live.name: entry}))
+        if work.stack.action is Action.DELETE:
+            work.operation.fail(f"Resource DELETE failed: {failure}")
 
 
 def outcome(operation: "Operation") -> tuple[str | None, str]:

@@ -417,13 +417,15 @@ class StackWork:
     async def _drop_former(self) -> None:
         """Nothing is under way: the trusts that others took the place of go."""
         assert self.credential is not None
+        dropped = self.credential[1]["former"]
         try:
             await self.tools.clouds.drop_former(self.stack, self.credential)
         except CloudFault as fault:
             log.warning("stack %s: a former trust stays for now: %s", self.stack_id, fault)
             self._kept_former = True
             return
-        self._note_credential({"former": None})
+        former = self.credential[1].get("former", ())  # another may have joined them meanwhile
+        self._note_credential({"former": [one for one in former if one not in dropped] or None})
 
     def _has_former(self) -> bool:
         ended = self.stack.status is not Status.IN_PROGRESS and self.stack.deleted_at is None

@@ -1,0 +1,91 @@
+"""The clouds of a world: every credential leads to the twin, and trusts are made and ended."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.model.problem import Rejected
+from hearth.resources.base import ResourceType
+from hearth.resources.lookup import Names
+from hearth.resources.translate import resolve
+from hearth.store.rows import StackRow
+
+Mishap = Callable[[str], str | None]  # what goes wrong at a call: "refused", "lost" or nothing
+
+
+class Trusts:
+    """What identity knows: the key and the trustor of each trust."""
+
+    def __init__(self) -> None:
+        self.living: dict[str, tuple[str, str | None]] = {}
+        self._made = 0
+
+    def make(self, key: str, trustor: str | None) -> str:
+        self._made += 1
+        ident = f"trust{self._made}"
+        self.living[ident] = (key, trustor)
+        return ident
+
+    def under(self, key: str | None) -> list[str]:
+        return [ident for ident, (of, _) in self.living.items() if of == key]
+
+
+class Clouds:
+    """The clouds as one engine, or a user, reaches them. See engine/worker/engine.py."""
+
+    def __init__(
+        self, twin: Any, trusts: Trusts | None = None, mishap: Mishap = lambda call: None
+    ) -> None:
+        self._twin = twin
+        self._trusts = Trusts() if trusts is None else trusts
+        self._mishap = mishap
+
+    def of(self, row: StackRow, credential: Any) -> Any:
+        return self._twin
+
+    def users(self, row: StackRow, noted: Any) -> None:
+        return None
+
+    async def resolve(
+        self, kind: ResourceType, properties: Mapping[str, Any], cloud: Any
+    ) -> Mapping[str, Any]:
+        found = await resolve(properties, kind.translation, Names(cloud))
+        if found.problems:
+            raise Rejected(found.problems)
+        return found.properties
+
+    async def trusted(self, credential: tuple[str, Any]) -> bool:
+        await asyncio.sleep(0)  # it asks identity
+        facts = credential[1]
+        known = self._trusts.living.get(facts.get("trust_id"))
+        return known is not None and known[1] == facts.get("user_id")
+
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
+        facts = credential[1]
+        key = facts.get("next_key") or facts.get("trust_key") or row.id
+        await self._call("entrust")
+        found = self._trusts.under(key)
+        made = found[0] if found else self._trusts.make(key, facts.get("user_id"))
+        if self._mishap("entrusted") == "lost":
+            raise NoAnswer("identity", "made, but the answer was lost")
+        return made
+
+    async def drop_former(self, row: StackRow, credential: Any) -> None:
+        for ident, key in credential[1].get("former", ()):
+            await self._call("drop")
+            for one in {ident, *self._trusts.under(key)}:
+                self._trusts.living.pop(one, None)
+
+    async def farewell(self, row: StackRow, credential: Any) -> None:
+        await self.drop_former(row, credential)
+        facts = credential[1]
+        for key in (facts.get("next_key"), facts.get("trust_key", row.id)):
+            await self._call("drop")
+            for one in self._trusts.under(key):
+                del self._trusts.living[one]
+
+    async def _call(self, name: str) -> None:
+        await asyncio.sleep(0)
+        if self._mishap(name) == "refused":
+            raise CloudFault("identity", 503, "ServiceUnavailable", "identity is busy")

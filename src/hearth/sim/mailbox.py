@@ -1,0 +1,76 @@
+"""Resource types of the simulator that wait for a word from outside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.model.problem import Rejected
+from hearth.resources.base import (
+    Failed,
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Signalled,
+    Step,
+)
+from hearth.schema.prop import STRING, Attr, Prop
+
+PATIENCE_S = 90.0
+
+
+class Mailbox(ResourceType):
+    """Keeps what it is told in its metadata. Letters to a `fetched` one lie in the cloud."""
+
+    type_name = "Test::Mailbox"
+    properties = {"how": Prop(STRING, "told or fetched.", default="told")}
+    pure = True
+    has_show = False
+
+    def signal(self, live: Live, details: Any) -> Signalled:
+        if live.properties.get("how") == "fetched":
+            raise Rejected([self.no_signal(live)])
+        return Signalled(metadata={**live.metadata, "word": details}, reason=f"said: {details}")
+
+    async def collect(self, live: Live) -> Signalled | None:
+        if live.properties.get("how") != "fetched":
+            return None
+        letters = await live.cloud.listing("test", f"/letters/{live.key}")
+        if len(letters) == int(live.data.get("read", "0")):
+            return None
+        word = letters[-1]["word"]
+        return Signalled(
+            metadata={**live.metadata, "word": word},
+            data={"read": str(len(letters))},
+            reason=f"said: {word}",
+        )
+
+
+class Wait(ResourceType):
+    """Is there when its mailbox has heard a word."""
+
+    type_name = "Test::Wait"
+    properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
+    attributes = {"word": Attr(STRING, "What was said.")}
+    identified_by = IntentKey.OWN_ID
+    has_show = False
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("wait", self._begin, poll=self._heard),)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {"word": (live.body or {}).get("word")}
+
+    async def _begin(self, live: Live) -> Made:
+        return Made(live.record_id)
+
+    async def _heard(self, live: Live) -> Progress:
+        assert live.read_metadata is not None
+        told: Mapping[str, Any] = await live.read_metadata(live.properties["mailbox"])
+        if "word" in told:
+            return Ready({"word": told["word"]})
+        if live.now - live.started_at > PATIENCE_S:
+            return Failed("nobody has said a word", "WaitTimeout")
+        return Later(5.0)

@@ -1,0 +1,27 @@
+"""A plug-in of the simulator: it objects now and then, and remembers what it was told."""
+
+from collections.abc import Callable
+
+from hearth.engine.worker.lifecycle import Occasion
+
+
+class Watcher:
+    """`objects` says whether a call is answered with an error."""
+
+    def __init__(self, objects: Callable[[str], bool]) -> None:
+        self._objects = objects
+        self.begun: dict[str, int] = {}  # by stack
+        self.wrong: list[str] = []
+
+    async def pre(self, occasion: Occasion) -> None:
+        if self._objects("pre"):
+            raise RuntimeError("not today")
+        self.begun[occasion.stack_id] = self.begun.get(occasion.stack_id, 0) + 1
+
+    async def post(self, occasion: Occasion, *, failed: bool) -> None:
+        if not self.begun.get(occasion.stack_id):
+            self.wrong.append(f"the end of {occasion.action} was told, its beginning was not")
+        else:
+            self.begun[occasion.stack_id] -= 1
+        if self._objects("post"):
+            raise RuntimeError("I was not listening")
