@@ -3,10 +3,13 @@
 import time
 import uuid
 
+import sqlalchemy as sa
+
 from hearth.model.state import Action
 from hearth.store import accept, claim, outbox
 from hearth.store.database import Store
 from hearth.store.rows import Revision
+from hearth.store.tables import outbox as table
 
 
 def new_id() -> str:
@@ -40,3 +43,56 @@ def test_the_states_of_a_stack_lie_there_in_order_for_the_first_living_engine(st
     store.transact(lambda tx: claim.resign(tx, "1"))
     assert seen("1") == []
     assert [row.id for row in seen("2")] == [rows[2].id]
+
+
+def test_events_wait_in_lanes_one_for_each_tree_and_sink(store: Store) -> None:
+    sinks = [{"type": "zaqar-queue", "target": name} for name in ("a", "b")]
+    facts = {"auth_url": "u", "token": "t0ken", "user_id": "u1"}
+    new = accept.NewStack(
+        id=new_id(), project_id="p", name="s", credential=(new_id(), "token", facts),
+        revision=Revision(template="t", environment={"event_sinks": sinks}),
+    )  # fmt: skip
+    store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))
+
+    def operate(action: Action, *now: dict[str, str]) -> None:
+        environment = {"event_sinks": list(now)}
+        revision = Revision(template="t", environment=environment) if now else None
+        wanted = accept.Operation(action, revision)
+        store.transact(lambda tx: accept.operate(tx, new.id, wanted, time.time(), new_id))
+
+    for engine in ("1", "2"):
+        store.transact(lambda tx, engine=engine: claim.announce(tx, engine, "h", 1))
+
+    def due(engine: str = "1") -> list[str]:
+        return store.transact(lambda tx: outbox.due_lanes(tx, engine, 10))
+
+    def lane(name: str) -> list[outbox.Leaving]:
+        return store.transact(lambda tx: outbox.of_lane(tx, name, 10))
+
+    operate(Action.UPDATE, sinks[0])
+    operate(Action.DELETE)
+    lanes = {lane(name)[0].body["sink"]["target"]: name for name in due()}
+    assert (sorted(lanes), due("2")) == (["a", "b"], [])
+    rows = {target: lane(name) for target, name in lanes.items()}
+    told = {t: [row.body["event"]["action"] for row in found] for t, found in rows.items()}
+    assert told == {"a": ["CREATE", "UPDATE", "UPDATE", "DELETE"], "b": ["CREATE"]}
+    assert rows["a"][0].body["credential"] == ["token", facts]
+    assert store.transact(lambda tx: outbox.pending(tx, "1", 10)) == []
+
+    store.transact(lambda tx: outbox.later(tx, rows["a"][0].id, 60.0))
+    assert due() == [lanes["b"]]
+    assert lane(lanes["a"])[0].attempts == 1
+    store.transact(lambda tx: outbox.sent(tx, [rows["a"][0].id, rows["b"][0].id]))
+    assert due() == [lanes["a"]]
+
+
+def test_what_waits_for_a_sink_is_sealed(store: Store) -> None:
+    facts = {"auth_url": "u", "token": "t0ken", "user_id": "u1"}
+    sink = {"type": "zaqar-queue", "target": "my-queue"}
+    new = accept.NewStack(
+        id=new_id(), project_id="p", name="my-stack", credential=(new_id(), "token", facts),
+        revision=Revision(template="t", environment={"event_sinks": [sink]}),
+    )  # fmt: skip
+    store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))
+    row = store.transact(lambda tx: tx.first(sa.select(table)))
+    assert not any(word in repr(row) for word in ("t0ken", "my-queue", "my-stack"))

@@ -101,6 +101,25 @@ def test_everything_wrong_in_an_environment_is_told_with_its_place():
     assert "did you mean pre-create?" in problems[2].message
 
 
+def test_event_sinks_are_checked_each_at_its_place():
+    text = (
+        "event_sinks:\n- {type: zaqar-queue, target: q, ttl: 60}\n- {target: q}\n- q\n"
+        "- {type: zaqar-queue}\n- {type: zaqar-queue, target: q, tll: 5}\n"
+        "- {type: zaqar-queue, target: q, ttl: soon}\n- {type: zaqar-queue, target: [q]}\n"
+    )
+    with pytest.raises(Rejected) as caught:
+        Environment.parse(text, "env.yaml")
+    told = [(one.kind, one.at.line, one.message) for one in caught.value.problems]
+    assert [line for _, line, _ in told] == [3, 4, 5, 6, 7, 8]
+    assert {kind for kind, _, _ in told} == {"Invalid"}
+    assert "must have a type: zaqar-queue; not None" in told[0][2]
+    assert "not q" in told[1][2]
+    assert "name of a queue" in told[2][2]
+    assert 'no "tll"; did you mean ttl?' in told[3][2]
+    assert "number of seconds, not soon" in told[4][2]
+    assert caught.value.problems[5].at.path == "event_sinks[6]"
+
+
 def test_files_are_merged_in_order_each_with_its_strategies():
     types = {"s": ParameterType.STRING, "j": ParameterType.JSON, "l": ParameterType.LIST}
     files = {

@@ -29,6 +29,7 @@ from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
+from hearth.service.event_poster import EventPoster
 from hearth.service.house import House
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
@@ -42,7 +43,8 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
 
-SENDING = "notifications"
+SENDING = "sending"
+POSTS_AT_ONCE = 16
 COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
 
 
@@ -195,6 +197,7 @@ async def until_stopped(
     if work:
         running.pool.may_write = running.engine.may_write
         tasks.append(loop.create_task(running.engine.run()))
+        tasks.append(loop.create_task(_post_events(running), name=SENDING))
         if running.notifications is not None:
             tasks.append(loop.create_task(_send(running, running.notifications), name=SENDING))
     if api:
@@ -228,6 +231,19 @@ async def _send(running: Running, to: Notifications) -> None:
         )
         house.bus.listen(sender.wake)
         await sender.run()
+
+
+async def _post_events(running: Running) -> None:
+    """Post events to sinks for as long as the process works, over connections of their own."""
+    house = running.house
+    pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
+    pool.may_write = running.engine.may_write
+    poster = EventPoster(house.store, StackClouds(pool), running.engine.id, house.clock)
+    house.bus.listen(poster.wake)
+    try:
+        await poster.run()
+    finally:
+        await pool.aclose()
 
 
 def _server(running: Running, auth_url: str) -> Any:

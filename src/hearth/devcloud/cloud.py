@@ -19,6 +19,7 @@ from hearth.devcloud import (
     octavia,
     seed,
     swift,
+    zaqar,
 )
 from hearth.devcloud.http import Call, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
@@ -37,6 +38,7 @@ SERVICES: dict[str, Service] = {
         octavia.SERVICE,
         designate.SERVICE,
         barbican.SERVICE,
+        zaqar.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
@@ -45,6 +47,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **cinder.TRANSITIONS,
     **octavia.TRANSITIONS,
     **designate.TRANSITIONS,
+    **zaqar.TRANSITIONS,
 }
 
 

@@ -43,6 +43,7 @@ _SERVICES = (
     ("dns", "designate", "/dns"),
     ("key-manager", "barbican", "/key-manager"),
     ("load-balancer", "octavia", "/load-balancer"),
+    ("messaging", "zaqar", "/messaging"),
     ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
 )
 _FLAVORS = (

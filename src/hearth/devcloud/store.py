@@ -42,6 +42,7 @@ INDEXED = {
     "volume.snapshots": "volume_id",
     "volume.attachments": "volume_id",
     "identity.assignments": "target",
+    "messaging.messages": "queue",
 }
 
 Transition = Callable[[Any, Thing], None]

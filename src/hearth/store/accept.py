@@ -86,9 +86,9 @@ class Operation:
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     """Store a stack in CREATE_IN_PROGRESS. Raises `Rejected` with StackExists."""
     traversal, event_id = new_id(), new_id()
-    parent = new.parent
+    parent, sinks = new.parent, bool(new.revision.environment.get("event_sinks"))
     if parent is None:
-        tx.do(_TREE, {"root_id": new.id, "event_seq": 1, "resources": 0})
+        tx.do(_TREE, {"root_id": new.id, "event_seq": 1, "resources": 0, "sinks": sinks})
     if new.credential:
         credentials.put(tx, new.credential, now)
     row = StackRow(
@@ -133,7 +133,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     put_revision(tx, new.id, 1, new.revision, now, new.creator)
     begun = events.of_stack(row, event_id, now, row.action, row.status, row.reason)
     if parent is None:
-        events.first(tx, begun)
+        events.first(tx, begun, sinks=sinks)
     else:
         events.append(tx, [begun])
     return row
@@ -163,6 +163,8 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         number = 1 + tx.value(_LAST_REVISION, {"id": stack_id})
         before = row.revision
         put_revision(tx, stack_id, number, wanted.revision, now, wanted.by, wanted.copy_of)
+        if row.parent_id is None and wanted.revision.environment.get("event_sinks"):
+            events.have_sinks(tx, row.root_id)
     timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
     row = replace(
         row,

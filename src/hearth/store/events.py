@@ -23,8 +23,9 @@ _MOVED = (
     .values(event_seq=tree.c.event_seq + sa.bindparam("b_count", type_=sa.Integer()))
 )
 _MOVE = Prepared(_MOVED)
-_MOVE_AND_SEE = Prepared(_MOVED.returning(tree.c.event_seq))
-_SEE = Prepared(sa.select(tree.c.event_seq).where(_MINE))
+_MOVE_AND_SEE = Prepared(_MOVED.returning(tree.c.event_seq, tree.c.sinks))
+_SEE = Prepared(sa.select(tree.c.event_seq, tree.c.sinks).where(_MINE))
+_SINKS = Prepared(tree.update().where(_MINE).values(sinks=sa.true()))
 
 
 _BUSY = Prepared(
@@ -56,9 +57,13 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
         by_root.setdefault(one.root_id, []).append(one)
     rows: list[dict[str, Any]] = []
     lasts: dict[str, int] = {}
+    with_sinks: list[str] = []
     for root_id in sorted(by_root):
         mine = by_root[root_id]
-        last = lasts[root_id] = _advanced(tx, root_id, len(mine))
+        last, sinks = _advanced(tx, root_id, len(mine))
+        lasts[root_id] = last
+        if sinks:
+            with_sinks.append(root_id)
         rows += [_row(tx, one, last - len(mine) + i) for i, one in enumerate(mine, start=1)]
     if rows:
         tx.many(_INSERT, rows)
@@ -69,6 +74,13 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
             _purge(tx, root_id, after=min(before, last - batch))
     if tx.notifies:
         outbox.put_states(tx, events)
+    for root_id in with_sinks:
+        outbox.put_events(tx, root_id, by_root[root_id])
+
+
+def have_sinks(tx: Tx, root_id: str) -> None:
+    """From now on the events of this tree may have sinks to go to."""
+    tx.do(_SINKS, {"b_root": root_id})
 
 
 def _purge(tx: Tx, root_id: str, after: int) -> None:
@@ -80,24 +92,25 @@ def _purge(tx: Tx, root_id: str, after: int) -> None:
             tx.do(_PURGE, {**mine, "b_last": surplus.seq})
 
 
-def first(tx: Tx, one: Event) -> None:
+def first(tx: Tx, one: Event, *, sinks: bool) -> None:
     """The first event of a new tree, whose sequence was stored as 1."""
     tx.many(_INSERT, [_row(tx, one, 1)])
     if tx.notifies:
         outbox.put_states(tx, [one])
+    if sinks:
+        outbox.put_events(tx, one.root_id, [one])
 
 
-def _advanced(tx: Tx, root_id: str, count: int) -> int:
-    """The tree's sequence after `count` more events."""
+def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
+    """The tree's sequence after `count` more events, and whether they may have sinks to go to."""
     mine = {"b_root": root_id}
     moved = {**mine, "b_count": count}
-    last: int
     if tx.returning:
-        last = tx.value(_MOVE_AND_SEE, moved)
+        row = tx.first(_MOVE_AND_SEE, moved)
     else:
         tx.do(_MOVE, moved)
-        last = tx.value(_SEE, mine)
-    return last
+        row = tx.first(_SEE, mine)
+    return row.event_seq, bool(row.sinks)
 
 
 def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """What leaves for others, put in the transaction that makes it true.
 
 One process at a time sends, the living engine of the smallest id, and in the order of the rows: so
-the notifications of a stack leave in the order of its states, each at least once.
+the notifications of a stack leave in the order of its states, each at least once. Events that go to
+sinks leave in lanes, one for each tree of stacks and sink: what waits holds up its own lane only.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,9 +15,10 @@ from hearth.store.claim import LEASE_S
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import Event
-from hearth.store.tables import credential, engine, outbox, stack
+from hearth.store.tables import credential, engine, outbox, revision, stack
 
 STATE = "state"
+EVENT = "event"
 _INSERT = Prepared(outbox.insert())
 _DELETE = Prepared(outbox.delete().where(outbox.c.id == sa.bindparam("b_id")))
 _STACKS = Listed(
@@ -29,11 +31,40 @@ _STACKS = Listed(
 _FIRST_ALIVE = (
     sa.select(sa.func.min(engine.c.id)).where(engine.c.beat_at >= NOW - LEASE_S).scalar_subquery()
 )
+_MINE = sa.bindparam("me", type_=sa.String()) == _FIRST_ALIVE
+_MOST = sa.bindparam("most", type_=sa.Integer())
 _PENDING = Prepared(
+    sa.select(outbox).where(outbox.c.kind == STATE, _MINE).order_by(outbox.c.id).limit(_MOST)
+)
+_ROOT = Prepared(
+    sa.select(revision.c.body.label("asked"), credential.c.kind, credential.c.body.label("facts"))
+    .select_from(stack)
+    .join(
+        revision, sa.and_(revision.c.stack_id == stack.c.id, revision.c.number == stack.c.revision)
+    )
+    .outerjoin(credential, credential.c.id == stack.c.credential_id)
+    .where(stack.c.id == sa.bindparam("b_root", type_=sa.String()))
+)
+_LANED = outbox.alias("laned")
+_HEADS = (
+    sa.select(sa.func.min(_LANED.c.id)).where(_LANED.c.lane.is_not(None)).group_by(_LANED.c.lane)
+)
+_DUE = Prepared(
+    sa.select(outbox.c.lane)
+    .where(outbox.c.id.in_(_HEADS), outbox.c.due_at <= NOW, _MINE)
+    .order_by(outbox.c.due_at)
+    .limit(_MOST)
+)
+_LANE = Prepared(
     sa.select(outbox)
-    .where(sa.bindparam("me", type_=sa.String()) == _FIRST_ALIVE)
+    .where(outbox.c.lane == sa.bindparam("b_lane", type_=sa.String()))
     .order_by(outbox.c.id)
-    .limit(sa.bindparam("most", type_=sa.Integer()))
+    .limit(_MOST)
+)
+_LATER = Prepared(
+    outbox.update()
+    .where(outbox.c.id == sa.bindparam("b_id"))
+    .values(attempts=outbox.c.attempts + 1, due_at=NOW + sa.bindparam("b_pause", type_=sa.Double()))
 )
 
 
@@ -44,6 +75,7 @@ class Leaving:
     id: int
     kind: str
     body: Any
+    attempts: int
 
 
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
@@ -55,6 +87,26 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
     tx.many(
         _INSERT, [_row(tx, STATE, one.time, _state(tx, one, found[one.stack_id])) for one in own]
     )
+
+
+def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
+    """Put events of a tree for each sink that its root names now.
+
+    With them goes whom they are posted as, in case the stack and its credential are gone by then.
+    """
+    its = tx.first(_ROOT, {"b_root": root_id})
+    sinks = tx.unseal(its.asked)["environment"].get("event_sinks") or []
+    if not sinks:
+        return
+    credential = None if its.kind is None else (its.kind, tx.unseal(its.facts))
+    lanes = [tx.sealer.fingerprint([root_id, one["type"], one["target"]]) for one in sinks]
+    rows = []
+    for one in events:
+        body = {"root_id": root_id, "credential": credential, "event": asdict(one)}
+        for lane, sink in zip(lanes, sinks, strict=True):
+            row = _row(tx, EVENT, one.time, {**body, "sink": sink})
+            rows.append({**row, "lane": lane})
+    tx.many(_INSERT, rows)
 
 
 def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
@@ -82,9 +134,27 @@ def _state(tx: Tx, one: Event, its: Any) -> dict[str, Any]:
 
 
 def pending(tx: Tx, engine_id: str, most: int) -> list[Leaving]:
-    """The oldest rows, for whoever is to send now; nothing for the others."""
-    rows = tx.rows(_PENDING, {"me": engine_id, "most": most})
-    return [Leaving(row.id, row.kind, tx.unseal(row.body)) for row in rows]
+    """The oldest states, for whoever is to send now; nothing for the others."""
+    return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": most}))
+
+
+def due_lanes(tx: Tx, engine_id: str, most: int) -> list[str]:
+    """The lanes whose first row may be sent, for whoever is to send now."""
+    return [row.lane for row in tx.rows(_DUE, {"me": engine_id, "most": most})]
+
+
+def of_lane(tx: Tx, lane: str, most: int) -> list[Leaving]:
+    """The first rows of a lane."""
+    return _leaving(tx, tx.rows(_LANE, {"b_lane": lane, "most": most}))
+
+
+def later(tx: Tx, row_id: int, pause_s: float) -> None:
+    """The first row of a lane could not be sent: the lane waits."""
+    tx.do(_LATER, {"b_id": row_id, "b_pause": pause_s})
+
+
+def _leaving(tx: Tx, rows: Iterable[Any]) -> list[Leaving]:
+    return [Leaving(row.id, row.kind, tx.unseal(row.body), row.attempts) for row in rows]
 
 
 def sent(tx: Tx, ids: Sequence[int]) -> None:

@@ -113,6 +113,7 @@ tree = Table(
     Column("root_id", ID, primary_key=True),
     Column("event_seq", BigInteger, nullable=False),
     Column("resources", Integer, nullable=False),
+    Column("sinks", Boolean, comment="whether a revision of the root ever named event sinks"),
 )
 
 resource = Table(
@@ -183,6 +184,7 @@ outbox = Table(
     Column("body", SEALED, nullable=False, comment="sealed"),
     Column("due_at", TIME, nullable=False, index=True),
     Column("attempts", Integer, nullable=False),
+    Column("lane", String(64), index=True, comment="keyed hash: what must leave one by one"),
 )
 
 event = Table(

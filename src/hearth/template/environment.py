@@ -38,6 +38,7 @@ SECTIONS: Mapping[str, type] = {
 }
 TEMPLATE_ENDINGS = (".yaml", ".template")
 SINKS = ("zaqar-queue",)
+SINK_KEYS = ("type", "target", "ttl")
 
 
 class Names(Protocol):
@@ -321,10 +322,18 @@ def _words(node: Node) -> list[tuple[Any, Node]]:
 
 
 def _sink_problems(sinks: Iterable[Node], file: str) -> Iterator[Problem]:
-    for sink in sinks:
-        kind = sink.value.get("type") if isinstance(sink.value, dict) else None
-        if kind is None or kind.value not in SINKS:
-            at = sink.span(file, "event_sinks")
-            given = kind.plain() if kind is not None else None
-            words = f"an event sink must have a type: {', '.join(SINKS)}; not {given}"
-            yield Invalid(at, words)
+    for number, sink in enumerate(sinks):
+        at = sink.span(file, f"event_sinks[{number}]")
+        given = sink.plain()
+        if not isinstance(given, dict) or given.get("type") not in SINKS:
+            kind = given.get("type") if isinstance(given, dict) else given
+            yield Invalid(at, f"an event sink must have a type: {', '.join(SINKS)}; not {kind}")
+            continue
+        for name in (name for name in given if name not in SINK_KEYS):
+            near = hint(nearest(str(name), SINK_KEYS))
+            yield Invalid(at, f'an event sink of type {given["type"]} has no "{name}"{near}')
+        if not given.get("target") or not isinstance(given["target"], str):
+            yield Invalid(at, "the target of an event sink must be the name of a queue")
+        ttl = given.get("ttl")
+        if ttl is not None and (type(ttl) is not int or ttl < 1):
+            yield Invalid(at, f"the ttl of an event sink must be a number of seconds, not {ttl}")

@@ -1,0 +1,106 @@
+"""Claims: some messages are one reader's until they are deleted or the claim ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.store import Store, Thing
+from hearth.devcloud.zaqar.messages import free, view
+from hearth.devcloud.zaqar.queues import CLAIMS, key_of, messages_of
+from hearth.devcloud.zaqar.rest import PAGE_DEFAULT, document, number, whole, within
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+TTL_DEFAULT, GRACE_DEFAULT = 300, 60
+BOUNDS = (60, 43200)
+
+
+def create(call: Call) -> Reply:
+    """POST of a claim on the oldest free messages: 201 with them, or 204 where none is free."""
+    limit = number(call, "limit") or PAGE_DEFAULT
+    given = document(call) if call.raw else {}
+    ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
+    within(ttl, *BOUNDS, "The TTL for a claim")
+    within(grace, *BOUNDS, "The grace for a claim")
+    found = free(call)[:limit]
+    if not found:
+        return Reply(204)
+    store = call.cloud.store
+    claim = Thing(store.new_hex()[:24], CLAIMS, call.caller.project_id, {"queue": key_of(call)})
+    _hold(store, store.insert(claim), found, ttl, grace)
+    for one in found:
+        one.hidden["claims"] += 1
+    place = {"Location": f"{call.path}/{claim.id}"}
+    return Reply(201, {"messages": [view(call, one) for one in found]}, place)
+
+
+def _hold(store: Store, claim: Thing, held: list[Thing], ttl: int, grace: int) -> None:
+    """The messages are the claim's from now on, and live longer than it does."""
+    ends = store.time + ttl
+    claim.hidden.update(ttl=ttl, since=store.time, ends=ends)
+    store.later(ttl, claim, "messaging.release")
+    for one in held:
+        one.hidden["claim"] = claim.id
+        if one.hidden["expires"] < ends:
+            one.hidden.update(ttl=ttl + grace, expires=ends + grace)
+
+
+def _held(store: Store, claim: Thing) -> list[Thing]:
+    found = messages_of(store, claim.body["queue"])
+    return [one for one in found if one.hidden["claim"] == claim.id]
+
+
+def _release(store: Store, claim: Thing) -> None:
+    for one in _held(store, claim):
+        one.hidden["claim"] = None
+    store.remove(claim)
+
+
+def expire(cloud: DevCloud, claim: Thing) -> None:
+    """It ends, unless it was renewed."""
+    if claim.hidden["ends"] <= cloud.store.time:
+        _release(cloud.store, claim)
+
+
+def _find(call: Call) -> Thing:
+    claim = call.cloud.store.get(CLAIMS, call.ids[1])
+    if claim is None or claim.body["queue"] != key_of(call) or not _held(call.cloud.store, claim):
+        raise Refusal(404, "Not found", f"Claim {call.ids[1]} does not exist")
+    return claim
+
+
+def show(call: Call) -> Reply:
+    """GET of one with its messages; a claim without any is gone."""
+    claim = _find(call)
+    held = [view(call, one) for one in _held(call.cloud.store, claim)]
+    age = int(call.cloud.store.time - claim.hidden["since"])
+    body: Body = {"age": age, "ttl": claim.hidden["ttl"], "messages": held, "href": call.path}
+    return Reply(200, body)
+
+
+def renew(call: Call) -> Reply:
+    """PATCH of one: it begins anew. 204."""
+    given = document(call)
+    ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
+    within(ttl, *BOUNDS, "The TTL for a claim")
+    claim = _find(call)
+    _hold(call.cloud.store, claim, _held(call.cloud.store, claim), ttl, grace)
+    return Reply(204)
+
+
+def release(call: Call) -> Reply:
+    """DELETE of one: its messages are free again. 204, also where there is none."""
+    claim = call.cloud.store.get(CLAIMS, call.ids[1])
+    if claim is not None and claim.body["queue"] == key_of(call):
+        _release(call.cloud.store, claim)
+    return Reply(204)
+
+
+ROUTES: list[Route] = [
+    ("POST", "/v2/queues/{}/claims", create),
+    ("GET", "/v2/queues/{}/claims/{}", show),
+    ("PATCH", "/v2/queues/{}/claims/{}", renew),
+    ("DELETE", "/v2/queues/{}/claims/{}", release),
+]

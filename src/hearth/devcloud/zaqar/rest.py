@@ -1,0 +1,77 @@
+"""Reading what calls bring: bodies, numbers within bounds, yes and no."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from hearth.devcloud.http import Body, Call, Refusal
+
+BAD_REQUEST = "Invalid API request"
+BAD_BODY = "Invalid request body"
+PAGE_MAX = 20
+PAGE_DEFAULT = 10
+_WORDS = {"true": True, "yes": True, "on": True, "1": True} | {
+    "false": False, "no": False, "off": False, "0": False
+}  # fmt: skip
+
+
+def bad(message: str) -> Refusal:
+    """400 for what is asked."""
+    return Refusal(400, BAD_REQUEST, message)
+
+
+def bad_body(message: str) -> Refusal:
+    """400 for the body's form."""
+    return Refusal(400, BAD_BODY, message)
+
+
+def document(call: Call) -> Body:
+    """The body, which must be an object."""
+    if not call.raw:
+        raise bad_body("Request body can not be empty")
+    found = call.json()
+    if not isinstance(found, dict):
+        raise bad_body("Document type not supported.")
+    return found
+
+
+def whole(given: Body, name: str, default: int) -> int:
+    """A whole number of a body."""
+    value = given.get(name, default)
+    if type(value) is not int:
+        raise bad_body(f'The value of the "{name}" field must be a int.')
+    return value
+
+
+def within(value: int, low: int, high: int, what: str) -> int:
+    """The value, which must not be outside its bounds."""
+    if not low <= value <= high:
+        raise bad(f"{what} may not exceed {high} and must be at least {low}")
+    return value
+
+
+def number(call: Call, name: str) -> int | None:
+    """A whole number of the query, from 1 to a page."""
+    given = call.argument(name)
+    if not given:
+        return None
+    try:
+        value = int(given)
+    except ValueError:
+        raise Refusal(400, "Invalid parameter", f"{name} must be an integer.") from None
+    return within(value, 1, PAGE_MAX, name)
+
+
+def yes(call: Call, name: str) -> bool:
+    """A yes or no of the query; no where nothing is said."""
+    given = (call.argument(name) or "false").lower()
+    if given not in _WORDS:
+        raise Refusal(400, "Invalid parameter", f"{name} must be 'true' or 'false'.")
+    return _WORDS[given]
+
+
+def following(call: Call, marker: str) -> list[Body]:
+    """The link to the page after this one."""
+    kept: dict[str, Any] = {name: values[0] for name, values in call.query.items() if values[0]}
+    return [{"rel": "next", "href": f"{call.path}?{urlencode({**kept, 'marker': marker})}"}]

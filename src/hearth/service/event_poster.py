@@ -1,0 +1,195 @@
+"""Posts events to the sinks of their stacks: in order for each tree and sink, each at least once.
+
+Nothing waits for it. What could not be delivered is tried again, soon at first, then every minute,
+and dropped after an hour; what the service refuses for good is dropped at once. Both are logged.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.service.stack_clouds import StackClouds
+from hearth.store import claim, outbox, reads
+from hearth.store.database import Store, Tx
+from hearth.store.outbox import Leaving
+
+log = logging.getLogger(__name__)
+
+SERVICE = "messaging"
+LOOK_S = 1.0
+FAILED_S = 10.0  # between two looks while the database is away
+LANES_MAX = 8  # at a time
+ROWS_MAX = 100  # in one post
+POST_BYTES_MAX = 200_000  # Zaqar takes 256 KiB as it comes from the factory
+POST_S = 20.0
+RETRY_MAX_S = 60.0
+KEPT_S = 3600.0
+REFUSED = frozenset({400, 413})
+
+
+class Clock(Protocol):
+    """Seconds since 1970."""
+
+    def now(self) -> float: ...
+
+
+class EventPoster:
+    """The part of a working process that posts. `clouds` should be none that stacks work with: a
+    service that is slow or overloaded then holds up nobody else's calls."""
+
+    def __init__(self, store: Store, clouds: StackClouds, engine_id: str, clock: Clock) -> None:
+        self._store = store
+        self._clouds = clouds
+        self._engine_id = engine_id
+        self._clock = clock
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look at once."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Post for ever."""
+        while True:
+            self._wake.clear()
+            try:
+                if await self.post():
+                    continue
+            except Exception:
+                log.exception("events for sinks wait")
+                await asyncio.sleep(FAILED_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self._wake.wait()
+
+    async def post(self) -> int:
+        """Post what is due, if this process is the one to; how many events are done with."""
+        lanes = await self._store.read(lambda tx: outbox.due_lanes(tx, self._engine_id, LANES_MAX))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._post_lane(lane)) for lane in lanes]
+        return sum(task.result() for task in tasks)
+
+    async def _post_lane(self, lane: str) -> int:
+        """The first events of a lane, as many as fit into one post."""
+        rows = await self._store.read(lambda tx: outbox.of_lane(tx, lane, ROWS_MAX))
+        rows = _fitting(rows)
+        if not rows:
+            return 0
+        try:
+            refused = await _deliver(await self._cloud(rows[0]), rows)
+        except Exception as problem:  # whatever it is, other lanes go on
+            return await self._wait(rows, problem)
+        if refused:
+            words = "stack %s, queue %s: %d events are refused and dropped: %s"
+            log.warning(words, *_place(rows[0]), len(refused), refused[0])
+        ids = [row.id for row in rows]
+        await self._store.run(lambda tx: outbox.sent(tx, ids))
+        return len(ids)
+
+    async def _cloud(self, row: Leaving) -> Cloud:
+        """The stack's own; when that is gone with the stack, by the token of whoever asked last."""
+        root_id, before = row.body["root_id"], row.body["credential"]
+
+        def look(tx: Tx) -> Any:
+            found = claim.row(tx, root_id)
+            assert found is not None
+            return found, reads.credential_of(tx, found)
+
+        stack, credential = await self._store.read(look)
+        if credential is None and before is not None:
+            credential = (before[0], {**before[1], "trust_id": None})
+        return self._clouds.of(stack, credential)
+
+    async def _wait(self, rows: Sequence[Leaving], problem: Exception) -> int:
+        """Nothing was delivered: the lane waits, and what is too old goes; how many these were."""
+        place = _place(rows[0])
+        pause_s = min(2.0 ** rows[0].attempts, RETRY_MAX_S)
+        oldest = self._clock.now() - KEPT_S
+        late = [row.id for row in rows if row.body["event"]["time"] < oldest]
+        kept = [row.id for row in rows if row.id not in late]
+
+        def write(tx: Tx) -> None:
+            outbox.sent(tx, late)
+            if kept:
+                outbox.later(tx, kept[0], pause_s)
+
+        await self._store.run(write)
+        known = isinstance(problem, CloudFault | TimeoutError)
+        log.warning(
+            "stack %s, queue %s: events wait, again in %.0f s: %s",
+            *(*place, pause_s, str(problem) or "no answer"),
+            exc_info=None if known else problem,
+        )
+        if late:
+            log.warning("stack %s, queue %s: %d events are too old and dropped", *place, len(late))
+        return len(late)
+
+
+async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
+    """Post events to their sink. Of those that are refused each is on its own in the end; why."""
+    root_id, target = _place(rows[0])
+    path = f"/v2/queues/{quote(target, safe='')}/messages"
+    body = {"messages": [_message(row) for row in rows]}
+    try:
+        async with asyncio.timeout(POST_S):
+            headers = {"Client-ID": root_id}
+            await cloud.request(SERVICE, "POST", path, json=body, headers=headers)
+    except CloudFault as fault:
+        if fault.service != SERVICE or fault.status not in REFUSED:
+            raise
+        if len(rows) == 1:
+            return [fault]
+        half = len(rows) // 2
+        return [*await _deliver(cloud, rows[:half]), *await _deliver(cloud, rows[half:])]
+    return []
+
+
+def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
+    """An event in the form of a notification record. Source: spec/engine.md, section 34."""
+    at = datetime.fromtimestamp(event["time"], UTC).replace(tzinfo=None)
+    return {
+        "timestamp": at.isoformat(),
+        "version": "0.1",
+        "type": "os.heat.event",
+        "id": event["id"],
+        "payload": {
+            "resource_name": event["resource_name"],
+            "physical_resource_id": event["physical_id"],
+            "stack_id": event["stack_id"],
+            "resource_action": event["action"],
+            "resource_status": event["status"],
+            "resource_status_reason": event["reason"],
+            "resource_type": event["resource_type"],
+            "resource_properties": event["properties"] or {},
+            "version": "0.1",
+        },
+    }
+
+
+def _place(row: Leaving) -> tuple[str, str]:
+    """The root stack and the queue."""
+    return row.body["root_id"], row.body["sink"]["target"]
+
+
+def _message(row: Leaving) -> dict[str, Any]:
+    body = event_body(row.body["event"])
+    ttl = row.body["sink"].get("ttl")
+    return {"body": body} if ttl is None else {"ttl": ttl, "body": body}
+
+
+def _fitting(rows: Sequence[Leaving]) -> list[Leaving]:
+    """As many of the first rows as go into one post, at least one where there is one."""
+    size, count = 0, 0
+    for row in rows:
+        size += len(json.dumps(_message(row))) + 2
+        if count and size > POST_BYTES_MAX:
+            break
+        count += 1
+    return list(rows[:count])
