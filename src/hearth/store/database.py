@@ -28,6 +28,7 @@ Statement = sa.Executable | Prepared
 ATTEMPTS_MAX = 12
 PAUSE_S = 0.02
 SERVER_CONNECTIONS = 4
+IDLE_S = 15  # as long as a lease: a server ends the transaction of a process that stands still
 SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
@@ -201,7 +202,7 @@ class Store:
                     "init_command": "SET SESSION sql_mode='STRICT_ALL_TABLES', "
                     "time_zone='+00:00', innodb_lock_wait_timeout=10",
                 }
-            return sa.create_engine(
+            engine = sa.create_engine(
                 self.url,
                 isolation_level="READ COMMITTED",
                 pool_size=SERVER_CONNECTIONS,
@@ -210,6 +211,8 @@ class Store:
                 pool_recycle=1800,
                 **extra,
             )
+            sa.event.listen(engine, "connect", self._let_go)
+            return engine
         engine = sa.create_engine(
             self.url,
             connect_args={"check_same_thread": False, "timeout": SQLITE_BUSY_MS / 1000},
@@ -229,6 +232,18 @@ class Store:
                 raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
 
         return engine
+
+    def _let_go(self, raw: Any, _record: Any) -> None:
+        """What a process has locked when it is stopped, or its machine is, must not keep others
+        from taking its stacks over."""
+        setting = (
+            f"idle_transaction_timeout = {IDLE_S}"
+            if self.dialect == "mysql"
+            else f"idle_in_transaction_session_timeout = '{IDLE_S}s'"
+        )
+        with raw.cursor() as cursor:
+            cursor.execute(f"SET SESSION {setting}")
+        raw.commit()
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
         """Carry out one transaction that may write."""
