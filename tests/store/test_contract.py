@@ -13,16 +13,18 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Held, Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.store import accept, claim, database, events, reads, tables, texts
+from hearth.store import accept, claim, events, reads, standstill, tables, texts
 from hearth.store.commit import Changes, Fate, NodeRow, Part, commit
 from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
+from hearth.store.prepared import Prepared
 from hearth.store.retention import Retention
 from hearth.store.rows import Event, Revision, record_of, stack_row
 from hearth.store.seal import sealer_from_secret
 from tests.conftest import drop_database, fresh_database
 
 STILL_S = 3.0
+NO_ENGINE = Prepared(tables.engine.delete().where(tables.engine.c.id == sa.bindparam("b_id")))
 
 
 def new_id() -> str:
@@ -142,11 +144,12 @@ def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("batch", [[], ["a", "b"]], ids=["after one row", "after a batch"])
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
 def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
-    kind: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, batch: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "IDLE_S", 1)
+    monkeypatch.setattr(standstill, "IDLE_S", 1)
     url, name = fresh_database(kind)
     asleep, other = (Store(url, sealer_from_secret("test secret")) for _ in range(2))
     upgrade(asleep)
@@ -157,6 +160,8 @@ def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
 
     def stands_still(tx: Tx) -> None:
         tx.execute(sa.select(tables.stack.c.id).with_for_update())
+        if batch:
+            tx.many(NO_ENGINE, [{"b_id": name} for name in batch])
         if not asleep_now.is_set():
             asleep_now.set()
             time.sleep(STILL_S)  # as if the whole process had been stopped

@@ -20,6 +20,7 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from hearth.store.prepared import Prepared, Text
 from hearth.store.retention import Retention
 from hearth.store.seal import Sealer
+from hearth.store.standstill import bound
 from hearth.store.tables import metadata
 
 T = TypeVar("T")
@@ -28,7 +29,6 @@ Statement = sa.Executable | Prepared
 ATTEMPTS_MAX = 12
 PAUSE_S = 0.02
 SERVER_CONNECTIONS = 4
-IDLE_S = 15  # as long as a lease: a server ends the transaction of a process that stands still
 SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
@@ -211,7 +211,7 @@ class Store:
                 pool_recycle=1800,
                 **extra,
             )
-            sa.event.listen(engine, "connect", self._let_go)
+            sa.event.listen(engine, "connect", lambda raw, _: bound(raw, self.dialect))
             return engine
         engine = sa.create_engine(
             self.url,
@@ -232,18 +232,6 @@ class Store:
                 raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
 
         return engine
-
-    def _let_go(self, raw: Any, _record: Any) -> None:
-        """What a process has locked when it is stopped, or its machine is, must not keep others
-        from taking its stacks over."""
-        setting = (
-            f"idle_transaction_timeout = {IDLE_S}"
-            if self.dialect == "mysql"
-            else f"idle_in_transaction_session_timeout = '{IDLE_S}s'"
-        )
-        with raw.cursor() as cursor:
-            cursor.execute(f"SET SESSION {setting}")
-        raw.commit()
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
         """Carry out one transaction that may write."""
