@@ -82,7 +82,7 @@ def _all(luck: random.Random, *, pairs: bool) -> Iterator[tuple[Story, tuple[Kil
             everything += [(story, kills, False) for kills in _covering(story, window)]
         waits = tuple(story.waits)
         if waits:
-            everything.append((story, (Kill(WAITING, "create", story.signalled, waits),), False))
+            everything.append((story, (Kill(WAITING, "create", 0, waits),), False))
     everything += list(_stopped(luck, pairs=pairs))
     luck.shuffle(everything)
     yield from everything

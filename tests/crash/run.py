@@ -259,17 +259,15 @@ def why_not(
             return "struck in the other of the windows for two engines, which take turns"
         if verb not in ("create", "delete"):
             return "two engines are stopped at create and delete only"
-    late = [
-        one.life.name
+    if any(
+        (kill.verb, kill.window) == (verb, window)
+        and name in types_of(one.life.story, Made(window, verb, kill.targets))
         for one in outcomes
         for kill in one.missed
-        if (kill.verb, kill.window) == (verb, window)
-        and name in types_of(one.life.story, Made(window, verb, kill.targets))
-    ]
-    if late:
+    ):
         return (
-            f"its call came later than {STILL_S} s after the others of its wave, at which Hearth "
-            f"was killed, or not at all within {MOMENT_S} s: {', '.join(late)}"
+            "its call came before it was waited for, or Hearth was killed at others of its wave "
+            f"{STILL_S} s after those had come, or it did not come within {MOMENT_S} s"
         )
     return "no life of this run has it: more are made with a higher --count, or with PostgreSQL"
 

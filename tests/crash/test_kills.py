@@ -61,7 +61,7 @@ def test_what_was_not_reached_is_told_with_the_reason() -> None:
         if any("OS::Swift::Container" in kill.targets for kill in late):
             one.made, one.missed = [], late
     (why,) = (why for why, pairs in not_reached(outcomes).items() if pair in pairs)
-    assert "its call came later" in why
+    assert "its call came before it was waited for" in why
 
 
 @pytest.mark.parametrize(

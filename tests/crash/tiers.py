@@ -218,9 +218,11 @@ DELETE: tuple[Wave, ...] = (
         "<template> port": drop("network", "ports"),
     },
     {"OS::Cinder::VolumeAttachment": drop("compute", "os-volume_attachments")},
-    {"OS::Nova::Server": drop("compute", "servers", "-db-")},
     {
+        "OS::Nova::Server": drop("compute", "servers", "-db-"),
         "OS::Cinder::Volume": drop("volume", "volumes"),
+    },
+    {
         "OS::Nova::KeyPair": drop("compute", "os-keypairs"),
         "OS::Neutron::Port": drop("network", "ports", "-db_port-"),
         "OS::Nova::ServerGroup": drop("compute", "os-server-groups"),
