@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+NUMBERS = re.compile(r"(?P<alive>\d+) alive, (?P<wanted>\d+) wanted")
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ def after_create(objects: Sequence[Mapping[str, Any]], wanted: Mapping[str, int]
     for kind in sorted({*made, *wanted}):
         number = wanted.get(kind, 0)
         if alive[kind] != number:
-            wrong.append(f"{kind}: {alive[kind]} alive, {number} wanted")
+            wrong.append(f"{kind}: {alive[kind]} alive, {number} wanted")  # as NUMBERS reads it
         elif made[kind] != number:
             superfluous.append(f"{kind}: {made[kind] - number} made and removed again")
     return Account(wrong, superfluous)
@@ -37,6 +40,12 @@ def after_delete(objects: Sequence[Mapping[str, Any]]) -> list[str]:
         if one["deleted"] is None:
             left.setdefault(kind_of(one), []).append(str(one.get("name")))
     return [f"{kind}: {len(names)} left over: {names}" for kind, names in sorted(left.items())]
+
+
+def servers(found: Mapping[str, str], wanted: str) -> list[str]:
+    """The servers that are not in the status that they shall all have."""
+    return [f"{name} is {status}, {wanted} wanted" for name, status in sorted(found.items())
+            if status != wanted]  # fmt: skip
 
 
 def kind_of(one: Mapping[str, Any]) -> str:

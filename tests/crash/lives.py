@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,11 @@ class Outcome:
     log: str = ""
 
 
+def words(problem: Exception) -> str:
+    """An exception, as it is told."""
+    return f"{type(problem).__name__}: {problem}"
+
+
 class Lane:
     """One cloud and one Hearth; lives one after the other."""
 
@@ -83,8 +89,8 @@ class Lane:
         outcome, began = Outcome(life), time.monotonic()
         try:
             _Living(self, life, outcome).all()
-        except (AssertionError, TimeoutError) as problem:
-            outcome.wrong.setdefault("stuck", []).append(f"{type(problem).__name__}: {problem}")
+        except Exception as problem:  # whatever it is, the run goes on and the life is not well
+            outcome.wrong.setdefault("stuck", []).append(words(problem))
         outcome.seconds = time.monotonic() - began
         if outcome.wrong:
             outcome.log = self.hearth.said()
@@ -156,25 +162,31 @@ class _Living:
         self.guest: Guest | None = None
 
     def all(self) -> None:
-        """All acts; an update only where there is something to do in it."""
+        """Create, delete, and of what is between the acts where there is something to do in it; a
+        resume needs something suspended."""
         self.lane.cloud.admin("POST", "ledger/mark")
         try:
+            kills = {verb: self.life.of(verb) for verb in VERBS}
+            asked = {"create", "delete", *(verb for verb in VERBS if kills[verb])}
+            if "resume" in asked:
+                asked.add("suspend")
+            elif "suspend" in asked and asked & {"rollback", "update"}:
+                asked.add("resume")
             for verb in VERBS:
-                if verb == "update" and (self.life.abandoned or not self.life.of(verb)):
-                    continue
-                self._act(self.life.story.act(verb), self.life.of(verb))
+                if verb in asked:
+                    self._act(self.life.story.act(verb), kills[verb])
         finally:
             if self.guest is not None:
                 self.guest.over()
 
     def _act(self, act: Act, kills: list[Kill]) -> None:
         windows = [self.lane.window(kill, self.life, self.luck) for kill in kills]
+        for window, following in pairwise(windows):
+            window.next = following
         if windows:
             windows[0].arm()
         self._ask(act)
-        for i, (kill, window) in enumerate(zip(kills, windows, strict=True)):
-            if i:
-                window.arm()
+        for kill, window in zip(kills, windows, strict=True):
             if kill.wave >= self.life.story.signalled:
                 self._signal()
             window.is_over = self._is_over
@@ -186,6 +198,8 @@ class _Living:
             else:
                 self.outcome.missed.append(kill)
                 self.lane.door.clear()
+                if window.next is not None:
+                    window.next.arm()
                 continue
             window.strike()
         if act.verb == "create" and self.life.abandoned:
@@ -201,6 +215,10 @@ class _Living:
                 self.guest = Guest(self.client, name, self.ident, self.life.story)
             case "update":
                 self.client.update(name, ident, act.template, act.files)
+            case "rollback":
+                self.client.update(name, ident, act.template, act.files, disable_rollback=False)
+            case "check" | "suspend" | "resume":
+                self.client.act(name, ident, act.verb)
             case "delete":
                 self.client.delete(name, ident)
 
@@ -218,6 +236,8 @@ class _Living:
         else:
             seen = self._account(act)
             self._wrong(act, seen.wrong)
+            if act.servers is not None:
+                self._wrong(act, account.servers(self.client.servers(), act.servers))
             if act.verb == "create":
                 self.outcome.superfluous += seen.superfluous
 

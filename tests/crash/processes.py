@@ -18,7 +18,14 @@ from typing import Any
 import requests
 import sqlalchemy as sa
 
-READY_S = 30.0
+READY_S = 120.0  # sixteen processes may start side by side, and others beside them
+SITUATION = {
+    "stacks": "SELECT id, owner, epoch, takeovers, action, status FROM stack"
+    " WHERE deleted_at IS NULL",
+    "engines": "SELECT id, pid, extract(epoch from clock_timestamp()) - beat_at AS age FROM engine",
+    "sessions": "SELECT pid, state, clock_timestamp() - state_change AS since, wait_event, query"
+    " FROM pg_stat_activity WHERE datname = current_database()",
+}
 TAKEN_OVER_S = 40.0  # a lease is 15 s
 PASSWORD = "secret"
 
@@ -83,15 +90,17 @@ class Cloud:
             call["seq"]: call["status"] for call in self.admin("GET", "ledger?calls=1")["calls"]
         }
 
-    def login(self, user: str) -> tuple[str, str]:
-        """A token of a user, and the id of its project."""
+    def login(self, user: str) -> tuple[str, str, str]:
+        """A token of a user, the id of its project, and where its servers are."""
         who = {"name": user, "domain": {"id": "default"}, "password": PASSWORD}
         where = {"name": user, "domain": {"id": "default"}}
         identity = {"methods": ["password"], "password": {"user": who}}
         body = {"auth": {"identity": identity, "scope": {"project": where}}}
         reply = self.http.post(f"{self.auth_url}/auth/tokens", json=body, timeout=30)
         assert reply.status_code == 201, reply.text
-        return reply.headers["X-Subject-Token"], reply.json()["token"]["project"]["id"]
+        token = reply.json()["token"]
+        (compute,) = [one["endpoints"] for one in token["catalog"] if one["type"] == "compute"]
+        return reply.headers["X-Subject-Token"], token["project"]["id"], str(compute[0]["url"])
 
 
 class Hearth:
@@ -153,6 +162,8 @@ class Hearth:
         self.send(signal.SIGSTOP)
         try:
             yield
+            state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+            assert state == "T", f"somebody woke the stopped engine, which is now {state}"
         finally:
             self.send(signal.SIGCONT)
 
@@ -213,14 +224,25 @@ class Pair:
             with self._database.connect() as connection:
                 return not connection.execute(owners, {"pid": pid}).scalar()
 
-        until("the other engine has taken the stack over", taken, TAKEN_OVER_S)
+        try:
+            until("the other engine has taken the stack over", taken, TAKEN_OVER_S)
+        except TimeoutError as problem:
+            raise TimeoutError(f"{problem}: {self._situation()}") from None
+
+    def _situation(self) -> dict[str, list[str]]:
+        """Who owns what, how old the leases are, and what the database waits for."""
+        with self._database.connect() as connection:
+            return {
+                about: [str(row) for row in connection.execute(sa.text(query))]
+                for about, query in SITUATION.items()
+            }
 
 
 class Client:
     """A user of the Orchestration API, who waits while Hearth is away."""
 
     def __init__(self, cloud: Cloud, url: str, user: str = "demo") -> None:
-        self.token, project = cloud.login(user)
+        self.token, project, self.compute = cloud.login(user)
         self.base = f"{url}/v1/{project}"
         self.http = requests.Session()
 
@@ -234,7 +256,7 @@ class Client:
             return self.http.request(
                 method, f"{self.base}{path}", json=body, headers=headers, timeout=30
             )
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
             return None
 
     def create(self, name: str, template: str, files: Mapping[str, str], **more: Any) -> str:
@@ -245,12 +267,28 @@ class Client:
         assert reply.status_code == 201, reply.text
         return str(reply.json()["stack"]["id"])
 
-    def update(self, name: str, ident: str, template: str, files: Mapping[str, str]) -> None:
+    def update(
+        self, name: str, ident: str, template: str, files: Mapping[str, str], **more: Any
+    ) -> None:
         """Update a stack."""
-        body = {"template": template, "files": dict(files), "timeout_mins": 5}
+        body = {"template": template, "files": dict(files), "timeout_mins": 5, **more}
         reply = self.call("PUT", f"/stacks/{name}/{ident}", body)
         assert reply is not None
         assert reply.status_code == 202, reply.text
+
+    def act(self, name: str, ident: str, word: str) -> None:
+        """Check, suspend or resume a stack."""
+        reply = self.call("POST", f"/stacks/{name}/{ident}/actions", {word: None})
+        assert reply is not None
+        assert reply.ok, reply.text
+
+    def servers(self) -> dict[str, str]:
+        """The status of each server of the project by name, as the cloud says."""
+        reply = self.http.get(
+            f"{self.compute}/servers/detail", headers={"X-Auth-Token": self.token}, timeout=30
+        )
+        assert reply.ok, reply.text
+        return {one["name"]: one["status"] for one in reply.json()["servers"]}
 
     def delete(self, name: str, ident: str) -> None:
         reply = self.call("DELETE", f"/stacks/{name}/{ident}")

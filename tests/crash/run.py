@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -23,11 +24,12 @@ import sqlalchemy as sa
 
 from hearth.resources.registry import builtin_types
 from tests.conftest import SERVERS
-from tests.crash.lives import Lane, Made, Outcome, OuterLane, PairLane
+from tests.crash import account
+from tests.crash.lives import Lane, Made, Outcome, OuterLane, PairLane, words
 from tests.crash.outer import outer
-from tests.crash.plan import Life, plan
+from tests.crash.plan import STORIES, VERBS, Life, plan
 from tests.crash.story import Story
-from tests.crash.windows import WINDOWS
+from tests.crash.windows import ALONE, MOMENT_S, RANDOM, STILL_S, STOPPED, WAITING, WINDOWS
 
 LANES = 8  # they mostly wait
 PAIR_LANES = 3  # of these begin with two engines each
@@ -92,12 +94,13 @@ class _Runs:
         try:
             while True:
                 life = queue.get_nowait()
-                lane = lane or make(self._place())
+                try:
+                    lane = lane or make(self._place())
+                except Exception as problem:  # nobody can tell how this life would have been
+                    self._lived(Outcome(life, wrong={"before": [words(problem)]}))
+                    continue
                 outcome = lane.live(life)
-                with self._lock:
-                    self.outcomes.append(outcome)
-                    if self._tell:
-                        say(outcome)
+                self._lived(outcome)
                 if outcome.wrong:  # what it left must not disturb others
                     lane.close()
                     lane = None
@@ -106,6 +109,12 @@ class _Runs:
         finally:
             if lane is not None:
                 lane.close()
+
+    def _lived(self, outcome: Outcome) -> None:
+        with self._lock:
+            self.outcomes.append(outcome)
+            if self._tell:
+                say(outcome)
 
     def _place(self) -> Path:
         with self._lock:
@@ -156,19 +165,26 @@ def by_type(outcomes: list[Outcome]) -> dict[str, Any]:
     }
 
 
-FAULTS = ("orphans", "doubles", "stuck")
+FAULTS = ("orphans", "doubles", "lost", "stuck")
 
 
 def faults(outcome: Outcome) -> dict[str, int]:
-    """What went wrong in a life: things left over, things made twice, operations without an end."""
-    wrong = outcome.wrong
-    return {
-        "orphans": len([line for line in wrong.get("delete", ()) if "left over" in line]),
-        "doubles": len([line for verb in ("create", "update") for line in wrong.get(verb, ())
-                        if " alive, " in line]),
-        "stuck": len([line for lines in wrong.values() for line in lines
-                      if "left over" not in line and " alive, " not in line]),
-    }  # fmt: skip
+    """What went wrong in a life: things left over, things there too often or too seldom, and what
+    did not end, or not as it should."""
+    found = dict.fromkeys(FAULTS, 0)
+    for lines in outcome.wrong.values():
+        for line in lines:
+            found[fault(line)] += 1
+    return found
+
+
+def fault(line: str) -> str:
+    """What kind of fault a line of an account tells."""
+    if "left over" in line:
+        return "orphans"
+    if number := account.NUMBERS.search(line):
+        return "doubles" if int(number["alive"]) > int(number["wanted"]) else "lost"
+    return "stuck"
 
 
 def summary(outcomes: list[Outcome]) -> dict[str, Any]:
@@ -190,38 +206,100 @@ def summary(outcomes: list[Outcome]) -> dict[str, Any]:
             for one in outcomes
             for kill in one.missed
         ],
-        "uncovered": uncovered(outcomes),
+        "not reached": not_reached(outcomes),
+        "not meant to reach every type": SAMPLED,
         "stacks": len(outcomes),
-        "wrong": [
-            {"life": one.life.name, "seed": one.life.seed, "what": one.wrong}
-            for one in outcomes
-            if one.wrong
-        ],
+        "wrong": [story_of(one) for one in outcomes if one.wrong],
         "superfluous": [line for one in outcomes for line in one.superfluous],
     }
 
 
-def uncovered(outcomes: list[Outcome]) -> list[str]:
-    """Types that were not struck in a window, by act: at delete only those with calls."""
+def story_of(outcome: Outcome) -> dict[str, Any]:
+    """A life that went wrong: what was done to it, what came of it, and what Hearth said."""
+    return {
+        "life": outcome.life.name,
+        "seed": outcome.life.seed,
+        "kills": [asdict(kill) for kill in outcome.made],
+        "missed": [asdict(kill) for kill in outcome.missed],
+        "what": outcome.wrong,
+        "log": outcome.log.splitlines(),
+    }
+
+
+def not_reached(outcomes: list[Outcome]) -> dict[str, list[str]]:
+    """Types that were not struck in a window, by why not: each as `type at act: window`."""
     struck = {
         (kill.verb, kill.window, name)
         for one in outcomes
         for kill in one.made
         for name in types_of(one.life.story, kill)
     }
-    wanted = {
-        (verb, window, name)
-        for name, kind in builtin_types().items()
-        for verb in ("create", "delete")
-        for window in WINDOWS
-        if verb == "create" or kind.service is not None
-    }
-    return [f"{name} at {verb}: {window}" for verb, window, name in sorted(wanted - struck)]
+    found: dict[str, dict[str, None]] = {}
+    for verb in VERBS:
+        for window in (*WINDOWS, *STOPPED):
+            for name in sorted(builtin_types()):
+                if (verb, window, name) not in struck:
+                    where = window if _has_call(name, verb) else "any window"
+                    why = why_not(outcomes, struck, verb, window, name)
+                    found.setdefault(why, {})[f"{name} at {verb}: {where}"] = None
+    return {why: list(pairs) for why, pairs in found.items()}
+
+
+def why_not(
+    outcomes: list[Outcome], struck: set[tuple[str, str, str]], verb: str, window: str, name: str
+) -> str:
+    """Why a type was not struck in a window."""
+    stories = _has_call(name, verb)
+    if not stories:
+        return NO_CALL[verb]
+    if window in STOPPED:
+        if stories == [outer]:
+            return "stacks of another Hearth are not made by two engines"
+        if any((verb, other, name) in struck for other in STOPPED):
+            return "struck in the other of the windows for two engines, which take turns"
+        if verb not in ("create", "delete"):
+            return "two engines are stopped at create and delete only"
+    if any(
+        (kill.verb, kill.window) == (verb, window)
+        and name in types_of(one.life.story, Made(window, verb, kill.targets))
+        for one in outcomes
+        for kill in one.missed
+    ):
+        return (
+            "its call came before it was waited for, or Hearth was killed at others of its wave "
+            f"{STILL_S} s after those had come, or it did not come within {MOMENT_S} s"
+        )
+    return "no life of this run has it: more are made with a higher --count, or with PostgreSQL"
+
+
+def _has_call(name: str, verb: str) -> list[Story]:
+    """The stories in which something is called for a type, or that start or end it with a call."""
+    return [
+        story
+        for story in STORIES
+        if name in types_of(story, Made("", verb, tuple(story.kinds(verb))))
+    ]
+
+
+SAMPLED = {
+    RANDOM: "strikes at moments, whatever is under way",
+    WAITING: "strikes while no call is under way",
+    **dict.fromkeys((*ALONE, "killed, the other engine goes on"), "strikes at waves by luck"),
+}
+NO_CALL = {
+    "create": "it is made without a call",
+    "delete": "its record goes without a call, in one commit with the end of another",
+    "check": "a check only reads; it is struck at some reads of one story",
+    "suspend": "a suspend does nothing to it, or no story with it is suspended",
+    "resume": "a resume does nothing to it, or no story with it is suspended",
+    "rollback": "a rollback does nothing to it that an update does not, or no story has one",
+    "update": "the update of the stories does not change it",
+}
 
 
 def table(result: Mapping[str, Any]) -> str:
     """The result for people."""
-    heads = ("kills", "orphans", "doubles", "stuck")
+    heads = ("kills", *FAULTS)
     lines = [f"{'window':36}" + "".join(f"{head:>9}" for head in heads)]
     for window, row in result["windows"].items():
         lines.append(f"{window:36}" + "".join(f"{row.get(head, 0):9}" for head in heads))
@@ -260,7 +338,7 @@ def main() -> int:
     parser.add_argument("--no-pairs", action="store_true", help="nothing with two engines")
     parser.add_argument("--json", type=Path, default=Path("build/crash.json"))
     options = parser.parse_args()
-    began = time.monotonic()
+    began, tree = time.monotonic(), commit()
     pairs = not options.no_pairs and has_postgresql()
     if not pairs and not options.no_pairs:
         print(f"no PostgreSQL at {SERVERS['postgresql']}: nothing with two engines", flush=True)
@@ -273,8 +351,13 @@ def main() -> int:
     seconds = round(time.monotonic() - began)
     print(f"\n{table(result)}\n")
     wrong = len(result["wrong"])
-    print(f"{result['kills']} kills, {len(outcomes)} stacks, {wrong} wrong, {seconds} s")
-    facts = {"commit": commit(), "seed": options.seed, "N": options.count, "seconds": seconds}
+    totals = Counter[str](dict.fromkeys(FAULTS, 0))
+    for outcome in outcomes:
+        totals.update(faults(outcome))
+    result = {"totals": dict(totals), **result}
+    told = ", ".join(f"{number} {name}" for name, number in totals.items())
+    print(f"{result['kills']} kills, {len(outcomes)} stacks: {told}; {wrong} wrong, {seconds} s")
+    facts = {"commit": tree, "seed": options.seed, "N": options.count, "seconds": seconds}
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps({**facts, **result}, indent=1) + "\n")
     print(f"the result is in {options.json}")

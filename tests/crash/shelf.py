@@ -220,17 +220,18 @@ DELETE: tuple[Wave, ...] = (
         "OS::Neutron::Port": drop("network", "ports"),
         "OS::Neutron::SecurityGroup": drop("network", "security-groups"),
     },
-    {"OS::Neutron::RouterInterface": Call("network", "PUT", "/remove_router_interface$")},
     {
         "OS::Neutron::RouterGateway": put("network", "routers"),
-        "OS::Neutron::Subnet": drop("network", "subnets"),
+        "OS::Neutron::RouterInterface": Call("network", "PUT", "/remove_router_interface$"),
     },
     {
         "OS::Neutron::Router": drop("network", "routers"),
-        "OS::Neutron::Net": drop("network", "networks", "-net-"),
-        "OS::Neutron::QoSPolicy": drop("network", "qos/policies"),
+        "OS::Neutron::Subnet": drop("network", "subnets"),
     },
+    # this goes when it may, early or late: none of the others is waited for in one life with it
+    {"OS::Neutron::QoSPolicy": drop("network", "qos/policies")},
     {"stack's project": drop("identity", "projects")},
+    {"OS::Neutron::Net": drop("network", "networks", "-net-")},
     {"trust": drop("identity", "OS-TRUST/trusts")},
 )
 

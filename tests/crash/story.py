@@ -9,16 +9,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Call:
-    """A write call: how a knob tells it. `name` is a pattern for the name of what it is about."""
+    """A call: how a knob tells it. `name` is a pattern for the name of what it is about; `nth` says
+    which one it is of those that begin once the window is open.
+    """
 
     service: str
     method: str
     path: str
     name: str | None = None
+    nth: int | None = None
 
     def match(self) -> dict[str, object]:
-        rule = {"service": self.service, "method": self.method, "path_regex": self.path}
-        return {**rule, "name_regex": self.name} if self.name else {**rule}
+        rule = {"service": self.service, "method": self.method, "path_regex": self.path,
+                "name_regex": self.name, "nth": self.nth}  # fmt: skip
+        return {key: value for key, value in rule.items() if value is not None}
 
 
 Wave = Mapping[str, Call]
@@ -29,13 +33,16 @@ Wave = Mapping[str, Call]
 class Act:
     """One operation on a stack: what is asked for, what there is in the cloud once it is complete,
     and its calls in waves: those of a wave need nothing of each other.
+
+    `rollback` asks for an update that fails. `servers` is the status they shall all have.
     """
 
-    verb: str  # create, update or delete
+    verb: str  # one of VERBS
     waves: tuple[Wave, ...]
     template: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     wanted: Mapping[str, int] = field(default_factory=dict)
+    servers: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ class Story:
     waits: Mapping[str, str] = field(default_factory=dict)  # resource: type
 
     def act(self, verb: str) -> Act:
-        return next(act for act in self.acts if act.verb == verb)
+        """The act of a verb; one without calls where the story has none."""
+        return next((act for act in self.acts if act.verb == verb), Act(verb, ()))
 
     def kinds(self, verb: str) -> Iterator[str]:
         """All kinds of calls of an act."""

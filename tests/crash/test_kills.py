@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hearth.resources.registry import builtin_types
-from tests.crash.lives import Made
-from tests.crash.plan import STORIES, Life, plan
-from tests.crash.run import carry_out, summary, types_of
+from tests.crash.lives import Made, Outcome
+from tests.crash.plan import LATE, STORIES, Life, plan
+from tests.crash.run import carry_out, fault, not_reached, summary, types_of
 from tests.crash.windows import STOPPED, WINDOWS
 
 KILLS = 50
@@ -47,3 +47,32 @@ def _types(lives: list[Life], verb: str, windows: tuple[str, ...]) -> set[str]:
         if kill.window in windows
         for name in types_of(life.story, Made(kill.window, verb, kill.targets))
     }
+
+
+def test_what_was_not_reached_is_told_with_the_reason() -> None:
+    outcomes = [
+        Outcome(life, made=[Made(kill.window, kill.verb, kill.targets) for kill in life.kills])
+        for life in plan(ALL, SEED)
+    ]
+    pair = f"OS::Swift::Container at delete: {LATE}"
+    assert pair not in {pair for pairs in not_reached(outcomes).values() for pair in pairs}
+    for one in outcomes:
+        late = [kill for kill in one.life.of("delete") if kill.window == LATE]
+        if any("OS::Swift::Container" in kill.targets for kill in late):
+            one.made, one.missed = [], late
+    (why,) = (why for why, pairs in not_reached(outcomes).items() if pair in pairs)
+    assert "its call came before it was waited for" in why
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("network.ports: 2 left over: ['a', 'b']", "orphans"),
+        ("network.ports: 3 alive, 2 wanted", "doubles"),
+        ("network.ports: 1 alive, 2 wanted", "lost"),
+        ("CREATE_FAILED: a reason {}", "stuck"),
+        ("TimeoutError: still ('DELETE_IN_PROGRESS', '') after 150 s", "stuck"),
+    ],
+)
+def test_a_fault_is_told_by_its_kind(line: str, what: str) -> None:
+    assert fault(line) == what

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.crash.story import Act, Call, Story, Wave, drop, post, put
+from tests.crash.story import Act, Call, Story, Wave, drop, patch, post, put
 
 THREE_TIERS = """
 heat_template_version: 2021-04-16
@@ -107,6 +107,14 @@ MALL = (
     .replace("name: shop-key", "name: mall-key")
     .replace("port_range_max: 80", "port_range_max: 88")
 )
+FAILING = """
+  unheard: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: NO_SIGNAL}}
+  fails:
+    type: OS::Heat::WaitCondition
+    depends_on: [web, address, db_plug, leg]
+    properties: {handle: {get_resource: unheard}, timeout: 1}
+outputs:"""
+BROKEN_MALL = MALL.replace("\noutputs:", FAILING)
 TIER_MALL = TIER.replace("m1.tiny", "m1.small")
 
 WANTED = {
@@ -171,6 +179,31 @@ UPDATE: tuple[Wave, ...] = (
     {"<template> server resized": Call("compute", "POST", "/servers/[^/]+/action$")},
     {"OS::Nova::Server old one": drop("compute", "servers")},
 )
+CHECK: tuple[Wave, ...] = (
+    {
+        "OS::Neutron::Net looked at": Call("network", "GET", "/networks/[^/]+$"),
+        "OS::Nova::ServerGroup looked at": Call("compute", "GET", "/os-server-groups/[^/]+$"),
+        "OS::Cinder::Volume looked at": Call("volume", "GET", "/volumes/[^/]+$"),
+    },
+)
+ACTION = "/servers/[^/]+/action$"
+SUSPEND: tuple[Wave, ...] = (
+    {"<template> server suspended": Call("compute", "POST", ACTION)},
+    {"OS::Nova::Server suspended": Call("compute", "POST", ACTION, "-db-")},
+    {"OS::Heat::WaitConditionHandle suspended": patch("identity", "users")},
+)
+RESUME: tuple[Wave, ...] = (
+    {"OS::Heat::WaitConditionHandle resumed": patch("identity", "users")},
+    {"OS::Nova::Server resumed": Call("compute", "POST", ACTION, "-db-")},
+    {"<template> server resumed": Call("compute", "POST", ACTION)},
+)
+ROLLBACK: tuple[Wave, ...] = (
+    {
+        "OS::Neutron::Net put back": Call("network", "PUT", "/networks/[^/]+$", nth=2),
+        "OS::Nova::KeyPair made again": post("compute", "os-keypairs", "^shop-key$"),
+    },
+    {"<template> server put back": Call("compute", "POST", ACTION)},
+)
 DELETE: tuple[Wave, ...] = (
     {
         "OS::Swift::Container": drop("object-store", "AUTH_[^/]+"),
@@ -185,9 +218,11 @@ DELETE: tuple[Wave, ...] = (
         "<template> port": drop("network", "ports"),
     },
     {"OS::Cinder::VolumeAttachment": drop("compute", "os-volume_attachments")},
-    {"OS::Nova::Server": drop("compute", "servers", "-db-")},
     {
+        "OS::Nova::Server": drop("compute", "servers", "-db-"),
         "OS::Cinder::Volume": drop("volume", "volumes"),
+    },
+    {
         "OS::Nova::KeyPair": drop("compute", "os-keypairs"),
         "OS::Neutron::Port": drop("network", "ports", "-db_port-"),
         "OS::Nova::ServerGroup": drop("compute", "os-server-groups"),
@@ -206,6 +241,10 @@ tiers = Story(
     "tiers",
     (
         Act("create", CREATE, THREE_TIERS, {"tier.yaml": TIER}, WANTED),
+        Act("check", CHECK, wanted=WANTED),
+        Act("suspend", SUSPEND, wanted=WANTED, servers="SUSPENDED"),
+        Act("resume", RESUME, wanted=WANTED, servers="ACTIVE"),
+        Act("rollback", ROLLBACK, BROKEN_MALL, {"tier.yaml": TIER_MALL}, WANTED),
         Act("update", UPDATE, MALL, {"tier.yaml": TIER_MALL}, WANTED),
         Act("delete", DELETE),
     ),

@@ -17,8 +17,9 @@ from tests.crash.story import Wave
 
 MOMENT_S = 90.0  # a record with a stray is deleted a minute after the attempt
 OVER_S = 1.0  # between two looks whether the operation has ended
-STILL_S = 0.6
+STILL_S = 2.5  # calls of a wave come in this time after each other, on a busy machine too
 LEASE_S = 15.0  # as engines have it
+ANSWERS_S = 30.0
 AWAKE_S = 2.0  # time to do harm for an engine that wakes up
 LATE_S = 1.0  # less than the time for which a type may be there and not be seen
 
@@ -54,6 +55,7 @@ class Window:
         self.targets = targets
         self.hit: list[str] = []
         self.is_over: Callable[[], bool] = lambda: False  # whether the operation has ended
+        self.next: Window | None = None  # its calls may come as soon as Hearth is there again
 
     def arm(self) -> None:
         """Make ready, before the calls go out."""
@@ -62,8 +64,9 @@ class Window:
         """Kill, and start again."""
         self.hearth.kill()
         self.leave()
+        if self.next is not None:
+            self.next.arm()
         self.hearth.start()
-        self.after_restart()
 
     def moment(self) -> bool:
         """Wait for the moment to kill; False if it never came."""
@@ -72,9 +75,6 @@ class Window:
     def leave(self) -> None:
         """Clean up, with Hearth dead."""
         self.door.clear()
-
-    def after_restart(self) -> None:
-        """What happens once Hearth is there again."""
 
     def _rules(self, effect: dict[str, Any]) -> None:
         rules = [
@@ -141,12 +141,13 @@ class LandsLate(Window):
     def moment(self) -> bool:
         return self._all_wait()
 
-    def leave(self) -> None:
-        """It is still on its way."""
-
-    def after_restart(self) -> None:
+    def strike(self) -> None:
+        self.hearth.kill()
+        self.hearth.start()
         time.sleep(LATE_S)
         self.door.clear()
+        if self.next is not None:
+            self.next.arm()
 
 
 class NotCommitted(Window):
@@ -172,7 +173,7 @@ class NotCommitted(Window):
             new = self.door.answered().keys() - before.keys()
             return len(new) >= held
 
-        until("the answers", answered, 10)
+        until("the answers", answered, ANSWERS_S)
         time.sleep(0.15)  # Hearth has them, and waits for the database
         return True
 
@@ -244,6 +245,8 @@ class OwnerDies(PairWindow):
     def strike(self) -> None:
         self.hearth.kill()
         self.door.clear()
+        if self.next is not None:
+            self.next.arm()
         self.pair.until_taken_over()
 
 
@@ -269,6 +272,8 @@ class OwnerSleeps(PairWindow):
                 self.door.clear()
         time.sleep(AWAKE_S)
         self.hearth.close()
+        if self.next is not None:
+            self.next.arm()
 
 
 class OwnerSleepsLate(OwnerSleeps):
@@ -290,6 +295,8 @@ class Sleeps(Window):
         with self.hearth.stopped():
             self.door.clear()
             time.sleep(LEASE_S + 1)
+        if self.next is not None:
+            self.next.arm()
 
 
 WINDOWS: dict[str, Callable[[Door, Hearth, Wave], Window]] = {

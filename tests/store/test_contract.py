@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -12,11 +13,18 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Held, Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.store import accept, claim, events, reads, tables, texts
+from hearth.store import accept, claim, events, reads, standstill, tables, texts
 from hearth.store.commit import Changes, Fate, NodeRow, Part, commit
-from hearth.store.database import Store
+from hearth.store.database import Store, Tx
+from hearth.store.migrate import upgrade
+from hearth.store.prepared import Prepared
 from hearth.store.retention import Retention
 from hearth.store.rows import Event, Revision, record_of, stack_row
+from hearth.store.seal import sealer_from_secret
+from tests.conftest import drop_database, fresh_database
+
+STILL_S = 3.0
+NO_ENGINE = Prepared(tables.engine.delete().where(tables.engine.c.id == sa.bindparam("b_id")))
 
 
 def new_id() -> str:
@@ -133,6 +141,48 @@ def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:
     late = part(store, first, old, Changes(events=[event(stack_id, "late")]))
     assert written(store, late) is Fate.LOST
     assert [e.resource_name for e in events_of(store, stack_id)] == ["web"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [[], ["a", "b"]], ids=["after one row", "after a batch"])
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
+    kind: str, batch: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standstill, "IDLE_S", 1)
+    url, name = fresh_database(kind)
+    asleep, other = (Store(url, sealer_from_secret("test secret")) for _ in range(2))
+    upgrade(asleep)
+    stack_id = made(asleep)
+    mine = an_engine(asleep)
+    (one,) = claimed(asleep, mine)
+    asleep_now, awake = threading.Event(), []
+
+    def stands_still(tx: Tx) -> None:
+        tx.execute(sa.select(tables.stack.c.id).with_for_update())
+        if batch:
+            tx.many(NO_ENGINE, [{"b_id": name} for name in batch])
+        if not asleep_now.is_set():
+            asleep_now.set()
+            time.sleep(STILL_S)  # as if the whole process had been stopped
+        awake.append(tx.value(sa.select(tables.stack.c.epoch)))
+
+    thread = threading.Thread(target=lambda: asleep.transact(stands_still))
+    thread.start()
+    try:
+        asleep_now.wait(10)
+        other.transact(lambda tx: claim.resign(tx, mine))
+        heir = an_engine(other)
+        while not (found := claimed(other, heir)) and not awake:
+            time.sleep(0.05)
+        assert not awake
+        assert [(it.stack_id, it.epoch) for it in found] == [(stack_id, one.epoch + 1)]
+    finally:
+        thread.join()
+        other.close()
+        asleep.close()
+        drop_database(kind, name)
+    assert awake == [one.epoch + 1]  # it was carried out anew
 
 
 def test_mail_makes_an_unowned_stack_claimable(store: Store) -> None:

@@ -13,6 +13,7 @@ from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import Revision, StackRow, stack_row
+from hearth.store.standstill import end_all
 from hearth.store.tables import (
     credential,
     engine,
@@ -164,6 +165,8 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
             claims.append(Claim(stack_id, epoch + 1))
     if dead and not found:
         tx.do(*_FORGET.of(dead))
+    if dead:  # a stack of theirs that could not be claimed now can be at the next look
+        end_all(tx)
     return claims
 
 

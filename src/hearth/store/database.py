@@ -20,6 +20,7 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from hearth.store.prepared import Prepared, Text
 from hearth.store.retention import Retention
 from hearth.store.seal import Sealer
+from hearth.store.standstill import bound
 from hearth.store.tables import metadata
 
 T = TypeVar("T")
@@ -201,7 +202,7 @@ class Store:
                     "init_command": "SET SESSION sql_mode='STRICT_ALL_TABLES', "
                     "time_zone='+00:00', innodb_lock_wait_timeout=10",
                 }
-            return sa.create_engine(
+            engine = sa.create_engine(
                 self.url,
                 isolation_level="READ COMMITTED",
                 pool_size=SERVER_CONNECTIONS,
@@ -210,6 +211,8 @@ class Store:
                 pool_recycle=1800,
                 **extra,
             )
+            sa.event.listen(engine, "connect", lambda raw, _: bound(raw, self.dialect))
+            return engine
         engine = sa.create_engine(
             self.url,
             connect_args={"check_same_thread": False, "timeout": SQLITE_BUSY_MS / 1000},
