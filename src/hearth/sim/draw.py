@@ -73,9 +73,9 @@ class Draw:
             template[name] = self._child(name, before)
         elif self._luck.random() < 0.1:
             template[f"v{number}"] = self._pure(before)
-        elif self._luck.random() < 0.01:
+        elif self._luck.random() < 0.02:
             template[f"x{number}"] = {"external": OUTSIDE}
-        elif self._luck.random() < 0.01:
+        elif self._luck.random() < 0.015:
             how = self._luck.choice(["told", "fetched"])
             template[f"m{number}"] = {"mailbox": how}
             template[f"w{number + 1}"] = {"wait": f"m{number}"}

@@ -279,13 +279,13 @@ class _History:
         acts: list[tuple[float, Callable[[], Awaitable[None]]]] = [
             (0.33, self._update),
             (0.10, self._update_twice),
-            (0.06, self._delete),
+            (0.08, self._delete),
             (0.10, self._cancel),
             (0.09, self._check),
             (0.10, self._sleep),
             (0.12, self._snapshot),
             (0.05, self._mark),
-            (0.08, self._move),
+            (0.11, self._move),
             (0.06, self._forbidden),
             (0.03, self._broken),
             (0.05, self._hand_over),
@@ -492,11 +492,11 @@ class _History:
 
     async def _write_letters(self) -> None:
         """Somebody says a word to each mailbox, sooner or later."""
-        for name, entry in self.template.items():
-            if "mailbox" not in entry or (not self.healed and self.luck.random() < 0.5):
-                continue
-            known = {record.name: record for record in self.world.records(self.stack_id)}
-            if name in known and not known[name].new:
+        boxes = [name for name, entry in self.template.items() if "mailbox" in entry]
+        known = self.world.records(self.stack_id) if boxes else []
+        there = {record.name for record in known if not record.new}
+        for name in boxes:
+            if name in there and (self.healed or self.luck.random() < 0.5):
                 await self.world.say(self.stack_id, name, str(self.luck.randint(0, 9)))
 
     # -- what must be true -----------------------------------------------------------------

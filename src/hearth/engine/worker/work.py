@@ -428,7 +428,9 @@ class StackWork:
         self._note_credential({"former": [one for one in former if one not in dropped] or None})
 
     def _has_former(self) -> bool:
+        """Whether trusts are to go; a nested stack leaves them to the owner of its root."""
         ended = self.stack.status is not Status.IN_PROGRESS and self.stack.deleted_at is None
+        ended = ended and self.stack.parent_id is None
         former = self.credential is not None and self.credential[1].get("former")
         return bool(ended and former and not self._kept_former)
 
