@@ -32,7 +32,9 @@ class Claim(Thing):
         return (*super().create_steps(live), label)
 
     def replaced_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("release", self._release),) if live.physical_id else ()
+        if not live.physical_id:
+            return ()
+        return (Step("note", self._note), Step("release", self._release))
 
     def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("take", self._take),) if "released" in live.data else ()
@@ -81,14 +83,15 @@ class Claim(Thing):
         shown = await self.show(live)
         return Made(body=shown) if shown["labelled"] else None
 
-    async def _release(self, live: Live) -> Made | None:
+    async def _note(self, live: Live) -> Made:
+        return Made(data={"released": "yes"})
+
+    async def _release(self, live: Live) -> None:
         try:
             await live.cloud.request("test", "POST", f"/things/{live.physical_id}/release")
         except CloudFault as fault:
             if not fault.not_found:
                 raise
-            return None
-        return Made(data={"released": "yes"})
 
     async def _take(self, live: Live) -> Made:
         await live.cloud.request("test", "POST", f"/things/{live.physical_id}/take")

@@ -505,21 +505,32 @@ class _History:
         wrong = self.outcome.wrong
         row = self.world.stack(self.stack_id)
         self.seen[f"end {row.state}"] += 1
-        wrong += judge.nothing_lost(self.world)
+        if not self._half_adopted():
+            wrong += judge.nothing_lost(self.world)
         wrong += judge.at_rest(self.world)
         wrong += judge.in_time(self.world, self.stack_id, max(TIMEOUTS_MINS))
         if row.status is Status.COMPLETE and row.action in judge.MEANT and not self._vanished():
-            template, given = self._meant(row)
-            wrong += judge.as_wanted(self.world, template, given)
+            meant = self._meant(row)
+            if meant is not None:
+                wrong += judge.as_wanted(self.world, *meant)
+
+    def _half_adopted(self) -> bool:
+        """Whether nested stacks are still to be made for what they shall adopt."""
+        records = self.world.records(self.stack_id) if self.seen["adopt"] else []
+        return any(one.new and "child" in self.template.get(one.name, {}) for one in records)
 
     def _vanished(self) -> bool:
         return self.world.twin.vanished > 0
 
-    def _meant(self, row: Any) -> tuple[Template, dict[str, Any]]:
+    def _meant(self, row: Any) -> tuple[Template, dict[str, Any]] | None:
+        """What the stack shall be, and what a snapshot brought back; None after what was broken."""
         if row.action is Action.ROLLBACK and row.previous_revision == 0:
             return {}, {}
         number = row.previous_revision if row.action is Action.ROLLBACK else row.revision
-        template, given = self.asked[self.world.original(self.stack_id, number)]
+        original = self.world.original(self.stack_id, number)
+        if original not in self.asked:
+            return None
+        template, given = self.asked[original]
         restored = given["resources"] if given.get("for") == "RESTORE" else {}
         return template, restored
 

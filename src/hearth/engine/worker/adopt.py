@@ -65,14 +65,15 @@ async def _as_adopted(
         kind = work.tools.programs.kind_of(definition)
         evaluated = definition.evaluate(operation.world)
         resolved = await work.resolve(kind, evaluated.properties)
-        return kind, wanted_of(operation, definition, evaluated, kind.name, resolved)
+        first_wanted = wanted_of(operation, definition, evaluated, kind.name, resolved)
     except (Rejected, Trouble, LookupError) as problem:
         log.info("%s is adopted as it is: %s", flight.record.name, problem)
-    known = wanted.properties if kind.name == wanted.kind else {}
+        known = wanted.properties if kind.name == wanted.kind else {}
+        first_wanted = replace(wanted, kind=kind.name, properties=known)
+    known = first_wanted.properties  # what they refer to may have been replaced since
     shown = await observed(kind, flight.live(kind, Action.ADOPT, known)) or {}
-    return kind, replace(
-        wanted, definition="", kind=kind.name, written={}, properties={**known, **shown}
-    )
+    adopted = replace(first_wanted, definition="", written={}, properties={**known, **shown})
+    return kind, adopted  # which is compared with what is wanted in any case
 
 
 async def observed(kind: ResourceType, live: Live) -> Mapping[str, Any] | None:

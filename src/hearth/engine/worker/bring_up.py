@@ -219,15 +219,18 @@ async def _give_way(flight: "Flight", after: Iterable[str]) -> None:
 
 
 async def _aside(flight: "Flight", kind: ResourceType, live: Live, steps: Sequence[Step]) -> None:
-    """Steps on a record beside the action: they may be run again, so no intent is kept."""
+    """Steps on a record beside the action: they may be run again, so no intent is kept. What one
+    of them notes is committed before the next."""
     for step in steps:
-        _absorb_aside(flight, await flight.call(kind, step, live), live)
+        made = await flight.call(kind, step, live)
+        if made is not None and made.data:
+            _absorb_aside(flight, made, live)
+            await flight.work.committed()
         await flight.poll(step, live)
 
 
-def _absorb_aside(flight: "Flight", made: Made | None, live: Live) -> None:
-    if made is None or not made.data:
-        return
+def _absorb_aside(flight: "Flight", made: Made, live: Live) -> None:
+    assert made.data is not None
     work = flight.work
     work.sure.data[live.record_id] = {**work.sure.data.get(live.record_id, {}), **made.data}
     merged = {**live.data, **made.data}

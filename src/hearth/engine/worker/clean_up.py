@@ -22,7 +22,8 @@ async def clean_up(flight: "Flight") -> None:
     kind = work.tools.programs.type_of(record)
     nothing = record.physical_id is None and not strays.of(work, record.id)
     if kind is None and nothing:  # it failed before it was anything
-        work.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
+        if record.state != "DELETE_IN_PROGRESS":  # or it was between two attempts
+            work.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
         work.event(record.having(action=Action.DELETE), Status.COMPLETE)
         work.drop(record)
         flight.done()

@@ -327,19 +327,23 @@ class Port(NeutronResource):
 
     def replaced_steps(self, live: Live) -> tuple[Step, ...]:
         """The new port may want the same addresses."""
-        return (Step("yield-addresses", self.yield_addresses),) if live.physical_id else ()
+        if not live.physical_id:
+            return ()
+        note = Step("note-addresses", self.note_addresses)
+        return (note, Step("yield-addresses", self.yield_addresses))
 
     def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("take-addresses", self.take_addresses),) if "port_fip" in live.data else ()
 
-    async def yield_addresses(self, live: Live) -> Made | None:
-        """Give up the addresses, and note them."""
+    async def note_addresses(self, live: Live) -> Made | None:
+        """Note the addresses before they are given up, unless that was done already."""
         if "port_fip" in live.data:
-            kept = live.data["port_fip"]
-        else:
-            kept = as_text((await self.show(live) or {}).get("fixed_ips", []))
-        made = await self.change(live, {"fixed_ips": []})
-        return Made(data={"port_fip": kept}, body=made.body if made else None)
+            return None
+        return Made(data={"port_fip": as_text((await self.show(live) or {}).get("fixed_ips", []))})
+
+    async def yield_addresses(self, live: Live) -> Made | None:
+        """Give up the addresses."""
+        return await self.change(live, {"fixed_ips": []})
 
     async def take_addresses(self, live: Live) -> Made | None:
         """Have the addresses noted again."""
