@@ -37,6 +37,15 @@ def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
     return True
 
 
+def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
+    """The key under which the next trust is made: the one that is stored, else `wanted`."""
+    row = tx.first(_LOCK, {"b_id": credential_id})
+    known: str | None = None if row is None else tx.unseal(row.body).get("next_key")
+    if known is None:
+        change(tx, credential_id, {"next_key": wanted})
+    return known or wanted
+
+
 def changed_facts(facts: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     """The facts with others laid over them; None takes one away."""
     return {name: fact for name, fact in {**facts, **changed}.items() if fact is not None}

@@ -399,10 +399,9 @@ class StackWork:
         if (delete and not old) or await clouds.trusted(self.credential):
             return
         if old and not self.credential[1].get("next_key"):
-            self.credential = changed = self._with_facts({"next_key": self.tools.new_id()})
-            next_key = {"next_key": changed[1]["next_key"]}
-            id_ = str(self.stack.credential_id)
-            await self.tools.store.run(lambda tx: credentials.change(tx, id_, next_key))
+            id_, new = str(self.stack.credential_id), self.tools.new_id()
+            key = await self.tools.store.run(lambda tx: credentials.next_key(tx, id_, new))
+            self.credential = self._with_facts({"next_key": key})
         trust_id = await clouds.entrust(self.stack, self.credential)
         facts = self.credential[1]
         former = [*facts.get("former", ())]
