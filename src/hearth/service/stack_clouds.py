@@ -150,6 +150,8 @@ class StackClouds:
         cloud = self.of(replace(row, status=Status.COMPLETE), credential)
         if facts.get("next_key"):
             await self._drop_trusts(cloud, facts["next_key"], None)
+        if facts.get("trust_key", row.id) != row.id:  # the first one, if nobody could note it
+            await self._drop_trusts(cloud, row.id, None)
         await self._drop_trusts(cloud, facts.get("trust_key", row.id), facts.get("trust_id"))
 
     async def _drop_trusts(self, cloud: Cloud, key: str, last: str | None) -> None:

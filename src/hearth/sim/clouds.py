@@ -80,7 +80,7 @@ class Clouds:
     async def farewell(self, row: StackRow, credential: Any) -> None:
         await self.drop_former(row, credential)
         facts = credential[1]
-        for key in (facts.get("next_key"), facts.get("trust_key", row.id)):
+        for key in (facts.get("next_key"), row.id, facts.get("trust_key")):
             await self._call("drop")
             for one in self._trusts.under(key):
                 del self._trusts.living[one]

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from hearth.store.prepared import Prepared, Text
@@ -252,12 +252,16 @@ class Store:
 
     def transact(self, fn: Callable[[Tx], T], *, write: bool = True) -> T:
         """The transaction itself, on this thread. Tried again where the database asks for it."""
+        cut: DBAPIError | None = None  # an attempt of which nobody knows whether it was committed
         for attempt in range(1, ATTEMPTS_MAX + 1):
             try:
                 return self._once(fn, write)
             except DBAPIError as problem:
+                if cut is not None and isinstance(problem, IntegrityError):
+                    raise cut from problem  # it was
                 if attempt == ATTEMPTS_MAX or not self._passing(problem):
                     raise
+                cut = problem if problem.connection_invalidated else cut
                 time.sleep(PAUSE_S * attempt)
         raise AssertionError("unreachable")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hearth.store.commit import Fate, Part, commit
-from hearth.store.database import Store
+from hearth.store.database import Store, is_outage
 
 BATCH_MAX = 64  # stacks in one transaction
 QUANTUM_ROWS = 500  # what a tree earns in each round
@@ -82,9 +82,10 @@ class Committer:
         try:
             fates = await self._store.run(lambda tx: commit(tx, parts, self._new_id))
         except Exception as problem:
-            if len(batch) == 1:
-                if not batch[0].answer.done():
-                    batch[0].answer.set_exception(problem)
+            if len(batch) == 1 or is_outage(problem):  # it may be committed: never the same again
+                for waiting in batch:
+                    if not waiting.answer.done():
+                        waiting.answer.set_exception(problem)
                 return
             half = len(batch) // 2
             await self._write(batch[:half])

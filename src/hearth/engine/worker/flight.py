@@ -26,6 +26,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType, Step
 from hearth.store.claim import InFlight
 from hearth.store.commit import Fate, NodeRow
+from hearth.store.database import is_outage
 
 if TYPE_CHECKING:
     from hearth.engine.worker.work import StackWork
@@ -121,6 +122,9 @@ class Flight(Calls):
         except Stopped as why:
             self._abort(self.doing, str(why))
         except Exception as problem:
+            if is_outage(problem):  # the stack is taken up from its rows again
+                self.work.break_off(problem)
+                return
             if not isinstance(problem, CloudFault | Trouble):
                 log.exception("resource %s: engine fault", self.record_id)
             self._fail(trouble_of(problem))
@@ -312,6 +316,8 @@ class Flight(Calls):
         record = self.work.records.get(self.record_id)
         if record is None:
             return
+        if self.kind is Kind.CLEANUP:
+            record = record.having(action=Action.DELETE)
         reason = trouble.reason(record.name)
         self.end_badly(record, reason)
         if self.traversal == self.work.stack.traversal:

@@ -64,6 +64,7 @@ class StackWork:
         self._letters: dict[int, tuple[str, Any]] = {}
         self._handing_over = False
         self._killed = False
+        self._broken: BaseException | None = None
         self._tickets: list[asyncio.Future[Fate]] = []
         self._starts: list[asyncio.Future[Fate]] = []  # tickets for what is in `advance`
         self._own: dict[asyncio.Task[None], None] = {}  # in order
@@ -121,6 +122,8 @@ class StackWork:
     async def _loop(self) -> None:
         while not self._killed:
             self._wake.clear()
+            if self._broken is not None:
+                raise self._broken
             if self._mail:
                 await self._read_mail()
             self.operation.advance()
@@ -462,7 +465,12 @@ class StackWork:
     def _own_done(self, task: "asyncio.Task[None]") -> None:
         self._own.pop(task, None)
         if not task.cancelled() and (problem := task.exception()) is not None:
-            log.error("stack %s: %r", self.stack_id, problem)
+            self.break_off(problem)
+        self._wake.set()
+
+    def break_off(self, problem: BaseException) -> None:
+        """What works for the stack has met something that is no fault of the stack."""
+        self._broken = self._broken or problem
         self._wake.set()
 
     def replan(self) -> None:
