@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from hearth.engine.core.decide import EXTERNAL
 from hearth.engine.core.record import Record
 from hearth.model.state import Action
 from hearth.store.database import Tx
@@ -79,6 +80,7 @@ def _entry(tx: Tx, record: Record, kept: dict[str, Any]) -> dict[str, Any]:
         "resource_id": record.physical_id,
         "type": record.type,
         **({"kind": record.held.kind} if record.held.kind not in ("", record.type) else {}),
+        **({EXTERNAL: outside} if (outside := record.held.parts.get(EXTERNAL)) else {}),
         "action": record.action.value,
         "status": record.status.value,
         "metadata": tx.unseal(beside.metadata) if beside else {},

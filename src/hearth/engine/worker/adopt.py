@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
 from hearth.engine.worker.nest import DOCUMENT, Nest
-from hearth.engine.worker.trouble import Trouble
+from hearth.engine.worker.trouble import Trouble, trouble_of
 from hearth.engine.worker.wanted import wanted_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
@@ -58,9 +58,12 @@ async def _as_adopted(
     can not be told any more, what the cloud shows."""
     work, operation = flight.work, flight.work.operation
     stack = work.stack
+    first = await work.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
     try:
-        first = await work.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
         program = await work.tools.programs.of(stack, first)
+    except Rejected as problem:  # nobody here knows what it is
+        raise trouble_of(problem) from problem
+    try:
         definition = program.resources[flight.record.name]
         kind = work.tools.programs.kind_of(definition)
         evaluated = definition.evaluate(operation.world)

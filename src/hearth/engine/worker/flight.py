@@ -263,7 +263,7 @@ class Flight(Calls):
             status=Status.COMPLETE,
             reason="state changed",
             traversal=self.traversal,
-            replaced_by=None,
+            replaced_by=self.record.replaced_by if self.is_over() else None,
             requires=wanted.requires,
             held=pure.held(wanted, kind, live, attributes),
             updated_at=work.tools.clock.now(),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core import graph as graphs
 from hearth.engine.core import visit as visits
+from hearth.engine.core.decide import EXTERNAL
 from hearth.engine.core.graph import Graph, Key, Kind, Node, State
 from hearth.engine.core.plan import Plan, Target, must_look, plan
 from hearth.engine.core.record import Record
@@ -276,7 +277,9 @@ class Operation:
         kept with it until the stack is made."""
         given, work = self.revision.given, self.work
         entry = given["resources"].get(record.name) if given.get("for") == "ADOPT" else None
-        if entry is None:
+        definition = self.program.resources.get(record.name) if self.program else None
+        outside = definition is not None and definition.external_id is not None
+        if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
             return record
         data = dict(entry.get("resource_data") or {})
         if "resources" in entry:

@@ -81,7 +81,7 @@ def _entries(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 async def _drop_one(work: "StackWork", name: str, entry: Mapping[str, Any]) -> str | None:
     kind = work.tools.programs.kind_named(entry.get("kind", entry["type"]))
-    if kind is None and not entry.get("resource_data"):
+    if kind is None and (not entry.get("resource_data") or _untouched(entry)):
         return None
     if kind is None:
         return f"EntityNotFound: resources.{name}: the type {entry['type']} is not known any more"
@@ -91,6 +91,11 @@ async def _drop_one(work: "StackWork", name: str, entry: Mapping[str, Any]) -> s
     live = live_of(work, sketch, kind, Action.DELETE, properties={})
     live.data = entry["resource_data"]
     return await drop_one(kind, live)
+
+
+def _untouched(entry: Mapping[str, Any]) -> bool:
+    """Whether a snapshot did not get as far as that resource."""
+    return bool(entry.get("action", Action.SNAPSHOT) != Action.SNAPSHOT)
 
 
 async def drop_one(kind: ResourceType, live: Live) -> str | None:
