@@ -299,7 +299,8 @@ class _History:
 
     def _not_begun(self) -> bool:
         """Whether an adoption has ended, or is asked to end, before any record was made."""
-        return self.seen["adopt"] > 0 and not self.world.records(self.stack_id)
+        nothing = self.seen["adopt"] > 0 and not self.world.records(self.stack_id)
+        return nothing or self._half_adopted()
 
     def _busy(self) -> bool:
         return self.world.stack(self.stack_id).status is Status.IN_PROGRESS
