@@ -46,13 +46,18 @@ _USERS = Prepared(
         resource.c.physical_id.is_not(None),
     )
 )
+_ADDRESSEE = stack.alias()
 _BUSY = Prepared(
     sa.select(
         sa.or_(
             sa.exists().where(
                 sa.or_(stack.c.status == Status.IN_PROGRESS.value, stack.c.owner.is_not(None))
             ),
-            sa.exists(sa.select(mail.c.id)),
+            sa.exists(
+                sa.select(mail.c.id)
+                .join(_ADDRESSEE, _ADDRESSEE.c.id == mail.c.stack_id)
+                .where(_ADDRESSEE.c.deleted_at.is_(None))
+            ),
             sa.exists(sa.select(stray.c.id)),
         ).label("busy")
     )
