@@ -347,6 +347,11 @@ def main() -> int:
         only = options.only
         lives = [one for one in lives if only in (None, one.name, one.story.name)]
         outcomes = carry_out(lives, Path(folder), options.lanes, tell=True)
+        missed = options.count - sum(len(one.made) for one in outcomes)
+        if missed > 0 and only is None:  # the plan goes on for those that did not strike
+            more = plan(options.count + 2 * missed, options.seed, pairs=pairs)[len(lives) :]
+            (Path(folder) / "more").mkdir()
+            outcomes += carry_out(more, Path(folder) / "more", options.lanes, tell=True)
     result = summary(outcomes)
     seconds = round(time.monotonic() - began)
     print(f"\n{table(result)}\n")

@@ -6,6 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -128,6 +129,36 @@ def test_a_stack_is_claimed_by_one_engine_only(store: Store) -> None:
     first, second = an_engine(store), an_engine(store)
     assert [c.stack_id for c in claimed(store, first)] == [stack_id]
     assert claimed(store, second) == []
+
+
+def test_an_engine_may_announce_itself_again(store: Store) -> None:
+    engine_id = an_engine(store)
+    store.transact(lambda tx: claim.announce(tx, engine_id, "host", 1))  # the answer was lost
+    assert store.transact(lambda tx: claim.beat(tx, engine_id))
+
+
+def test_a_transaction_whose_answer_was_lost_is_not_carried_out_twice(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was committed, and the connection broke: trying again meets its own rows."""
+    once, cut = store._once, sa.exc.OperationalError("COMMIT", None, ConnectionError("cut"))
+    cut.connection_invalidated = True
+    calls = 0
+
+    def breaks(fn: Any, write: bool) -> Any:
+        nonlocal calls
+        calls += 1
+        result = once(fn, write)
+        if calls == 1:
+            raise cut
+        return result
+
+    monkeypatch.setattr(store, "_once", breaks)
+    key = new_id()
+    row = {"id": key, "host": "h", "pid": 1, "started_at": 0.0, "beat_at": 0.0}
+    with pytest.raises(sa.exc.OperationalError):
+        store.transact(lambda tx: tx.execute(tables.engine.insert(), row))
+    assert calls == 2
 
 
 def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:

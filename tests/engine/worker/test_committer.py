@@ -106,3 +106,23 @@ def test_small_changes_do_not_wait_for_many_large_ones(tmp_path: Path) -> None:
     asyncio.run(story())
     assert order.index(small) <= 1
     store.close()
+
+
+def test_what_an_outage_met_is_not_written_again(tmp_path: Path) -> None:
+    """It may be committed: whoever wanted it reads what there is."""
+    store = a_store(tmp_path)
+    parts = owned(store, 4)
+    run, calls = store.run, 0
+
+    async def cut(fn: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        await run(fn)
+        raise sa.exc.OperationalError("COMMIT", None, ConnectionError("cut"))
+
+    store.run = cut  # type: ignore[method-assign]
+    fates = asyncio.run(submitted(Committer(store, new_id), parts))
+    assert [type(fate) for fate in fates] == [sa.exc.OperationalError] * 4
+    assert calls == 1
+    assert resource_events(store) == {part.stack_id for part in parts}
+    store.close()
