@@ -6,6 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -284,6 +285,46 @@ def test_records_nodes_and_data_are_written_moved_and_removed(store: Store) -> N
     assert written(store, part(store, engine_id, one, third)) is Fate.DONE
     found = loaded(store, stack_id)
     assert (found.records, found.in_flight, found.data) == ([], [], {})
+
+
+def test_what_has_ended_moves_no_more_and_the_next_intent_stays_as_it_is(store: Store) -> None:
+    """One flight ends and the next of the same record begins in one commit."""
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    record = Record(new_id(), "port", "OS::Neutron::Port", 1, 1.0)
+    old = NodeRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
+    first = Changes(insert={record.id: record}, nodes=[old])
+    assert written(store, part(store, engine_id, one, first)) is Fate.DONE
+    accepted = NodeRow(record.id, "t", "update", "CREATE", "accepted", "create", 0, 1.0, {})
+    following = NodeRow(record.id, "u", "cleanup", "DELETE", "intent", "delete", 0, 2.0, {})
+    second = Changes(moved=[accepted], ended=[record.id])
+    advance = Changes(nodes=[following])
+    assert written(store, part(store, engine_id, one, second, advance)) is Fate.DONE
+    (row,) = loaded(store, stack_id).in_flight
+    assert (row.action, row.phase, row.step) == ("DELETE", "intent", "delete")
+
+
+def test_what_a_nested_stack_is_asked_for_outlasts_its_own_part_of_the_commit(store: Store) -> None:
+    """The parent asks in the same transaction in which the child tells its end."""
+    parent_id = made(store)
+    engine_id = an_engine(store)
+    (of_parent,) = claimed(store, engine_id)
+    parent_row = loaded(store, parent_id).stack
+    child = accept.NewStack(
+        new_id(), "project", "web-child", Revision("t"), parent=parent_row, parent_record="r"
+    )
+    store.transact(lambda tx: accept.create(tx, child, time.time(), new_id))
+    (of_child,) = claimed(store, engine_id)
+    row = loaded(store, child.id).stack
+    ended = replace(row, status=Status.COMPLETE, reason="done")
+    asks = Changes(operate=[(child.id, accept.Operation(Action.DELETE, parent_traversal="p"))])
+    tells = Part(
+        child.id, engine_id, of_child.epoch, row.traversal, Changes(stack=ended), Changes(), 2.0
+    )
+    parts = [part(store, engine_id, of_parent, asks), tells]
+    store.transact(lambda tx: commit(tx, parts, new_id))
+    assert loaded(store, child.id).stack.state == "DELETE_IN_PROGRESS"
 
 
 def test_an_operation_is_refused_where_the_state_forbids_it(store: Store) -> None:

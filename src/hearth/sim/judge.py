@@ -164,6 +164,8 @@ def _in_order(events: list[Any]) -> Iterator[str]:
             mine = (one.resource_name if made else one.physical_id, one.action)
             if one.status == Status.IN_PROGRESS:
                 begun[key] += 1
+                if mine in ours and failed.startswith(f"{one.resource_name} went to {one.action}"):
+                    failed = ""  # that was of the operation before, and is done again in this one
                 ours.add(mine)
             elif (
                 one.status == Status.FAILED
