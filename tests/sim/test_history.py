@@ -24,7 +24,7 @@ def test_a_stack_converges_whatever_fails_in_many_histories(seed):
 
 
 FEATURES = ("adopt", "cancel", "check", "conflict", "crash", "failure", "foreseen", "freeze",
-            "handed over", "hook", "nested", "outage", "preview", "replacement", "rollback", "slow",
+            "hook", "nested", "outage", "preview", "replacement", "rollback", "slow",
             "snapshot", "superseded twice", "suspend", "take-over", "timeout")  # fmt: skip
 
 
