@@ -308,6 +308,9 @@ class _History:
     async def _ask(self, operation: Operation, template: Template | None = None) -> None:
         if operation.action is Action.DELETE and self._not_begun():
             return  # what was to be adopted would stay, and nobody know it
+        if template is not None and self._half_adopted():  # what it leaves out is not adopted
+            for name in self.template.keys() - template.keys():
+                self.world.retained |= self.template[name].get("child", {}).keys()
         self.seen["superseded"] += self._busy()
         foreseen, self._foreseen = self._foreseen, None
         self._plan = None
