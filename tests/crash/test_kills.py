@@ -14,7 +14,7 @@ from tests.crash.windows import STOPPED, WINDOWS
 
 KILLS = 50
 ALL = 300
-SEED = 20
+SEED = 16  # whose first kills are in all windows
 
 
 @pytest.mark.slow
