@@ -105,17 +105,14 @@ def take_over(tx: Tx, root_id: str, since: float) -> None:
     )
 
 
-def _making(stack_id: str) -> sa.ColumnElement[bool]:
-    return sa.and_(
+def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
+    """The snapshot that a stack's operation was making is made, or has failed."""
+    making = sa.and_(
         snapshot.c.stack_id == stack_id,
         snapshot.c.action == Action.CREATE.value,
         snapshot.c.status == Status.IN_PROGRESS.value,
     )
-
-
-def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
-    """The snapshot that a stack's operation was making is made, or has failed."""
-    for row in tx.rows(sa.select(snapshot.c.id).where(_making(stack_id))):
+    for row in tx.rows(sa.select(snapshot.c.id).where(making)):
         set_state(tx, row.id, Action.CREATE, status, reason, body)
 
 
