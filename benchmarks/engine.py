@@ -14,6 +14,7 @@ from benchmarks.bare import bare_s
 from benchmarks.figure import Figure
 from benchmarks.inside import Spent, inside
 from benchmarks.machine import peak_mib
+from hearth.store.retention import Retention
 
 RUNS = 3
 
@@ -23,9 +24,8 @@ def engine(quick: bool) -> Iterator[Figure]:
     for count in (1000,) if quick else (1000, 10_000):
         ratios, runs = [], []
         for _ in range(RUNS):
-            ratio, spent = asyncio.run(_life(count))
-            ratios.append(ratio)
-            runs.append(spent)
+            ratios.append(asyncio.run(_ratio(count)))
+            runs.append(asyncio.run(_life(count)))
         yield Figure(
             f"create {count}: engine part over bare rows", statistics.median(ratios), "x", 6
         )
@@ -49,21 +49,32 @@ _BUDGETS = {
 }
 
 
-async def _life(count: int) -> tuple[float, dict[str, Spent]]:
+async def _ratio(count: int) -> float:
+    """The engine part of a create over the bare rows; all events are kept, so that what is written
+    on both sides is the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hearth.db"
+        async with inside(path, retention=Retention(events=0)) as house:
+            await house.create("warm", templates.wide(10))
+            row, spent = await house.create("wide", templates.wide(count))
+            bare = min(bare_s(path, row.id) for _ in range(3))
+    return spent.engine_s / bare
+
+
+async def _life(count: int) -> dict[str, Spent]:
     spent: dict[str, Spent] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hearth.db"
         async with inside(path) as house:
             await house.create("warm", templates.wide(10))
             row, spent["create"] = await house.create("wide", templates.wide(count))
-            bare = min(bare_s(path, row.id) for _ in range(3))
             row, spent["update nothing"] = await house.update(row, templates.wide(count))
             changed = templates.wide(count, changed=True)
             row, spent["update one"] = await house.update(row, changed)
             _, spent["delete"] = await house.delete(row)
             if count == 1000:
                 _, spent["chain of 200"] = await house.create("chain", templates.chain(200))
-    return spent["create"].engine_s / bare, spent
+    return spent
 
 
 def _levels() -> Iterator[Figure]:

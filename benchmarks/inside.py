@@ -28,6 +28,7 @@ from hearth.service.wanted import Wanted
 from hearth.store import reads
 from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
+from hearth.store.retention import Retention
 from hearth.store.rows import StackRow
 from hearth.store.seal import sealer_from_secret
 from hearth.template import Limits as TemplateLimits
@@ -98,10 +99,12 @@ def _row(tx: Tx, stack_id: str) -> StackRow:
 
 
 @contextlib.asynccontextmanager
-async def inside(database: Path | str, asked: Limits = UNBOUND) -> AsyncIterator[Inside]:
+async def inside(
+    database: Path | str, asked: Limits = UNBOUND, retention: Retention | None = None
+) -> AsyncIterator[Inside]:
     """A house on a fresh SQLite file, or on an empty database by its URL."""
     url = database if isinstance(database, str) else f"sqlite:///{database}"
-    store = Store(url, sealer_from_secret("benchmark"))
+    store = Store(url, sealer_from_secret("benchmark"), retention=retention)
     upgrade(store)
     pool = CloudPool()
     clouds = StackClouds(pool)

@@ -1,4 +1,8 @@
-"""`hearth serve` and the cloud in a box as processes of their own, and a client."""
+"""`hearth serve` and the cloud in a box as processes of their own, and a client.
+
+Apart, the API and the engine are two processes on one SQLite file. The lock of `hearth serve`
+forbids that, so the engine knows the file by a second name.
+"""
 
 import contextlib
 import http.client
@@ -8,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +31,7 @@ max_resources_per_stack = -1
 max_template_size = 100000000
 max_json_body_size = 100000000
 [database]
-connection = sqlite:///{folder}/hearth.db
+connection = sqlite:///{database}
 [heat_api]
 bind_host = 127.0.0.1
 bind_port = 0
@@ -67,7 +72,7 @@ class Client:
 
 @dataclass
 class Served:
-    """Two running processes."""
+    """The running processes. `hearth` is the engine where the API is another."""
 
     cloud: subprocess.Popen[str]
     hearth: subprocess.Popen[str]
@@ -126,39 +131,43 @@ class Stack:
             if state == wanted:
                 return now
             assert state.endswith("IN_PROGRESS"), answer["stack"]["stack_status_reason"]
-            time.sleep(min(1.0, max(0.01, now * 0.02)))
+            time.sleep(min(1.0, max(0.01, now * 0.01)))
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[Served]:
-    """Start both, sign in, and end both afterwards."""
-    command = [sys.executable, "-m", "hearth.devcloud", "--no-quotas", "--password", PASSWORD]
-    cloud = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    hearth: subprocess.Popen[str] | None = None
-    client = None
-    try:
-        assert cloud.stdout is not None
-        told = json.loads(cloud.stdout.readline())
-        config = folder / "hearth.conf"
-        config.write_text(
-            CONFIG.format(password=PASSWORD, folder=folder, auth_url=told["auth_url"])
-        )
+def served(folder: Path, *, apart: bool = False) -> Iterator[Served]:
+    """Start all, sign in, and end all afterwards."""
+    with contextlib.ExitStack() as all_of_it:
+        begin = partial(_begun, all_of_it)
+        cloud = begin(sys.executable, "-m", "hearth.devcloud", "--no-quotas",
+                      "--password", PASSWORD)  # fmt: skip
+        told = json.loads(_line(cloud))
+        config, database = folder / "hearth.conf", folder / "hearth.db"
+        values = {"password": PASSWORD, "auth_url": told["auth_url"]}
+        config.write_text(CONFIG.format(database=database, **values))
         start = time.perf_counter()
-        hearth = subprocess.Popen(
-            [str(HEARTH), "serve", "--config", str(config)], stdout=subprocess.PIPE, text=True
-        )
-        assert hearth.stdout is not None
-        line = hearth.stdout.readline()
-        url = next(word for word in line.split() if word.startswith("http"))
+        hearth = begin(HEARTH, "serve", "--config", config, "--role", "api" if apart else "all")
+        url = next(word for word in _line(hearth).split() if word.startswith("http"))
+        if apart:
+            again, config = folder / "again.db", folder / "engine.conf"
+            again.symlink_to(database)
+            config.write_text(CONFIG.format(database=again, **values))
+            hearth = begin(HEARTH, "serve", "--config", config, "--role", "engine")
+            _line(hearth)
         token, project = sign_in(told["auth_url"])
-        client = Client(f"{url}/{project}", token)
+        client = all_of_it.enter_context(contextlib.closing(Client(f"{url}/{project}", token)))
         yield Served(cloud, hearth, told["url"], client, time.perf_counter() - start)
-    finally:
-        if client is not None:
-            client.close()
-        for process in (hearth, cloud):
-            if process is not None:
-                end(process)
+
+
+def _begun(all_of_it: contextlib.ExitStack, *command: str | Path) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    all_of_it.callback(end, process)
+    return process
+
+
+def _line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
 
 
 def end(process: "subprocess.Popen[str]") -> None:

@@ -58,9 +58,12 @@ def test_a_show_takes_as_many_statements_for_a_thousand_resources_as_for_ten(tmp
         for name, count in (("small", 10), ("large", 1000)):
             row, _ = await house.create(name, templates.wide(count))
             await shown(house, row.id)
-            before = house.house.store.statements
-            await shown(house, row.id)
-            counts.append(house.house.store.statements - before)
+            taken = []
+            for _ in range(3):  # the engine's beat, beside it, counts too
+                before = house.house.store.statements
+                await shown(house, row.id)
+                taken.append(house.house.store.statements - before)
+            counts.append(min(taken))
         return counts
 
     small, large = lived(tmp_path, life)
