@@ -1,6 +1,7 @@
 """`hearth dev` as a process: what it says, what it writes, how it ends."""
 
 import os
+import random
 import re
 import signal
 import socket
@@ -93,13 +94,29 @@ def test_an_ephemeral_one_leaves_nothing(tmp_path: Path):
 
 
 def test_a_taken_port_is_told(tmp_path: Path):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        own = refused("--port", str(port), "--data", str(tmp_path))
-        clouds = refused("--port", str(port - 1), "--data", str(tmp_path))
-    assert re.search(rf"port {port} on .* cannot be used: Address already in use", own)
-    assert f"port {port} on" in clouds
+    port, taken = a_free_port_before_a_taken_one()
+    with taken:
+        own = refused("--port", str(port + 1), "--data", str(tmp_path))
+        clouds = refused("--port", str(port), "--data", str(tmp_path))
+    said = rf"port {port + 1} on .* cannot be used: Address already in use"
+    assert re.search(said, own)
+    assert re.search(said, clouds)
     assert "choose another with --port" in own
+
+
+def a_free_port_before_a_taken_one() -> tuple[int, socket.socket]:
+    """The cloud listens on the port after the API's: one of such a pair is taken, the other free.
+
+    Ports below the range that the kernel hands out, so that no client of another test gets the
+    free one in between.
+    """
+    for port in range(random.randrange(20000, 30000, 2), 32000, 2):
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+            return port, socket.create_server(("127.0.0.1", port + 1))
+        except OSError:
+            continue
+    raise AssertionError("no two ports beside each other are free")
 
 
 def test_a_folder_that_cannot_be_written_is_told():
