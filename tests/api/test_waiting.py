@@ -81,6 +81,35 @@ def test_each_resource_tells_its_call_or_those_it_waits_for(api: Caller, held: A
     api.until(path, "DELETE_COMPLETE")
 
 
+def test_a_resource_waits_at_a_hook_and_others_for_it(api: Caller):
+    template = (
+        HOT
+        + """
+resources:
+  before: {type: OS::Heat::Value, properties: {value: 1}}
+  after: {type: OS::Heat::Value, depends_on: before, properties: {value: 1}}
+"""
+    )
+    hooks = {
+        "resource_registry": {"resources": {"before": {"hooks": ["pre-create", "post-create"]}}}
+    }
+    body = {"stack_name": "hooked", "template": template, "environment": hooks}
+    path = f"/stacks/hooked/{api.call('POST', '/stacks', body).json()['stack']['id']}"
+    for hook, state in (("pre-create", "INIT_COMPLETE"), ("post-create", "CREATE_COMPLETE")):
+
+        def look(hook: str = hook) -> dict[str, Any] | None:
+            found = seen(api, path, {"before", "after"})
+            return found if found["before"] == {"hook": hook} else None
+
+        found = wait_for(look, f"it waits at {hook}")
+        assert found["after"] == {"for": [{"resource": "before", "status": state}]}
+        api.call("POST", f"{path}/resources/before/signal", {"unset_hook": hook})
+    api.until(path, "CREATE_COMPLETE")
+    assert all("waiting" not in one for one in listed(api, path).values())
+    api.call("DELETE", path)
+    api.until(path, "DELETE_COMPLETE")
+
+
 def test_what_goes_waits_for_those_that_still_use_it(api: Caller, held: Any):
     held()
     template = (

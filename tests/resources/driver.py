@@ -48,7 +48,7 @@ class Driver:
             properties=await self.settled(kind, properties),
             cloud=self.cloud,
             kind=kind,
-            secret=f"secret-{self.number}",
+            secret=lambda number=self.number: f"secret-{number}",
             **more,
         )
         self.made.append(live)

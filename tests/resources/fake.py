@@ -27,7 +27,7 @@ def live_of(type_name, properties, **more):
         "physical_id": None,
         "physical_name": "web-thing-abc",
         "key": "key",
-        "secret": "seed",
+        "secret": lambda: "seed",
         "kind": kind,
         "cloud": None,
         **more,

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from hearth.engine.worker.programs import Programs
+from hearth.engine.worker.work import TAKEOVERS_MAX
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
@@ -41,6 +42,15 @@ def nested(mark: str = "") -> Revision:
 
     files = {"mid.yaml": text({"low": {"type": "low.yaml"}}), "low.yaml": text(chain(mark))}
     return Revision(template=text({"mid": {"type": "mid.yaml"}}), files=files)
+
+
+def with_nested(mark: str = "") -> Revision:
+    """A chain in a nested stack, and a thing after it."""
+    inner = {"heat_template_version": VERSION, "resources": chain(mark)}
+    after = {"type": "Test::Node", "properties": {"u": mark}, "depends_on": ["mid"]}
+    outer = {"mid": {"type": "mid.yaml"}, "after": after}
+    template = {"heat_template_version": VERSION, "resources": outer}
+    return Revision(template=json.dumps(template), files={"mid.yaml": json.dumps(inner)})
 
 
 def flat(mark: str = "") -> Revision:
@@ -116,6 +126,62 @@ def test_a_cancelled_update_is_rolled_back_all_the_way_down() -> None:
         assert world.events(world.tree()[0])[-3].startswith("UPDATE_FAILED Stack UPDATE cancelled")
         assert world.called("update") == ["a", "a"]  # there and back; the others never began
         assert {thing.values["u"] for thing in world.twin.things.values()} == {""}
+
+    told(story)
+
+
+@pytest.mark.parametrize("rollback", [True, False])
+@pytest.mark.parametrize("owned", [True, False])
+def test_a_cancel_is_heard_that_is_read_together_with_its_request(
+    rollback: bool, owned: bool
+) -> None:
+    async def story(world: Reach) -> None:
+        root = await world.create("s", flat())
+        if owned:
+            await asyncio.sleep(STEP_S / 2)
+        else:
+            await world.rest()
+        await world.operate(root, Operation(Action.UPDATE, flat("new")))
+        await world.cancel(root, rollback=rollback)
+        await world.rest()
+        assert world.called("update") == []
+        told = world.events(world.tree()[0])
+        assert "UPDATE_FAILED Stack UPDATE cancelled" in told
+        end = "ROLLBACK_COMPLETE" if rollback else "UPDATE_FAILED"
+        assert world.states() == [end]
+
+    told(story)
+
+
+def test_an_update_that_is_given_up_on_is_rolled_back_though_all_of_it_was_done() -> None:
+    async def story(world: Reach) -> None:
+        root = await world.create("s", flat("old"))
+        await world.rest()
+        await world.operate(root, Operation(Action.UPDATE, flat("new"), disable_rollback=False))
+        await world.rest()
+        died = {"status": "IN_PROGRESS", "takeovers": TAKEOVERS_MAX, "due_at": world.clock.now()}
+        world.store.transact(lambda tx: tx.execute(stack.update().values(died)))
+        await world.rest()
+        assert world.states() == ["ROLLBACK_COMPLETE"]
+        assert {thing.values["u"] for thing in world.twin.things.values()} == {"old"}
+
+    told(story)
+
+
+def test_a_nested_stack_is_updated_once_by_an_operation_that_changes_hands() -> None:
+    async def story(world: Reach) -> None:
+        root = await world.create("s", with_nested("old"))
+        await world.rest()
+        await world.operate(root, Operation(Action.UPDATE, with_nested("new")))
+        while world.tree()[1].state != "UPDATE_COMPLETE":
+            await asyncio.sleep(1.0)
+        await asyncio.sleep(STEP_S / 2)  # the one after it is under way
+        world.kill_engines()
+        world.start_engines()
+        await world.rest()
+        assert world.states() == ["UPDATE_COMPLETE", "UPDATE_COMPLETE"]
+        told_of = [one for one in world.events(world.tree()[1]) if one.startswith("UPDATE_IN")]
+        assert len(told_of) == 1
 
     told(story)
 

@@ -206,6 +206,7 @@ def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
         other.transact(lambda tx: claim.resign(tx, mine))
         heir = an_engine(other)
         while not (found := claimed(other, heir)) and not awake:
+            other.transact(lambda tx: claim.beat(tx, heir))
             time.sleep(0.05)
         assert not awake
         assert [(it.stack_id, it.epoch) for it in found] == [(stack_id, one.epoch + 1)]

@@ -6,7 +6,7 @@ older than the question. Few single members are read one by one, many by one lis
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -24,33 +24,38 @@ class Gathered(Generic[T]):
 
     def __init__(self, call: Callable[[frozenset[str]], Awaitable[T]]) -> None:
         self._call = call
-        self._next: tuple[set[str], asyncio.Future[T]] | None = None
+        self._next: list[tuple[str, asyncio.Future[T]]] = []
         self._runner: asyncio.Task[None] | None = None
 
     async def ask(self, key: str = "") -> T:
         """The answer of a call that began after this question."""
-        if self._next is None:
-            self._next = (set(), asyncio.get_running_loop().create_future())
-        keys, answer = self._next
-        keys.add(key)
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._next.append((key, answer))
         if self._runner is None or self._runner.done():
             self._runner = asyncio.create_task(self._run())
-        return await asyncio.shield(answer)
+        return await answer
 
     async def _run(self) -> None:
-        while self._next is not None:
+        while self._next:
             await asyncio.sleep(0)  # let everybody of this tick ask
-            (keys, answer), self._next = self._next, None
+            asked, self._next = self._next, []
             try:
-                result = await self._call(frozenset(keys))
+                result = await self._call(frozenset(key for key, _ in asked))
             except Exception as fault:
-                answer.set_exception(fault)
-                answer.exception()  # who asked may be gone: nobody need look at it
+                for answer in _waiting(asked):
+                    answer.set_exception(fault)
             except BaseException:
-                answer.cancel()
+                for answer in _waiting(asked):
+                    answer.cancel()
                 raise
             else:
-                answer.set_result(result)
+                for answer in _waiting(asked):
+                    answer.set_result(result)
+
+
+def _waiting(asked: Iterable[tuple[str, asyncio.Future[T]]]) -> Iterator[asyncio.Future[T]]:
+    """The answers that somebody still waits for."""
+    return (answer for _, answer in asked if not answer.done())
 
 
 class ListingCloud(ABC):
@@ -104,7 +109,10 @@ class ListingCloud(ABC):
             )
         found = (await self._members[key].ask(ident))[ident]
         if isinstance(found, CloudFault):
-            raise found
+            try:
+                raise found
+            finally:
+                del found  # its traceback holds this frame: only the collector would free both
         return found
 
     async def _some(

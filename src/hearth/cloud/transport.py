@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
+import msgspec
 from yarl import URL
 
 from hearth.cloud.bound import Bound
@@ -20,6 +21,8 @@ READING = frozenset({"GET", "HEAD"})
 ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
 RETRY_AFTER_MAX_S = 30.0
 MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
+
+_decode = msgspec.json.Decoder().decode
 
 
 class HttpCloud(ListingCloud):
@@ -72,7 +75,7 @@ class HttpCloud(ListingCloud):
             name = MICROVERSION_SERVICES.get(service, service)
             sent["OpenStack-API-Version"] = f"{name} {microversion}"
         if json is not None:
-            data = json_codec.dumps(json)
+            data = json_codec.dumps(json).encode()
             sent.setdefault("Content-Type", "application/json")
         safe = method in READING if idempotent is None else idempotent
         renewed: str | None = None
@@ -148,6 +151,10 @@ def _parsed(raw: bytes, content_type: str) -> Any:
         return None
     if "json" in content_type:
         try:
+            return _decode(raw)
+        except msgspec.DecodeError:
+            pass
+        try:  # more forgiving: it takes NaN and half a surrogate pair
             return json_codec.loads(raw)
         except ValueError:
             pass

@@ -185,7 +185,7 @@ class Live:
     body: Mapping[str, Any] | None = None  # what the API showed last
     now: float = 0.0  # the engine's clock, in seconds
     started_at: float = 0.0  # when the action began, by the same clock
-    secret: str = ""  # the seed of what must look random; the same for all attempts
+    secret: Callable[[], str] = str  # seed of what must look random; the same for all attempts
     update_policy: Mapping[str, Any] = field(default_factory=dict)
     kind: ResourceType | None = None
     users: Users | None = None

@@ -70,11 +70,12 @@ KINDS: Mapping[str, Kind] = {
 
 
 class Names:
-    """What a cloud's names stand for, during one operation: each kind is listed once."""
+    """What a cloud's names stand for, for all that is asked together: each kind is listed once."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self._listed: dict[str, asyncio.Task[list[Body]]] = {}
+        self._found: dict[tuple[str, str], str] = {}
 
     def begin(self, kinds: Iterable[str]) -> None:
         """Ask for the lists of these kinds now, all at once; `id_of` waits for what it needs."""
@@ -87,6 +88,8 @@ class Names:
         known = KINDS.get(kind)
         if known is None:
             return value
+        if (before := self._found.get((kind, value))) is not None:
+            return before
         try:
             members = await self._members(kind, known)
         except CloudFault as fault:
@@ -98,7 +101,8 @@ class Names:
             if len(found) > 1:
                 found = await self._own(found)
             if len(found) == 1:
-                return str(found[0][known.gives])
+                ident = self._found[kind, value] = str(found[0][known.gives])
+                return ident
             if found:
                 words = f"There are {len(found)} of {known.label} named {value}; use an id."
                 return StackValidationFailed(at, words, PREFIX)

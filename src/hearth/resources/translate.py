@@ -5,13 +5,12 @@ Values that are not known yet stay as they are. Source: spec/hot.md, section 6.2
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.model.problem import Problem, ResourcePropertyConflict
+from hearth.model.problem import Problem, Rejected, ResourcePropertyConflict
 from hearth.model.span import Span
 from hearth.resources.lookup import Names
 from hearth.schema import Add, Delete, Replace, Resolve, Rule, ordered
@@ -50,13 +49,24 @@ async def resolve(
     lookups = [
         (rule.finder, holder, key)
         for rule in rules
-        if isinstance(rule, Resolve)
+        if isinstance(rule, Resolve) and values.get(rule.path[0])
         for holder, key in places(values, rule.path)
+        if _has_name(holder[key])
     ]
-    names.begin({finder for finder, holder, key in lookups if _has_name(holder[key])})
+    names.begin({finder for finder, _, _ in lookups})
     for finder, holder, key in lookups:
         holder[key] = await _each(holder[key], finder, id_of)
     return Resolved(values, tuple(problems))
+
+
+async def translated(
+    properties: Mapping[str, Any], rules: Sequence[Rule], names: Names
+) -> Mapping[str, Any]:
+    """The properties after all rules. Raises Rejected where a name stands for nothing."""
+    found = await resolve(properties, rules, names)
+    if found.problems:
+        raise Rejected(found.problems)
+    return found.properties
 
 
 def _is_name(value: Any) -> bool:
@@ -69,9 +79,9 @@ def _has_name(value: Any) -> bool:
 
 def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None = None) -> Resolved:
     """The properties after the rules that need no cloud."""
-    values = copy.deepcopy(dict(properties))
+    values: dict[str, Any] = _copied(dict(properties))
     problems: list[Problem] = []
-    for rule in ordered(rules):
+    for rule in ordered(rule for rule in rules if not isinstance(rule, Resolve)):
         match rule:
             case Add(path=path, values=more, value_path=source):
                 extra = list(more)
@@ -84,9 +94,14 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
             case Delete(path=path):
                 for holder, key in places(values, path):
                     holder.pop(key, None)
-            case Resolve():
-                pass
     return Resolved(values, tuple(problems))
+
+
+def _copied(value: Any) -> Any:
+    """Maps and lists anew, all the way down: rules write into them."""
+    if isinstance(value, dict):
+        return {key: _copied(one) for key, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value
 
 
 def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:

@@ -19,6 +19,8 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
 from hearth.resources.base import Live
+from hearth.resources.lookup import Names
+from hearth.resources.translate import translated
 from hearth.service.house import House
 from hearth.store import claim, reads
 from hearth.store.database import Tx
@@ -138,9 +140,10 @@ class _Asked:
         self.rounds += 1
         if not (names or nests) or self.rounds > ROUNDS_MAX:
             return False
+        listed = Names(self.cloud)
         for name, (definition, values) in names.items():
             kind = self.house.programs.kind_of(definition)
-            found = await self.house.clouds.resolve(kind, values, self.cloud)
+            found = await translated(values, kind.translation, listed)
             self.resolved[name] = (values, found)
         for name, nest in nests.items():
             self.nested[name] = (nest, await self._below(nest))

@@ -52,7 +52,7 @@ async def live_of(
         metadata=metadata,
         now=now,
         started_at=now,
-        secret=house.store.sealer.fingerprint(["secret", record.id]),
+        secret=lambda: house.store.sealer.fingerprint(["secret", record.id]),
         kind=kind,
         users=house.clouds.users(row, lambda project_id: None),
         read_metadata=metadata_of,

@@ -9,13 +9,13 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
-from hearth.model.state import Action, Status
+from hearth.model.state import Action, Hook, Status
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
 from hearth.service.waiting import Waiting, waiting
-from hearth.store import reads
+from hearth.store import hooks, reads
 from hearth.store.database import Tx
 from hearth.store.reads import FlightRow
 from hearth.store.rows import StackRow
@@ -61,7 +61,8 @@ async def resources(
         users = _required_by(records)
         program = await _program(house, one) if records else None
         now = house.clock.now()
-        waits = waiting(one, list(chosen.values()), program, flights, by_id, now)
+        waited_at = await _waited_at(house, one, chosen, program)
+        waits = waiting(one, list(chosen.values()), program, flights, by_id, waited_at, now)
         result += [
             Shown(
                 one,
@@ -85,6 +86,19 @@ async def _program(house: House, row: StackRow) -> Program | None:
         return (await house.program(row))[1]
     except Rejected:
         return None
+
+
+async def _waited_at(
+    house: House, row: StackRow, chosen: Mapping[str, Record], program: Program | None
+) -> Mapping[str, Hook]:
+    """By record id the hook at which it waits."""
+    if program is None:
+        return {}
+    environment = program.module.environment
+    ids = [record.id for name, record in chosen.items() if environment.hooks(name)]
+    if not ids:
+        return {}
+    return await house.store.read(lambda tx: hooks.waited_at(tx, ids, row.traversal))
 
 
 def _nests(house: House, record: Record) -> bool:

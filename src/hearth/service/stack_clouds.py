@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,11 +18,8 @@ from hearth.cloud.either import EitherCloud
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
 from hearth.cloud.pool import CREDENTIALS_MAX, CloudPool
-from hearth.model.problem import Rejected
 from hearth.model.state import Status
-from hearth.resources.base import ResourceType, Users
-from hearth.resources.lookup import Names
-from hearth.resources.translate import resolve
+from hearth.resources.base import Users
 from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
@@ -68,15 +65,6 @@ class StackClouds:
 
     def _make_either(self, token: TokenCredential, trust: TrustCredential) -> Cloud:
         return EitherCloud(self.pool.cloud(token), self.pool.cloud(trust))
-
-    async def resolve(
-        self, kind: ResourceType, properties: Mapping[str, Any], cloud: Cloud
-    ) -> Mapping[str, Any]:
-        """Names as ids. Raises Rejected where a name stands for nothing."""
-        found = await resolve(properties, kind.translation, Names(cloud))
-        if found.problems:
-            raise Rejected(found.problems)
-        return found.properties
 
     async def trusted(self, credential: tuple[str, Any]) -> bool:
         """Whether nothing is to be made: the trust is the requester's and works."""

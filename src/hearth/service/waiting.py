@@ -1,7 +1,8 @@
 """Why a resource of a stack in progress is not done yet: told from rows only.
 
-A resource with a node row is being worked on: its call, and for how long. One without waits for
-others that are not done: those it needs, or, where things go, those that still use it.
+A resource at a hook waits for a user. One with a node row is being worked on: its call, and for how
+long. Any other waits for those that are not done: those it needs, or, where things go, those that
+still use it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from hearth.engine.core.record import Record
 from hearth.engine.core.visit import VISITS
-from hearth.model.state import Action, Status
+from hearth.model.state import Action, Hook, Status
 from hearth.store.reads import FlightRow
 from hearth.store.rows import StackRow
 from hearth.template import Program
@@ -18,8 +19,9 @@ from hearth.template import Program
 
 @dataclass(frozen=True)
 class Waiting:
-    """What is under way for a resource, or else the resources it waits for."""
+    """The hook at which a resource waits, what is under way for it, or those it waits for."""
 
+    hook: Hook | None = None
     flight: FlightRow | None = None
     elapsed_s: float = 0.0
     others: tuple[Record, ...] = ()
@@ -27,6 +29,8 @@ class Waiting:
 
     def as_json(self) -> dict[str, Any]:
         """As the API shows it, beside the contract."""
+        if self.hook is not None:
+            return {"hook": self.hook.value}
         if self.flight is None:
             return {
                 "for": [
@@ -51,15 +55,18 @@ def waiting(
     program: Program | None,
     flights: Mapping[str, FlightRow],
     nested: Mapping[str, StackRow],
+    hooks: Mapping[str, Hook],
     now: float,
 ) -> dict[str, Waiting]:
     """By record id why it is not done; those that wait for nothing are left out.
 
-    `records` stand for their names. `flights` are the node rows by record, `nested` stacks by id.
+    `records` stand for their names. `flights` are the node rows by record, `nested` stacks by id,
+    `hooks` those at which records wait.
     """
     if row.status is not Status.IN_PROGRESS:
         return {}
-    open_ = {one.id: one for one in records if one.id in flights or _open(row, one, program)}
+    known = flights.keys() | hooks.keys()
+    open_ = {one.id: one for one in records if one.id in known or _open(row, one, program)}
     by_name = {one.name: one for one in open_.values()}
     users: dict[str, list[Record]] = {}
     for one in open_.values():
@@ -67,11 +74,14 @@ def waiting(
             users.setdefault(provider, []).append(one)
     found: dict[str, Waiting] = {}
     for one in open_.values():
+        if one.id in hooks:
+            found[one.id] = Waiting(hooks[one.id])
+            continue
         flight = flights.get(one.id)
         if flight is not None:
             elapsed_s = max(0.0, now - flight.started_at)
             below = nested.get(one.physical_id or "")
-            found[one.id] = Waiting(flight, elapsed_s, nested=below)
+            found[one.id] = Waiting(flight=flight, elapsed_s=elapsed_s, nested=below)
             continue
         if _goes(row) or row.action is Action.SUSPEND or not _wanted(one, program):
             others = users.get(one.id, [])

@@ -175,8 +175,8 @@ class TwinCloud:
         claims = bool(body.get("claims"))
         if claims and self._held(name):
             self._refuse("create", name, None, "conflict")
-        self._look_at_references(name, body["values"])
-        if not late:
+        if not late:  # else things have moved on since it was sent
+            self._look_at_references(name, body["values"])
             self._look_for_key(body["key"])
         self.made[name] += 1
         ident, values = f"{name}#{self.made[name]}", dict(body["values"])
@@ -291,6 +291,12 @@ class TwinCloud:
                 thing.asleep = call.op == "suspend"
             if call.op == "delete" and thing.fate == "ok":
                 del self.things[thing.id]
+
+    def answer(self) -> None:
+        """What hung ends now, and well."""
+        for thing in self.things.values():
+            if thing.fate == "hang" and thing.call is not None:
+                thing.fate, thing.busy_until, thing.call.end = "ok", self.at(), self.at()
 
     def outside(self, thing_id: str) -> None:
         """Something that was there before."""

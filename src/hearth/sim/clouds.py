@@ -1,14 +1,10 @@
 """The clouds of a world: every credential leads to the twin, and trusts are made and ended."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from hearth.cloud.fault import CloudFault, NoAnswer
-from hearth.model.problem import Rejected
-from hearth.resources.base import ResourceType
-from hearth.resources.lookup import Names
-from hearth.resources.translate import resolve
 from hearth.store.rows import StackRow
 
 Mishap = Callable[[str], str | None]  # what goes wrong at a call: "refused", "lost" or nothing
@@ -35,25 +31,24 @@ class Clouds:
     """The clouds as one engine, or a user, reaches them. See engine/worker/engine.py."""
 
     def __init__(
-        self, twin: Any, trusts: Trusts | None = None, mishap: Mishap = lambda call: None
+        self,
+        twin: Any,
+        trusts: Trusts | None = None,
+        mishap: Mishap = lambda call: None,
+        trust_ends_s: Callable[[], float] = lambda: 0.0,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         self._twin = twin
         self._trusts = Trusts() if trusts is None else trusts
         self._mishap = mishap
+        self._may_write = may_write
+        self._trust_ends_s = trust_ends_s  # how long a call takes that ends one
 
     def of(self, row: StackRow, credential: Any) -> Any:
         return self._twin
 
     def users(self, row: StackRow, noted: Any) -> None:
         return None
-
-    async def resolve(
-        self, kind: ResourceType, properties: Mapping[str, Any], cloud: Any
-    ) -> Mapping[str, Any]:
-        found = await resolve(properties, kind.translation, Names(cloud))
-        if found.problems:
-            raise Rejected(found.problems)
-        return found.properties
 
     async def trusted(self, credential: tuple[str, Any]) -> bool:
         await asyncio.sleep(0)  # it asks identity
@@ -73,6 +68,8 @@ class Clouds:
 
     async def drop_former(self, row: StackRow, credential: Any) -> None:
         for ident, key in credential[1].get("former", ()):
+            if (seconds := self._trust_ends_s()) > 0:
+                await asyncio.sleep(seconds)
             await self._call("drop")
             for one in {ident, *self._trusts.under(key)}:
                 self._trusts.living.pop(one, None)
@@ -87,5 +84,7 @@ class Clouds:
 
     async def _call(self, name: str) -> None:
         await asyncio.sleep(0)
+        if not self._may_write():
+            raise CloudFault("identity", 0, "LeaseLost", "The lease of this engine has ended.")
         if self._mishap(name) == "refused":
             raise CloudFault("identity", 503, "ServiceUnavailable", "identity is busy")

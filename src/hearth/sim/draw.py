@@ -54,6 +54,21 @@ class Draw:
             self._add(names, nested=nested)
         return {name: _within(entry, names) for name, entry in names.items()}
 
+    def tweaked(self, template: Template) -> Template:
+        """The template with one value changed in place, if it can be one that others read."""
+        values = {name: "value" if "value" in entry else "u" for name, entry in template.items()}
+        plain = [
+            name
+            for name, entry in template.items()
+            if entry.keys().isdisjoint((*FIXED, "child"))
+            and isinstance(entry.get(values[name], ""), str)
+        ]
+        read = [name for name in plain if _read(name, values[name], template)]
+        if not plain:
+            return template
+        name = self._luck.choice(read or plain)
+        return {**template, name: {**template[name], values[name]: str(self._luck.randint(0, 9))}}
+
     def environment(self, template: Template) -> dict[str, Any]:
         """Hooks and restricted actions for one or two names."""
         names = self._luck.sample(sorted(template), k=min(2, len(template)))
@@ -209,6 +224,12 @@ def _resource(name: str, entry: Entry) -> dict[str, Any]:
 
 def _size(template: Template) -> int:
     return sum(len(entry["child"]) if "child" in entry else 1 for entry in template.values())
+
+
+def _read(name: str, attribute: str, template: Template) -> bool:
+    """Whether something in the template reads an attribute."""
+    what = {"get_attr": [name, attribute]}
+    return any(what in entry.values() for entry in template.values())
 
 
 def _within(entry: Entry, names: Mapping[str, Any]) -> Entry:

@@ -23,6 +23,7 @@ from hearth.resources.registry import Catalog
 from hearth.sim import judge
 from hearth.sim.claim import Claim
 from hearth.sim.cloud import TwinCloud
+from hearth.sim.crowd import Crowd
 from hearth.sim.draw import OUTSIDE, Draw, Template, revision_of
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.mailbox import Mailbox, Wait
@@ -68,6 +69,7 @@ FEATURES: dict[str, Callable[[Any], bool]] = {  # that events tell
     "restricted": lambda one: "is restricted" in one.reason,
 }
 CLEARS_EVERY_S = 12.0
+REST_MAX_S = 3_000.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Odds:
     identity: float = 0.1
     plugin: float = 0.2  # in all of a history
     poor: float = 0.05  # an engine without one of the types
+    crowd: float = 0.15  # in all of a history
 
 
 @dataclass
@@ -123,8 +126,10 @@ class _History:
         self.odds = odds
         self.luck = random.Random(seed)  # noqa: S311
         self.draw = Draw(self.luck)
+        self.crowd = Crowd(seed, odds.crowd)
         self.outcome = Outcome(seed)
         self.seen = self.outcome.seen
+        self.seen["crowd"] += self.crowd.here
         self.healed = False
         self.watcher = Watcher(lambda call: not self.healed and self.luck.random() < 0.1)
         self._back_at = 0.0  # when the database can be reached again
@@ -143,6 +148,7 @@ class _History:
             away=self._away,
             blind=self._blind,
             mishap=self._mishap,
+            trust_ends_s=lambda: 0.0 if self.healed else self.crowd.trust_ends_s(),
             plugins=(self.watcher,) if self.luck.random() < odds.plugin else (),
         )
         self.world.twin.random_fault = self._fault
@@ -228,6 +234,8 @@ class _History:
 
     def _start_engine(self) -> None:
         poor = not self.healed and self.luck.random() < self.odds.poor
+        # for long enough without one that knows a type, what is made of it is given up
+        poor = poor and all(one.tools.programs is PROGRAMS for one in self.world.engines)
         self.seen["poor"] += poor
         self.world.start_engines(1, POOR_PROGRAMS if poor else None)
 
@@ -251,19 +259,31 @@ class _History:
         await self._rest()
         self._judge_quiet()
         await self._heal()
-        self._count_features()
+        events = judge.events_of(self.world)
+        self.outcome.wrong += judge.ended(events)
+        self._count_features(events)
 
     async def _pause(self) -> None:
         if self.luck.random() < 0.5:
-            await self._rest()
+            await (self._until_ended() if self.crowd.here else self._rest())
         else:
             await asyncio.sleep(self.luck.uniform(0.0, 25.0))
         if self.luck.random() < self.odds.jump:
             self.world.clock.jump(self.luck.uniform(-3.0, 12.0))
             self.seen["clock jump"] += 1
 
+    async def _until_ended(self) -> None:
+        """Until the stack shows that its operation has ended, whatever its engine still does."""
+        try:
+            async with asyncio.timeout(REST_MAX_S):
+                while self._busy():
+                    await self.world.written()
+        except TimeoutError:
+            raise TimeoutError("an operation does not end") from None
+        await asyncio.sleep(self.crowd.hesitates_s())
+
     async def _rest(self) -> None:
-        await self.world.rest(limit_s=3_000.0)
+        await self.world.rest(limit_s=REST_MAX_S)
         if self._plan is None:
             return
         (plan, before, trouble), self._plan = self._plan, None
@@ -291,7 +311,7 @@ class _History:
             (0.05, self._hand_over),
         ]
         weights, doing = zip(*acts, strict=True)
-        (act,) = self.luck.choices(doing, weights)
+        (act,) = [self._update] if self.crowd.updates() else self.luck.choices(doing, weights)
         try:
             await act()
         except Rejected:
@@ -308,9 +328,8 @@ class _History:
     async def _ask(self, operation: Operation, template: Template | None = None) -> None:
         if operation.action is Action.DELETE and self._not_begun():
             return  # what was to be adopted would stay, and nobody know it
-        if template is not None and self._half_adopted():  # what it leaves out is not adopted
-            for name in self.template.keys() - template.keys():
-                self.world.retained |= self.template[name].get("child", {}).keys()
+        if template is not None:
+            self._leave_out(template)
         self.seen["superseded"] += self._busy()
         foreseen, self._foreseen = self._foreseen, None
         self._plan = None
@@ -324,8 +343,15 @@ class _History:
             self.template = template
             self.asked[row.revision] = (template, operation.revision.given)
 
+    def _leave_out(self, template: Template) -> None:
+        """What an update of a half adopted stack leaves out is never taken in."""
+        if self._half_adopted():
+            for name in self.template.keys() - template.keys():
+                self.world.retained |= self.template[name].get("child", {}).keys()
+
     async def _update(self) -> None:
-        wanted = self.draw.changed(self.template)
+        little = self.crowd.changes_little()
+        wanted = (self.crowd.draw.tweaked if little else self.draw.changed)(self.template)
         rollback = self.luck.random() < self.odds.rollback
         converge = CONVERGE if self.luck.random() < 0.1 else ""
         if converge and self.luck.random() < 0.5:
@@ -336,18 +362,30 @@ class _History:
         operation = Operation(
             Action.UPDATE,
             revision,
-            requester={"user_id": self.luck.choice("ab")} if self.luck.random() < 0.3 else None,
+            requester=self._user(),
             disable_rollback=not rollback,
             told=converge,
             timeout_mins=self.luck.choice((None, *TIMEOUTS_MINS)),
         )
         await self._ask(operation, wanted)
+        if little and (after_s := self.crowd.thinks_s()) is not None:
+            await asyncio.sleep(after_s)
+            await self._break_off(rollback=False)
+
+    def _user(self) -> dict[str, str] | None:
+        """Who asks; None is whoever asked before."""
+        if self.crowd.here:
+            return self.crowd.user()
+        return {"user_id": self.luck.choice("ab")} if self.luck.random() < 0.3 else None
 
     async def _preview(self, revision: Revision, *, observe: bool) -> None:
         """Somebody looks first; to be judged when the update had nothing beside it."""
         self.seen["preview"] += 1
-        self._foreseen = await self.world.foresee(self.stack_id, revision, observe=observe)
-        self.outcome.wrong += judge.nothing_told(self._foreseen)
+        # no preview knows what becomes of what is under way, or of a mark that nobody has read
+        certain = not self.world.under_way() and not self.world.has_mail(self.stack_id)
+        foreseen = await self.world.foresee(self.stack_id, revision, observe=observe)
+        self.outcome.wrong += judge.nothing_told(foreseen)
+        self._foreseen = foreseen if certain else None
 
     async def _forbidden(self) -> None:
         """An update of what must never change."""
@@ -384,7 +422,10 @@ class _History:
         if not self._busy():
             await self._update()
             await asyncio.sleep(self.luck.uniform(0.0, 8.0))
-        await self.world.cancel(self.stack_id, rollback=self.luck.random() < 0.5)
+        await self._break_off(rollback=self.luck.random() < 0.5)
+
+    async def _break_off(self, *, rollback: bool) -> None:
+        await self.world.cancel(self.stack_id, rollback=rollback)
         self.seen["cancel"] += 1
 
     async def _check(self) -> None:
@@ -563,7 +604,6 @@ class _History:
             wrong.append("what was there before is gone")
         wrong += self.watcher.wrong
         wrong += judge.at_rest(self.world)
-        wrong += judge.ended(self.world)
 
     async def _heal_by_update(self) -> None:
         await self._calmly(Action.RESUME)
@@ -572,7 +612,8 @@ class _History:
         if "is not supported" in row.reason:
             await self._calmly(Action.UPDATE, {})
             row = await self._calmly(Action.UPDATE, self.template)
-        if "Timed out" in row.reason:  # by what hung before: only a deadline ends that
+        if "Timed out" in row.reason or "conflicts" in row.reason:  # by what hung before
+            self.world.twin.answer()
             row = await self._calmly(Action.UPDATE, self.template, told=told)
         if row.state != "UPDATE_COMPLETE":
             self.outcome.wrong.append(f"the healed update ended {row.state}: {row.reason}")
@@ -584,14 +625,16 @@ class _History:
     ) -> StackRow:
         """An operation with nothing beside it; the stack after it."""
         revision = revision_of(template) if template is not None else None
+        if template is not None:
+            self._leave_out(template)
         operation = Operation(action, revision, 30, disable_rollback=True, told=told)
         await self.world.operate(self.stack_id, operation)
         await self._rest()
         return self.world.stack(self.stack_id)
 
-    def _count_features(self) -> None:
+    def _count_features(self, events: list[Any]) -> None:
         """What happened, as its events tell."""
-        for one in judge.events_of(self.world):
+        for one in events:
             for word, shows in FEATURES.items():
                 if word not in self.seen and shows(one):
                     self.seen[word] = 1

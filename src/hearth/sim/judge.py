@@ -27,6 +27,7 @@ LATE_S = 120.0  # beyond its deadline an operation may end when engines died on 
 MEANT = (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.RESTORE, Action.ADOPT)
 UNPAIRED = ("is restricted for resource.", "resource_mark_unhealthy", "Hook", "CHECK not supported",
             "Update status to COMPLETE", "Failure occurred", "said: ")  # fmt: skip
+BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
@@ -125,11 +126,15 @@ def at_rest(world: World) -> Iterator[str]:
             yield f"{row.name} is {row.action}_{row.status}"
 
 
-def ended(world: World) -> Iterator[str]:
+def ended(every: list[Any]) -> Iterator[str]:
     """Whatever began has ended, in legal order."""
     by_stack: dict[str, list[Any]] = {}
-    for row in events_of(world):
+    by_tree: dict[str, list[Any]] = {}
+    for row in every:
         by_stack.setdefault(row.stack_id, []).append(row)
+        by_tree.setdefault(row.root_id, []).append(row)
+    for events in by_tree.values():
+        yield from _nested_first(events)
     for events in by_stack.values():
         yield from _in_order(events)
         yield from _closed(events)
@@ -179,6 +184,7 @@ def _in_order(events: list[Any]) -> Iterator[str]:
                 yield f"the event {state} of {one.resource_name} ends what never began"
             else:
                 begun[key] -= 1
+                ours.discard(mine)  # what else ends is of an older operation
     if doing is not None:
         yield f"the stack's {doing} never ended"
     yield from (f"{action} of {name} never ended" for (name, action), n in begun.items() if n)
@@ -224,7 +230,7 @@ def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -
         if entry.name not in old or entry.record_id != old[entry.name].id:
             continue
         was, now = old[entry.name], new.get(entry.name)
-        if was.status is Status.IN_PROGRESS:  # what is under way ends first
+        if was.replaced_by is not None:  # when it is taken back it is looked whether it is there
             continue
         same = now is not None and now.id == was.id
         moved = same and now is not None and now.updated_at != was.updated_at
@@ -251,6 +257,32 @@ def _closed(events: list[Any]) -> Iterator[str]:
             yield f"{one.resource_name} is {one.action}_{one.status} after the stack's end"
 
 
+def _nested_first(events: list[Any]) -> Iterator[str]:
+    """A resource that is a stack ends after that stack has, unless its own end was not waited for.
+
+    Also a failure must be that of the operation it had asked for, not of the one before.
+    """
+    going: dict[str, tuple[int, str]] = {}  # stacks in progress: since which event, and with what
+    begun: dict[str, int] = {}  # when their parents last began something with them
+    for at, one in enumerate(events):
+        if one.resource_type == STACK_TYPE:
+            if one.status == Status.IN_PROGRESS:
+                going[one.stack_id] = at, one.action
+            else:
+                going.pop(one.stack_id, None)
+        elif not _paired(one):
+            continue
+        elif one.status == Status.IN_PROGRESS:
+            begun[one.physical_id] = at
+        elif one.physical_id in going:
+            since, doing = going[one.physical_id]
+            asked = doing == one.action and since > begun.get(one.physical_id, -1)
+            failed = asked and BROKEN_OFF not in one.reason
+            if one.status == Status.COMPLETE or failed:
+                state = f"{one.action}_{one.status}"
+                yield f"{one.resource_name} is {state} while its nested stack does {doing}"
+
+
 def _begins(one: Any) -> bool:
     return bool(one.action == Action.CREATE and one.status == Status.IN_PROGRESS)
 
@@ -261,14 +293,15 @@ def _taken_back(events: list[Any]) -> Iterator[str]:
     Only where the update began from a stack at its end: else what is returned to may be younger.
     """
     replaced: dict[str, str | None] = {}
-    settled = clean = rolling = False
+    settled = as_meant = clean = rolling = False
     for one in events:
         if one.resource_type == STACK_TYPE:
             if one.status == Status.IN_PROGRESS:
                 rolling = clean and one.action == Action.ROLLBACK
                 if not rolling:
                     clean, replaced = settled and one.action == Action.UPDATE, {}
-            settled = one.status == Status.COMPLETE
+                as_meant = settled  # a visit of it changes nothing about that
+            settled = one.status == Status.COMPLETE and (one.action in MEANT or as_meant)
         elif "requires replacement" in one.reason:
             if not rolling:
                 replaced[one.resource_name] = one.physical_id

@@ -47,7 +47,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise RuntimeError("everything waits and nothing can happen any more")
         for _ in range(len(ready)):  # what these make ready has its turn after the timers
             handle = ready.popleft()
-            if not handle.cancelled():
+            if not handle._cancelled:
                 handle._run()
 
 

@@ -26,12 +26,14 @@ from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, record_of, stack_row
-from hearth.store.tables import mail, resource, resource_data, revision, stack, stray
+from hearth.store.tables import mail, node, resource, resource_data, revision, stack, stray
 
 T = TypeVar("T")
 
 MARKED = "state changed by resource_mark_unhealthy api"
 _STACK = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("id", type_=sa.String())))
+_MAIL = Prepared(sa.select(mail.c.id).where(mail.c.stack_id == sa.bindparam("id")).limit(1))
+_NODE = Prepared(sa.select(node.c.resource_id).limit(1))
 _KEPT = Prepared(sa.select(resource_data))
 _RECORD = Prepared(
     sa.select(resource).where(resource.c.id == sa.bindparam("id", type_=sa.String()))
@@ -79,6 +81,10 @@ class _Handle:
             await asyncio.sleep(rest)
         self.check()
 
+    def may_write(self) -> bool:
+        """Whether the engine's lease lets it send what changes something."""
+        return self.engine is None or self.engine.may_write()
+
     def check(self) -> None:
         """A dead engine gets no further; a living one may die right here."""
         engine = self.engine
@@ -102,6 +108,7 @@ class SeveredStore(Store):
         await world.database_takes()
         world.reach_database()
         result = await self._store.run(fn)
+        world.wrote.set()
         await world.database_takes()
         await self._handle.thaw()
         world.reach_database()  # else it is committed, and the answer lost
@@ -122,8 +129,7 @@ class SeveredCloud:
 
     async def request(self, *where: Any, **more: Any) -> Any:
         await self._handle.thaw()
-        engine = self._handle.engine
-        if engine is not None and where[1] != "GET" and not engine.may_write():
+        if where[1] != "GET" and not self._handle.may_write():
             raise CloudFault("test", 0, "LeaseLost", "The lease of this engine has ended.")
         self._handle.world.read_from_cloud(where[1])
         answer = await self._twin.request(*where, **more)
@@ -153,6 +159,7 @@ class World:
         away: Callable[[], bool] = lambda: False,
         blind: Callable[[], bool] = lambda: False,
         mishap: Mishap = lambda call: None,
+        trust_ends_s: Callable[[], float] = lambda: 0.0,
         plugins: tuple[Plugin, ...] = (),
     ) -> None:
         self.loop = loop
@@ -164,6 +171,7 @@ class World:
         self.store = self._database.store
         self.programs = programs
         self.retained: set[str] = set()  # names of things that may stay behind
+        self.wrote = asyncio.Event()  # an engine has written something
         self.engines: list[Engine] = []
         self._stopping: set[asyncio.Task[None]] = set()
         self._mains: dict[str, asyncio.Task[None]] = {}
@@ -174,6 +182,7 @@ class World:
         self._away = away  # whether the database can not be reached
         self._blind = blind  # whether a call that only reads is not answered
         self._mishap = mishap  # what goes wrong at a call of identity
+        self._trust_ends_s = trust_ends_s  # how long a call takes that ends a trust
         self._plugins = plugins
         self.trusts = Trusts()
         self._handles: dict[str, _Handle] = {}
@@ -187,7 +196,13 @@ class World:
             engine = Engine(
                 Tools(
                     store=SeveredStore(self.store, handle),
-                    clouds=Clouds(SeveredCloud(self.twin, handle), self.trusts, self._mishap),
+                    clouds=Clouds(
+                        SeveredCloud(self.twin, handle),
+                        self.trusts,
+                        self._mishap,
+                        self._trust_ends_s,
+                        handle.may_write,
+                    ),
                     programs=programs or self.programs,
                     clock=self.clock,
                     new_id=self.new_id,
@@ -385,6 +400,17 @@ class World:
             lambda tx: stack_row(tx.first(_STACK, {"id": stack_id})), write=False
         )
 
+    def has_mail(self, stack_id: str) -> bool:
+        """Whether something was asked of the stack, or told it, that no engine has taken in."""
+        return (
+            self.store.transact(lambda tx: tx.first(_MAIL, {"id": stack_id}), write=False)
+            is not None
+        )
+
+    def under_way(self) -> bool:
+        """Whether anything is being done to a resource."""
+        return self.store.transact(lambda tx: tx.first(_NODE), write=False) is not None
+
     def records(self, stack_id: str) -> list[Record]:
         return self.store.transact(lambda tx: reads.records(tx, stack_id), write=False)
 
@@ -414,6 +440,11 @@ class World:
         program = await self.programs.of(row, revision)
         aim = Aim(row, revision, program, self.records(stack_id), observe=observe)
         return (await foresee_stack(house, clouds.of(row, None), aim)).plan
+
+    async def written(self) -> None:
+        """Until an engine writes something."""
+        self.wrote.clear()
+        await self.wrote.wait()
 
     def quiet(self) -> bool:
         """Nothing is in progress, owned, due, in the post or in flight."""

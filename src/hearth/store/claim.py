@@ -47,7 +47,11 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
 
 
 def beat(tx: Tx, engine_id: str) -> bool:
-    """Renew the lease; False if others have declared the engine dead."""
+    """Renew the lease, and end what stands still, whoever's it is.
+
+    False if others have declared the engine dead.
+    """
+    end_all(tx)
     return bool(tx.do(_BEAT, {"me": engine_id}))
 
 
@@ -165,8 +169,6 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
             claims.append(Claim(stack_id, epoch + 1))
     if dead and not found:
         tx.do(*_FORGET.of(dead))
-    if dead:  # a stack of theirs that could not be claimed now can be at the next look
-        end_all(tx)
     return claims
 
 

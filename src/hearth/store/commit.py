@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
@@ -34,8 +36,7 @@ from hearth.store.tables import credential, mail, node, resource, resource_data,
 from hearth.store.texts import copy_revision
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(Struct, frozen=True):
     """A node in flight: its intent is committed, its end is not.
 
     `wanted` is what the record shall hold in the end; it goes to the row as JSON.
@@ -123,7 +124,10 @@ class Changes:
         return 1 + sum(map(len, piles))
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in self.__slots__)
+        return any(_PILES(self))
+
+
+_PILES = attrgetter(*Changes.__slots__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,27 @@
 A mark counts for the traversal in which it was set. Whoever clears it tells the owner by mail.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import InvalidBreakPointHook, Rejected
 from hearth.model.state import Action, Hook
 from hearth.store import accept, events, reads
 from hearth.store.database import Tx
+from hearth.store.prepared import Listed
 from hearth.store.rows import Event
+from hearth.store.tables import resource_data
 
 SET = "set"
 CLEARED = "cleared"
+
+_DATA = Listed(
+    lambda ids: sa.select(resource_data.c.resource_id, resource_data.c.data).where(
+        resource_data.c.resource_id.in_(ids)
+    )
+)
 
 
 def mark(state: str, traversal: str) -> str:
@@ -32,6 +42,13 @@ def is_cleared(data: Mapping[str, str], hook: Hook, traversal: str) -> bool:
 def paused(action: Action, hook: Hook) -> str:
     """The reason of the event when a resource begins to wait."""
     return f"{action} paused until Hook {hook} is cleared"
+
+
+def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Hook]:
+    """By record id the hook at which it waits in a traversal, of at least one record; those that
+    wait at none are left out."""
+    data = {r.resource_id: tx.unseal(r.data) for r in tx.rows(*_DATA.of(record_ids))}
+    return {i: hook for i, kept in data.items() for hook in Hook if is_set(kept, hook, traversal)}
 
 
 def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: float) -> None:

@@ -6,10 +6,11 @@ sinks leave in lanes, one for each tree of stacks and sink: what waits holds up 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import structs
 
 from hearth.store.claim import LEASE_S
 from hearth.store.database import Tx
@@ -102,7 +103,7 @@ def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
     lanes = [tx.sealer.fingerprint([root_id, one["type"], one["target"]]) for one in sinks]
     rows = []
     for one in events:
-        body = {"root_id": root_id, "credential": credential, "event": asdict(one)}
+        body = {"root_id": root_id, "credential": credential, "event": structs.asdict(one)}
         for lane, sink in zip(lanes, sinks, strict=True):
             row = _row(tx, EVENT, one.time, {**body, "sink": sink})
             rows.append({**row, "lane": lane})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hearth.engine.core.decide import Decision, Verdict, Wanted, decide, differing
+from hearth.engine.core.decide import Decision, Verdict, Wanted, decide, differing, provably_kept
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.schema.prop import STRING, Prop
@@ -51,6 +51,15 @@ def test_a_record_is_made_changed_replaced_or_left_alone(before, more, verdict):
     assert decided(before, **more).verdict is verdict
 
 
+def test_what_an_update_that_failed_may_have_written_is_written_again():
+    failed = record(Action.UPDATE, Status.FAILED, attempted={"u": "2", "r": "1"})
+    decision = decided(failed, replace_failed=False)
+    assert (decision.verdict, decision.changed) == (Verdict.UPDATE, {"u"})
+    checked = record(Action.CHECK, attempted={"u": "2", "r": "1"}, definition="d")
+    assert not provably_kept(checked, "d")
+    assert decided(checked, properties={"u": "2"}).changed == {"u"}
+
+
 def test_only_a_replacement_found_in_the_changed_properties_is_late():
     assert decided(record(), properties={"r": "2"}).late
     assert not decided(record(status=Status.FAILED)).late
@@ -64,6 +73,11 @@ def test_the_reason_names_the_properties():
 def test_a_value_that_is_not_there_is_null():
     assert differing({"a": None}, {}) == frozenset()
     assert differing({"a": 1}, {"b": 2}) == {"a", "b"}
+
+
+def test_what_is_not_our_own_is_taken_in_also_after_a_check_that_came_too_early():
+    unborn = record(Action.CHECK, Status.FAILED, kind="", properties={})
+    assert decided(unborn, parts={"external_id": "x1"}).verdict is Verdict.CREATE
 
 
 def test_what_is_not_our_own_is_taken_in_again_until_its_first_check_succeeds():

@@ -2,11 +2,11 @@
 
 import asyncio
 import uuid
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import structs
 
 from hearth.engine.worker.committer import Committer
 from hearth.store import accept, claim, tables
@@ -49,8 +49,7 @@ def owned(store: Store, count: int) -> list[Part]:
 def poisoned(part: Part) -> None:
     """An event that no database takes: its id is null."""
     (event,) = part.sure.events
-    bad = Event(None, *(getattr(event, n) for n in list(Event.__slots__)[1:]))  # type: ignore[arg-type]
-    part.sure.events[:] = [bad]
+    part.sure.events[:] = [structs.replace(event, id=None)]
 
 
 async def submitted(committer: Committer, parts: list[Part]) -> list[Any]:
@@ -91,7 +90,7 @@ def test_small_changes_do_not_wait_for_many_large_ones(tmp_path: Path) -> None:
     *large, small = owned(store, 7)
     for part in large:
         event = part.sure.events[0]
-        part.sure.events[:] = [replace(event, id=new_id()) for _ in range(3000)]
+        part.sure.events[:] = [structs.replace(event, id=new_id()) for _ in range(3000)]
     committer, order = Committer(store, new_id), []
 
     async def one(part: Part) -> None:

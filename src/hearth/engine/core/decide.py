@@ -1,6 +1,7 @@
 """What to do with a record whose definition and values are known.
 
-Compared are the values of the last success with those wanted now, never with the real world.
+Compared are the values of the last success with those wanted now, never with the real world; where
+an update failed since, also those that it was to write.
 Source: spec/engine.md, section 6.
 """
 
@@ -9,7 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from hearth.engine.core.record import Record
+from msgspec import Struct
+
+from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.schema.prop import Prop
 
@@ -28,8 +31,7 @@ class Verdict(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What a resource shall be: the definition aimed at with its values."""
 
     definition: str
@@ -77,6 +79,8 @@ def decide(
     if record.new:
         return Decision(Verdict.CREATE)
     held = record.held
+    if not held.kind and EXTERNAL in wanted.parts:  # a check failed of what was not taken in yet
+        return Decision(Verdict.CREATE)
     if held.kind != wanted.kind and not substitute:
         return Decision(Verdict.REPLACE, f"the type changed from {held.kind} to {wanted.kind}")
     outside, wanted_outside = held.parts.get(EXTERNAL), wanted.parts.get(EXTERNAL)
@@ -93,7 +97,7 @@ def decide(
         return Decision(Verdict.REPLACE, f"its {record.action} failed")
     if always:
         return Decision(Verdict.REPLACE, "the type is replaced by every update")
-    changed = differing(held.properties, wanted.properties)
+    changed = to_write(held, wanted.properties)
     if not changed and not nested and wanted.parts == held.parts:
         return Decision(Verdict.KEEP)
     return _with_change(record, wanted, changed, schema, must_replace)
@@ -119,6 +123,12 @@ def _with_change(
     return Decision(Verdict.UPDATE, ", ".join(sorted(changed)), changed)
 
 
+def to_write(held: Held, wanted: Values) -> frozenset[str]:
+    """Names of the properties that an update must write for the real thing to be as wanted."""
+    changed = differing(held.properties, wanted)
+    return changed if held.attempted is None else changed | differing(held.attempted, wanted)
+
+
 def differing(before: Values, after: Values) -> frozenset[str]:
     """Names whose value differs; a value that is not there is null."""
     if before == after:
@@ -135,4 +145,5 @@ def provably_kept(record: Record, definition: str) -> bool:
         and record.until is None
         and record.replaced_by is None
         and record.held.definition == definition
+        and record.held.attempted is None
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, differing
+from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, to_write
 from hearth.engine.core.record import Record
 from hearth.engine.core.visit import asleep
 from hearth.model.state import Action
@@ -199,6 +199,8 @@ def foresee(record: Record, expected: Expected, traits: Traits, *, masked: bool 
     """The outlook for a record that stands for a name of the template."""
     if record.new:
         return Outlook(Foreseen.CREATE)
+    if not record.held.kind:
+        return Outlook(Foreseen.MAY_REPLACE, (Reason("nothing has been done with it yet"),))
     if asleep(record):
         return Outlook(Foreseen.MAY_REPLACE, (Reason("it sleeps: it is woken first"),))
     if (at_once := _by_state(record, expected, traits)) is not None:
@@ -210,8 +212,7 @@ def foresee(record: Record, expected: Expected, traits: Traits, *, masked: bool 
         if (unknown := unknown_in(value)) is not None
     }
     known = {name: v for name, v in expected.properties.items() if name not in awaited}
-    before = {name: value for name, value in held.properties.items() if name not in awaited}
-    changed = differing(before, known)
+    changed = to_write(held, known) - awaited.keys()
     parts = _parts(held.parts, expected.parts)
     reasons = _reasons(record, expected, traits, changed, awaited, masked=masked)
     moved = traits.nested or bool(changed) or any(not part.awaits for part in parts)
@@ -318,6 +319,7 @@ def _reasons(
     reasons = []
     for name in sorted(changed | awaited.keys()):
         values = (before.get(name), after.get(name))
+        same = values[0] == values[1]
         if masked or name in secret:
             values = (MASK, MASK)
         prop = traits.schema.get(name)
@@ -330,7 +332,8 @@ def _reasons(
             text = f"known only after {_listed(awaited[name])}{how}"
             reasons.append(Reason(text, name, values, awaited[name]))
         else:
-            reasons.append(Reason(f"changed{how}", name, values))
+            changed_by = "may have been changed by an update that failed" if same else "changed"
+            reasons.append(Reason(f"{changed_by}{how}", name, values))
     return tuple(reasons)
 
 

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from hearth.model.state import Action, Status
 
 
-class Held(Struct, frozen=True):
+class Held(Struct, frozen=True, omit_defaults=True):
     """What a record holds: the definition of its last success and what came of it.
 
     `definition` is the fingerprint of the definition, `parts` its frozen parts beside the
     properties, `written` the properties as evaluated, `properties` the same with names resolved to
-    ids, `attributes` the recorded values, `reference` what get_resource gives.
+    ids, `attributes` the recorded values, `reference` what get_resource gives. `attempted` are the
+    properties of an update that failed: the real thing may have some of them already.
     """
 
     definition: str = ""
@@ -30,6 +31,7 @@ class Held(Struct, frozen=True):
     attributes: Mapping[str, Any] = field(default_factory=dict)
     reference: str | None = None
     deletion_policy: str = "Delete"
+    attempted: Mapping[str, Any] | None = None
 
     def having(self, **changes: Any) -> "Held":
         return replace(self, **changes)

@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hearth.cloud.fault import CloudFault
+from msgspec.structs import replace
+
+from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core.decide import Wanted
+from hearth.engine.worker.calls import LOOK_AGAIN_S, PASSING_MAX
 from hearth.engine.worker.nest import DOCUMENT, Nest
 from hearth.engine.worker.trouble import Trouble, trouble_of
 from hearth.engine.worker.wanted import wanted_of
@@ -30,7 +32,7 @@ async def adopt(flight: "Flight", kind: ResourceType, wanted: Wanted) -> bool:
     False when that was done in the course of a later operation: the thing is as the adopted
     template says, and what this one wants of it is still to be decided.
     """
-    later = flight.work.stack.action is not Action.ADOPT
+    later = flight.work.operation.adopts_late()
     if later:
         kind, wanted = await _as_adopted(flight, kind, wanted)
     live = flight.live(kind, Action.ADOPT, wanted.properties)
@@ -74,9 +76,27 @@ async def _as_adopted(
         known = wanted.properties if kind.name == wanted.kind else {}
         first_wanted = replace(wanted, kind=kind.name, properties=known)
     known = first_wanted.properties  # what they refer to may have been replaced since
-    shown = await observed(kind, flight.live(kind, Action.ADOPT, known)) or {}
+    shown = await _shown(flight, kind, flight.live(kind, Action.ADOPT, known)) or {}
     adopted = replace(first_wanted, definition="", written={}, properties={**known, **shown})
     return kind, adopted  # which is compared with what is wanted in any case
+
+
+async def _shown(flight: "Flight", kind: ResourceType, live: Live) -> Mapping[str, Any] | None:
+    """The real state, None if it is gone. Without an answer it would be taken for what is wanted
+    now, so a look is repeated. Raises `CloudFault`."""
+    looks = 0
+    while live.physical_id is not None:
+        looks += 1
+        try:
+            return await kind.observe(live)
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            passing = fault.passing or isinstance(fault, NoAnswer)
+            if not passing or looks == PASSING_MAX:
+                raise
+        await flight.pause(LOOK_AGAIN_S)
+    return None
 
 
 async def observed(kind: ResourceType, live: Live) -> Mapping[str, Any] | None:

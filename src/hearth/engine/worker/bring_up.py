@@ -1,14 +1,14 @@
 """The update node of a resource: decide with real values, then create, update or replace."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
+from hearth.engine.core.decide import EXTERNAL, Decision, Verdict, Wanted, decide, to_write
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
 from hearth.engine.core.visit import asleep
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)  # with the same record
 _wanted = msgspec.json.Decoder(Wanted).decode
 
 
@@ -39,6 +40,7 @@ async def bring_up(flight: "Flight") -> None:
     try:
         evaluated = evaluated_of(operation, definition, kind)
         resolved = await work.resolve(kind, evaluated.properties)
+        await work.turn()
         wanted = wanted_of(operation, definition, evaluated, kind.name, resolved)
         decision = await _decided(flight, kind, wanted)
     except Exception as problem:
@@ -47,6 +49,13 @@ async def bring_up(flight: "Flight") -> None:
         return
     if pure.restricted(operation, flight.key, flight.record, decision):
         return
+    sleeps = asleep(flight.record) and not kind.nested  # in a nested stack each tells for itself
+    if sleeps and decision.verdict is not Verdict.REPLACE:
+        operation.failed(flight.key, f"Resource RESUME failed: {flight.record.reason}")
+        return
+    if decision.verdict in _GOES_ON and flight.record.type != definition.type:
+        renamed = flight.record.having(type=definition.type)
+        work.put(renamed, full=True, advance=True)
     match decision.verdict:
         case Verdict.KEEP:
             await _keep(flight, kind, wanted)
@@ -68,16 +77,19 @@ async def bring_up(flight: "Flight") -> None:
 async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Decision:
     """The decision, after what it needs to know of the world was read. Raises `Superseded`."""
     work, record = flight.work, flight.record
+    if work.operation.adopts(record):
+        return Decision(Verdict.CREATE)
     before = work.tools.programs.type_of(record)
-    live = flight.live(kind, Action.UPDATE, record.held.properties)
+    there = partial(flight.live, kind, Action.UPDATE, record.held.properties)
     if kind.nested and not record.new and not await is_there(flight):
         flight.not_stale()
         return Decision(Verdict.REPLACE, "its nested stack is gone")
-    replace_failed = record.failed and await kind.replace_failed(live)
+    replace_failed = record.failed and await kind.replace_failed(there())
     check_failed = not (kind.nested and record.failed and await nested_failed(flight))
     observed: Mapping[str, Any] | None = {}
-    if work.operation.observes() and not record.new and not kind.nested:
-        observed = await adopt.observed(kind, live)
+    outside = EXTERNAL in record.held.parts or EXTERNAL in wanted.parts  # not ours to make anew
+    if work.operation.observes() and not (record.new or kind.nested or outside):
+        observed = await adopt.observed(kind, there())
     flight.not_stale()
     if record.replaced_by is not None:  # a rollback returns to it
         if not await _take_back(flight, kind):
@@ -97,7 +109,7 @@ async def _decided(flight: "Flight", kind: ResourceType, wanted: Wanted) -> Deci
         must_replace=lambda before, after, changed: kind.must_replace(
             Change(before, after, changed)
         ),
-        nested=kind.nested,
+        nested=kind.nested and not work.operation.brought_up(record),
         always=work.operation.always_replaces(kind, record),
         check_failed=check_failed,
         substitute=before is not None and before.substitute == wanted.kind,
@@ -110,12 +122,14 @@ async def _take_back(flight: "Flight", kind: ResourceType) -> bool:
     steps = kind.taken_back_steps(live)
     if not steps:
         return True
-    newest = _newest(flight)
-    if newest.physical_id is not None and newest.id != flight.record_id:
-        flight.work.put(newest.having(replaced_by=flight.record_id))  # should it be returned to
+    others = _others(flight)
+    for one in others:  # should it be returned to
+        if one.replaced_by is None:
+            flight.work.put(one.having(replaced_by=flight.record_id))
+    if others:
         await flight.work.committed()
         flight.not_stale()
-        await _give_way(flight, [newest.id])
+        await _give_way(flight)
     try:
         await _aside(flight, kind, live, steps)
     except CloudFault as fault:
@@ -125,14 +139,23 @@ async def _take_back(flight: "Flight", kind: ResourceType) -> bool:
     return True
 
 
-def _newest(flight: "Flight") -> Record:
-    """The last in the row of those that took the place of the flight's record."""
-    records, newest = flight.work.records, flight.record
-    seen = {newest.id}
-    while (after := records.get(newest.replaced_by or "")) is not None and after.id not in seen:
-        newest = after
-        seen.add(newest.id)
-    return newest
+def _others(flight: "Flight") -> list[Record]:
+    """The other records of that name, but for those that are being deleted."""
+    found = flight.work.operation.namesakes(flight.record)
+    return [one for one in found if one.action is not Action.DELETE or one.failed]
+
+
+def _makes_way(flight: "Flight", one: Record) -> bool:
+    """Whether a record was replaced by the flight's own, at once or in the end."""
+    seen: set[str] = set()
+    after = one.replaced_by
+    while after is not None and after not in seen:
+        if after == flight.record_id:
+            return True
+        seen.add(after)
+        found = flight.work.records.get(after)
+        after = found.replaced_by if found is not None else None
+    return False
 
 
 async def _keep(flight: "Flight", kind: ResourceType, wanted: Wanted) -> None:
@@ -148,26 +171,19 @@ async def _replace(
     flight: "Flight", kind: ResourceType, wanted: Wanted, decision: Decision
 ) -> None:
     work, old = flight.work, flight.record
-    newest = _newest(flight)
+    others = _others(flight)  # attempts that failed or were overtaken
     new = pure.replacement(work.operation, old, wanted, late=decision.late)
-    if newest.id != old.id:  # an attempt that failed
-        work.put(newest.having(replaced_by=new.id), advance=True)
+    for one in others:
+        if one.replaced_by is None:
+            work.put(one.having(replaced_by=new.id), advance=True)
     del work.flights[old.id]
     flight.record_id = new.id
     work.flights[new.id] = flight
-    await _create(flight, kind, wanted, 0, after=(newest.id, old.id))
+    await _create(flight, kind, wanted, 0)
 
 
-async def _create(
-    flight: "Flight",
-    kind: ResourceType,
-    wanted: Wanted,
-    attempt: int,
-    *,
-    after: Collection[str] = (),
-) -> None:
-    """Create, and create again after removing what was made, as often as is allowed; `after` are
-    the ids of the records that give way."""
+async def _create(flight: "Flight", kind: ResourceType, wanted: Wanted, attempt: int) -> None:
+    """Create, and create again after removing what was made, as often as is allowed."""
     while True:
         live = flight.live(kind, Action.CREATE, wanted.properties)
         try:
@@ -176,8 +192,8 @@ async def _create(
                 await Nest(flight).carry_out(kind, live, Action.CREATE, begin)
             else:
                 await begin()
-                await _give_way(flight, after)
-                await flight.run_steps(kind, live, Action.CREATE, wanted, attempt)
+                first = partial(_give_way, flight)
+                await flight.run_steps(kind, live, Action.CREATE, wanted, attempt, first=first)
         except (CloudFault, Trouble) as problem:
             trouble = trouble_of(problem)
             if not trouble.retry or attempt >= CREATE_RETRIES_MAX or flight.is_over():
@@ -208,12 +224,12 @@ async def _removed(
         return attempt
 
 
-async def _give_way(flight: "Flight", after: Iterable[str]) -> None:
-    """Have other records of that name give up what the new one needs, whether or not they did."""
-    work = flight.work
-    for old in filter(None, map(work.records.get, after)):
-        kind = work.tools.programs.type_of(old)
-        if kind is not None and old.physical_id is not None:
+async def _give_way(flight: "Flight") -> None:
+    """Have those that the flight's record replaces give up what it needs, whether or not they
+    did."""
+    for old in _others(flight):
+        kind = flight.work.tools.programs.type_of(old)
+        if kind is not None and old.physical_id is not None and _makes_way(flight, old):
             live = flight.live_of(old, kind)
             await _aside(flight, kind, live, kind.replaced_steps(live))
 
@@ -291,26 +307,18 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
         return
     flight.doing = Action.CREATE if action is Action.DELETE else action
     if action is Action.UPDATE:
-        changed = frozenset(
-            name
-            for name in {*flight.record.held.properties, *wanted.properties}
-            if flight.record.held.properties.get(name) != wanted.properties.get(name)
-        )
-        live = flight.live(
-            kind, action, wanted.properties,
-            before=flight.record.held.properties, changed=changed,
-        )  # fmt: skip
+        held = flight.record.held
+        changed = to_write(held, wanted.properties)
+        live = flight.live(kind, action, wanted.properties, before=held.properties, changed=changed)
+        flight.attempted = wanted
     else:
         live = flight.live(kind, action, wanted.properties)
     try:
-        if action is Action.CREATE and row.phase == "intent":
-            mine = flight.record_id
-            records = flight.work.records.values()
-            await _give_way(flight, [one.id for one in records if one.replaced_by == mine])
         if kind.nested:
             await Nest(flight).carry_out(kind, live, action)
         else:
-            await flight.run_steps(kind, live, action, wanted, row.attempt)
+            first = partial(_give_way, flight) if action is Action.CREATE else None
+            await flight.run_steps(kind, live, action, wanted, row.attempt, first=first)
     except (CloudFault, Trouble) as problem:
         trouble = trouble_of(problem)
         if action is Action.UPDATE or not trouble.retry or row.attempt >= CREATE_RETRIES_MAX:

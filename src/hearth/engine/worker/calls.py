@@ -124,7 +124,7 @@ class Calls:
             live.physical_id = made.physical_id
             work.put(record.having(physical_id=made.physical_id))
         if made.data:
-            merged = {**live.data, **made.data}
+            merged = {**work.data.get(record.id, live.data), **made.data}  # others may have noted
             live.data = {k: v for k, v in merged.items() if v is not None}
             work.data[record.id] = dict(live.data)
             work.sure.data[record.id] = {**work.sure.data.get(record.id, {}), **made.data}

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from hearth.engine.worker.lifecycle import Plugin
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.engine.worker.work import StackWork
-from hearth.resources.base import ResourceType, Users
+from hearth.resources.base import Users
 from hearth.store import claim
 from hearth.store.database import Store, is_outage
 from hearth.store.held import held
@@ -51,11 +51,6 @@ class Clouds(Protocol):
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
         """Users of the stack's own project; `noted` hears of the project when it is made."""
-
-    async def resolve(
-        self, kind: ResourceType, properties: Mapping[str, Any], cloud: Cloud
-    ) -> Mapping[str, Any]:
-        """Names as ids. Raises Rejected."""
 
     async def trusted(self, credential: tuple[str, Any]) -> bool:
         """Whether nothing is to be made: the trust is the requester's and works."""

@@ -7,9 +7,8 @@ looks for the key.
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
@@ -33,13 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-PASSING_PAUSE_S = 2.0
-PASSING_MAX = 8  # repetitions of a call that certainly had no effect
-LOOK_AGAIN_S = 1.0
-LEASE_PAUSE_S = 0.5
-
-_wanted = msgspec.json.Decoder(Wanted).decode
-
 
 class Flight(Calls):
     """One resource being worked on."""
@@ -62,7 +54,9 @@ class Flight(Calls):
         self.letter: int | None = None  # to be marked as read with the end
         self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE
         self._task: asyncio.Task[None] | None = None
-        self.committed = False
+        self.begun = False  # its row was put
+        self.committed = False  # and written
+        self.attempted: Wanted | None = None  # by an update
 
     @classmethod
     def resumed(cls, work: "StackWork", record: Record, row: InFlight) -> "Flight":
@@ -70,7 +64,7 @@ class Flight(Calls):
         flight = cls(work, record, Kind(row.kind), None, row.traversal)
         flight.row = row
         flight.began_at = row.started_at
-        flight.committed = True
+        flight.begun = flight.committed = True
         return flight
 
     # -- what others call ------------------------------------------------------------------
@@ -147,6 +141,7 @@ class Flight(Calls):
         """Commit the intent, and with it that the resource is being worked on."""
         work = self.work
         first = not self.committed
+        self.begun = True
         if self.kind is Kind.CLEANUP or action is not Action.DELETE:
             self.doing = action
         record = self.record
@@ -165,6 +160,8 @@ class Flight(Calls):
                     deletion_policy=wanted.deletion_policy,
                 ),
             )  # fmt: skip
+        if action is Action.UPDATE:
+            self.attempted = wanted
         moves = action is Action.UPDATE and not wanted.requires <= record.requires
         if moves:  # until it has ended it may be built upon the old ones and the new
             record = record.having(requires=record.requires | wanted.requires)
@@ -183,10 +180,11 @@ class Flight(Calls):
         await self.until_committed()
 
     async def until_committed(self) -> None:
-        fate = await self.work.committed(start=not self.committed)
+        starts = self.begun and not self.committed
+        fate = await self.work.committed(start=starts)
         if fate is Fate.DONE:
-            self.committed = True
-        elif not self.committed:
+            self.committed = self.begun
+        elif starts:
             raise Superseded
 
     def node_row(
@@ -194,13 +192,22 @@ class Flight(Calls):
     ) -> NodeRow:
         return NodeRow(
             self.record_id, self.traversal, self.kind.value, action.value, phase, step, attempt,
-            self.began_at, msgspec.to_builtins(wanted),
+            self.began_at, wanted,
         )  # fmt: skip
 
     async def run_steps(
-        self, kind: ResourceType, live: Live, action: Action, wanted: Wanted, attempt: int
+        self,
+        kind: ResourceType,
+        live: Live,
+        action: Action,
+        wanted: Wanted,
+        attempt: int,
+        *,
+        first: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """All steps of an action, from the first or from where an earlier owner was."""
+        """All steps of an action, from the first or from where an earlier owner was. `first` is
+        done before the call of the first one; a stop may end it, so what an earlier call made has
+        been looked for by then."""
         steps = self.steps_of(kind, live, action)
         row, self.row = self.row, None
         at, phase = 0, ""
@@ -227,6 +234,8 @@ class Flight(Calls):
             if found is None:
                 lost = phase == "intent" and i == at and action is Action.CREATE
                 lost = lost and step.find is None
+                if first is not None and i == 0 and not lost:
+                    await first()
                 found = await self.call(kind, step, live, lost=lost)
             self.absorb(found, live)
             self.work.sure.moved.append(
@@ -284,7 +293,7 @@ class Flight(Calls):
 
     def start_over(self) -> None:
         """One action has ended, and another may begin with an intent of its own."""
-        self.row, self.committed = None, False
+        self.row, self.begun, self.committed = None, False, False
 
     async def attributes(
         self, kind: ResourceType, live: Live, known: dict[str, Any]
@@ -334,7 +343,11 @@ class Flight(Calls):
         failed = record.having(
             status=Status.FAILED, reason=reason, updated_at=work.tools.clock.now()
         )
-        work.put(failed)
+        if (tried := self.attempted) is not None:
+            secret = tuple(sorted({*failed.held.secret, *tried.secret}))
+            held = failed.held.having(attempted=tried.properties, secret=secret)
+            failed = failed.having(held=held)
+        work.put(failed, full=self.attempted is not None)
         if record.status is Status.IN_PROGRESS:  # not in the pause between two attempts
             work.event(failed, Status.FAILED, reason)
         self.end_row()

@@ -62,7 +62,7 @@ def live(
         metadata=work.metadata.get(record.id, {}),
         now=now,
         started_at=now if started_at is None else started_at,
-        secret=work.tools.store.sealer.fingerprint(["secret", record.id]),
+        secret=lambda: work.tools.store.sealer.fingerprint(["secret", record.id]),
         update_policy=update_policy or {},
         kind=kind,
         users=work.users(),

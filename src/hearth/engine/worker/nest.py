@@ -154,7 +154,8 @@ class Nest:
         )
         given = {}
         if (text := live.data.get(DOCUMENT)) is not None and live.action is Action.ADOPT:
-            given = {"for": "ADOPT", "resources": json.loads(text)["resources"]}
+            late = self.flight.work.operation.adopts_late()
+            given = {"for": "ADOPT", "resources": json.loads(text)["resources"], "late": late}
         elif name in operation.restored:
             inner = operation.restored[name].get("resources", {})
             given = {"for": "RESTORE", "resources": inner}

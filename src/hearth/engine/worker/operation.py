@@ -8,7 +8,7 @@ same record.
 import asyncio
 import json
 import logging
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,7 @@ class Operation:
         self.queue: deque[Key] = deque()
         self.current: Mapping[str, str] = {}
         self._current: dict[str, str] = {}
+        self._by_name: defaultdict[str, list[str]] | None = None  # ids; made when it is needed
         self.world = RecordedWorld(work, self)
         self.traversal_known = work.stack.traversal
         self.late = False  # the deadline has passed and was told to all
@@ -139,7 +140,7 @@ class Operation:
         self.queue.extend(node.key for node in graphs.ready(self.graph))
         if stack.action is Action.DELETE:
             await self._drop_snapshots()
-        if not self.open:
+        if not self.open and not self.over:  # what went on from an earlier owner may have been all
             self._last()
 
     async def _allowed(self) -> bool:
@@ -251,14 +252,25 @@ class Operation:
         if self.observes() or self.hooks.keeps_open(record) or record.name in self.restored:
             return True
         programs = self.work.tools.programs
+        traits = programs.traits_of(definition, updating=self.work.stack.action is Action.UPDATE)
+        if traits.nested and self.brought_up(record):
+            return False
         return must_look(
             record,
             definition,
-            programs.traits_of(definition, updating=self.work.stack.action is Action.UPDATE),
+            traits,
             required=[wanted[name] for name in self.program.requires[record.name]],
             reads=self.reads(record.name, programs.kind_of(definition)),
             world=self.world,
         )
+
+    def brought_up(self, record: Record) -> bool:
+        """Whether this very operation, taken up again, has done with a record: to wake it, or to
+        adopt it late, is not enough."""
+        if record.status is not Status.COMPLETE or record.traversal != self.traversal:
+            return False
+        adopted = record.action is Action.ADOPT and not self.adopts_late()
+        return adopted or record.action in (Action.CREATE, Action.UPDATE)
 
     def observes(self) -> bool:
         """Whether the real world counts, not what is recorded of it."""
@@ -271,6 +283,12 @@ class Operation:
         given = self.revision.given
         found: Mapping[str, Any] = given["resources"] if given.get("for") == "RESTORE" else {}
         return found
+
+    def adopts_late(self) -> bool:
+        """Whether an adoption comes in the course of a later operation, of this stack or of the one
+        that it is a part of: things may differ from what is wanted by now."""
+        given = self.revision.given
+        return self.work.stack.action is not Action.ADOPT or bool(given.get("late"))
 
     def _adopting(self, record: Record) -> Record:
         """A new record around the thing that a document names for it; a nested stack's document is
@@ -305,8 +323,9 @@ class Operation:
 
     def adopts(self, record: Record) -> bool:
         """Whether a record is to be made of something that exists."""
-        named = DOCUMENT in self.work.data.get(record.id, {})
-        known = record.physical_id is not None or named
+        if DOCUMENT in self.work.data.get(record.id, {}):  # whatever somebody has said of it
+            return True
+        known = record.physical_id is not None
         return record.new and (known or self.work.stack.action is Action.ADOPT)
 
     def _join_flights(self) -> None:
@@ -510,6 +529,17 @@ class Operation:
     def replaced(self, name: str, new: Record) -> None:
         """A new record is in charge of the name."""
         self._current[name] = new.id
+        if self._by_name is not None:
+            self._by_name[name].append(new.id)
+
+    def namesakes(self, record: Record) -> list[Record]:
+        """The other records of its name: replaced ones, and attempts that came to nothing."""
+        if self._by_name is None:
+            self._by_name = defaultdict(list)
+            for one in self.work.records.values():
+                self._by_name[one.name].append(one.id)
+        found = (self.work.records.get(i) for i in self._by_name[record.name] if i != record.id)
+        return [one for one in found if one is not None]
 
     def child_ended(self, letter: int, body: Mapping[str, Any]) -> bool:
         """A nested stack's operation ended; False if nobody waits for that."""

@@ -193,6 +193,7 @@ def keep(
     before = record.held
     record = record.having(replaced_by=None)
     same = before.definition == wanted.definition and before.attributes == attributes
+    same = same and before.attempted is None
     same = same and work.records[record.id].replaced_by is None and before.reference is not None
     if same and record.requires == wanted.requires:
         return

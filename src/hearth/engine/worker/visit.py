@@ -30,7 +30,8 @@ def settle(operation: "Operation", node: Node, record: Record) -> bool:
     """Do at once what needs no call; False where the resource has to be flown to."""
     work, action = operation.work, operation.work.stack.action
     kind = work.tools.programs.type_of(record)
-    handled = kind is not None and (kind.nested or kind.handles(action))
+    # what nobody here knows is not passed over: to fly to it says so
+    handled = kind is None or kind.nested or kind.handles(action)
     match visit.call(record, action, handled=handled):
         case Call.CARRY_OUT:
             return False
@@ -89,7 +90,10 @@ async def wake(flight: "Flight") -> None:
         await _act(flight, Action.RESUME)
     except (CloudFault, Trouble) as problem:
         reason = trouble_of(problem).reason(flight.record.name)
-        failed = flight.record.having(status=Status.FAILED, reason=reason)
+        begun = flight.record.having(action=Action.RESUME, status=Status.IN_PROGRESS)
+        if flight.record.status is not Status.IN_PROGRESS:
+            flight.work.event(begun, Status.IN_PROGRESS)
+        failed = begun.having(status=Status.FAILED, reason=reason)
         flight.work.put(failed)
         flight.work.event(failed, Status.FAILED, reason)
     flight.end_row()

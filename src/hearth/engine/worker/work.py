@@ -7,6 +7,7 @@ ours. Memory is ahead of the rows by one commit at most; a refused advance is un
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +19,8 @@ from hearth.engine.worker import strays
 from hearth.engine.worker.operation import Operation
 from hearth.engine.worker.snapshots import drop
 from hearth.model.state import Action, Status
+from hearth.resources.lookup import Names
+from hearth.resources.translate import translated
 from hearth.store import claim, credentials, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.commit import Changes, Fate, Part
@@ -35,6 +38,7 @@ log = logging.getLogger(__name__)
 TAKEOVERS_MAX = 3
 QUIET_S = 10.0  # without any news before a stack may be parked
 PARKED_S = 60.0  # waits from this length on hold no memory
+BEGIN_TOGETHER = 100  # flights whose intents share a commit: more than may call at a time
 
 
 class StackWork:
@@ -59,6 +63,10 @@ class StackWork:
         self._flying: dict[str, Record | None] = {}  # of the commit under way
         self.ending = False  # the stack's own state is decided, only flights remain
         self.facts: tuple[StackRow, StackFacts] | None = None  # see live.py
+        self._cloud: tuple[StackRow, Any, Any] | None = None  # of a stack and its credential
+        self._names: Names | None = None  # of the resources that begin together
+        self._begun = 0  # flights on their way to the next commit
+        self._turns: deque[asyncio.Future[None]] = deque()  # of those that are not yet
         self._wake = asyncio.Event()
         self._mail = True
         self._letters: dict[int, tuple[str, Any]] = {}
@@ -126,6 +134,7 @@ class StackWork:
                 raise self._broken
             if self._mail:
                 await self._read_mail()
+            self._names = None  # those that begin now see what ended before them
             self.operation.advance()
             for _ in range(3):  # flights that just began put their intents beside this
                 await asyncio.sleep(0)
@@ -134,6 +143,9 @@ class StackWork:
                     return
                 continue
             self._answer(Fate.DONE)  # nothing was to be written
+            if self._turns:
+                self._next_turns()
+                continue
             if self._wake.is_set() or self._mail or self.operation.ready:
                 continue
             if not self.flights and not self._own:
@@ -200,10 +212,11 @@ class StackWork:
             )
         for flight in loaded.in_flight:
             self.operation.resume(flight)
-        if self.stack.status is Status.IN_PROGRESS:
+        if self.stack.status is not Status.IN_PROGRESS:
+            if self.strays:
+                self.spawn(strays.watch(self))
+        elif not self.operation.over:  # else it rolls back, by a plan of its own after the commit
             await self.operation.begin()
-        elif self.strays:
-            self.spawn(strays.watch(self))
         return True
 
     async def _reload(self) -> None:
@@ -240,7 +253,6 @@ class StackWork:
     async def _read_mail(self) -> None:
         self._mail = False
         letters = await self.tools.store.read(lambda tx: claim.read_mail(tx, self.stack_id))
-        again = False
         for letter_id, kind, body in letters:
             if letter_id in self._letters:
                 continue
@@ -252,8 +264,9 @@ class StackWork:
                 continue  # read when it is gone
             self.sure.read.append(letter_id)
             match kind:
-                case "operation":
-                    again = True
+                case "operation":  # at once: what comes after it may be about it
+                    if not await self._is_current():
+                        await self._reload()
                 case "cancel":
                     self.operation.cancel(rollback=body["rollback"], traversal=body["traversal"])
                 case "hook":
@@ -263,8 +276,6 @@ class StackWork:
                 case _:
                     for flight in self.flights.values():
                         flight.look()
-        if again and not await self._is_current():
-            await self._reload()
 
     async def _drop_snapshot(self, letter_id: int, snapshot_id: str) -> None:
         stack_id = self.stack_id
@@ -288,8 +299,10 @@ class StackWork:
             self.event(after, after.status, after.reason)
 
     async def _is_current(self) -> bool:
+        """Whether the row has no newer operation than we know; what memory has begun since the
+        last commit, a rollback say, is not in the row yet."""
         row = await self.tools.store.read(lambda tx: claim.traversal(tx, self.stack_id))
-        return row == self.stack.traversal
+        return row == self.operation.traversal_known
 
     async def _commit(self) -> bool:
         """Write both piles; False if the stack is no longer ours."""
@@ -298,6 +311,7 @@ class StackWork:
         tickets = self._tickets + self._starts
         self._tickets, self._starts = [], []
         self._flying, self.undo = self.undo, {}
+        self._next_turns()
         replan, self._replan = self._replan, False  # what is put meanwhile is for the next commit
         part = Part(
             self.stack_id,
@@ -378,8 +392,12 @@ class StackWork:
     # -- what types reach through their `Live` ---------------------------------------------
 
     def cloud(self) -> Any:
-        """The cloud under the credential of the operation."""
-        return self.tools.clouds.of(self.stack, self.credential)
+        """The cloud under the credential of the operation, looked up once for all resources."""
+        known = self._cloud
+        if known is None or known[0] is not self.stack or known[1] is not self.credential:
+            cloud = self.tools.clouds.of(self.stack, self.credential)
+            known = self._cloud = (self.stack, self.credential, cloud)
+        return known[2]
 
     def users(self) -> Any:
         """Users of the stack's own project, None without a stack domain."""
@@ -452,7 +470,9 @@ class StackWork:
         """The properties with the type's translation carried out: names as ids."""
         if not kind.translation:
             return properties
-        return await self.tools.clouds.resolve(kind, properties, self.cloud())
+        if self._names is None:
+            self._names = Names(self.cloud())
+        return await translated(properties, kind.translation, self._names)
 
     # -- what flights and the operation use ------------------------------------------------
 
@@ -476,6 +496,26 @@ class StackWork:
     def replan(self) -> None:
         """Plan anew once this commit is through."""
         self._replan = True
+
+    async def turn(self) -> None:
+        """Wait while enough others are on their way to the next commit: so the first of many calls
+        go out while the intents of the rest are still to be written."""
+        if self._begun < BEGIN_TOGETHER:
+            self._begun += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns.append(turn)
+        self._wake.set()
+        await turn
+
+    def _next_turns(self) -> None:
+        """What begins from now on is for another commit."""
+        self._begun = 0
+        while self._turns and self._begun < BEGIN_TOGETHER:
+            turn = self._turns.popleft()
+            if not turn.done():
+                self._begun += 1
+                turn.set_result(None)
 
     def committed(self, *, start: bool = False) -> "asyncio.Future[Fate]":
         """Resolved when all that was put so far is committed. With `start` it is about something

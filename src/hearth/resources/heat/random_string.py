@@ -146,7 +146,7 @@ def text_of(live: Live) -> str:
     """The string of a record: the one kept, else the one that follows from its secret."""
     if "value" in live.data:
         return live.data["value"]
-    luck = Luck(live.secret or live.key)
+    luck = Luck(live.secret() or live.key)
     return random_text(sets_of(live.properties), int(live.properties["length"]), luck)
 
 

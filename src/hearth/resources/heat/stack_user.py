@@ -104,6 +104,6 @@ def users_of(live: Live) -> Users:
 
 def password_of(live: Live) -> str:
     """A password that follows from the record's secret."""
-    seed = (live.secret or live.key).encode()
+    seed = (live.secret() or live.key).encode()
     digest = hmac.new(seed, b"password", hashlib.sha256).hexdigest()
     return f"{digest[: PASSWORD_CHARACTERS - 2]}Aa"
