@@ -18,7 +18,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, ResourceTypeUnavailable
 from hearth.resources.base import ResourceType
-from hearth.resources.known import KNOWN
+from hearth.resources.known import KNOWN, advice
 
 GROUP = "hearth.types"
 
@@ -37,11 +37,13 @@ class Catalog:
         """The names of all types, sorted."""
         return sorted(self._types)
 
-    def missing(self, name: str) -> Problem | None:
-        """The problem of a type that Heat has and we do not; None for any other name."""
+    def missing(self, name: str) -> str | None:
+        """Why a type that Heat has is not here, and what to use; None for any other name."""
         if name in self._types or name not in KNOWN:
             return None
-        return ResourceTypeUnavailable(None, f"{name} is a type of Heat that is not available here")
+        told = advice(name)
+        words = f"{name} is a type of Heat that is not available here"
+        return f"{words}; {told}" if told else words
 
     def with_type(self, kind: ResourceType) -> Catalog:
         """The same catalogue with one more type, or another one under a known name."""
