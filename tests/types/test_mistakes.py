@@ -1,7 +1,6 @@
 """Every property of every type, given wrong: refused with its name, and nothing is made."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
