@@ -70,6 +70,10 @@ class QuotaSet(ResourceType):
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         return await self.call(live, "GET")
 
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        now = await self.show(live) or {}
+        return {name: now[name] for name in limits(live.properties) if name in now}
+
     async def call(self, live: Live, method: str, suffix: str = "", json: Any = None) -> Body:
         """A call to the project's set of limits."""
         assert self.service is not None
