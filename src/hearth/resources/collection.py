@@ -1,7 +1,9 @@
 """Resource types over a collection of a REST service: create, update, delete follow from data.
 
 A create call carries the record's key in a text field of the object (`key_field`). When the user
-wants something else in that field, a second step puts it there; the id is recorded by then.
+wants something else in that field, a second step puts it there; the id is recorded by then. Where
+there is no such field, a type that says IntentKey.RENAME is made under the generated name and then
+gets the user's.
 """
 
 from __future__ import annotations
@@ -91,6 +93,8 @@ class CollectionResource(ResourceType):
         steps = [Step("create", self.create, self.find, self.poll)]
         if self.wanted_key_field(live) is not None:
             steps.append(Step("describe", self.describe))
+        if self.identified_by is IntentKey.RENAME and live.wanted_name != live.physical_name:
+            steps.append(Step("rename", self.rename))
         return (*steps, *self.after_create(live))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
@@ -123,6 +127,8 @@ class CollectionResource(ResourceType):
         fields = self.fields(live)
         if collection.key_field is not None:
             fields[collection.key_field] = mark(live)
+        if self.identified_by is IntentKey.RENAME:
+            fields["name"] = live.physical_name
         answer = await live.cloud.request(
             collection.service,
             "POST",
@@ -156,6 +162,10 @@ class CollectionResource(ResourceType):
         field = self.collection.key_field
         assert field is not None
         return await self.change(live, {field: self.wanted_key_field(live)})
+
+    async def rename(self, live: Live) -> Made | None:
+        """Give it the user's name, now that its id is recorded."""
+        return await self.change(live, {"name": live.wanted_name})
 
     async def update(self, live: Live) -> Made | None:
         """The update call, with what changed only."""
@@ -267,6 +277,8 @@ class CollectionResource(ResourceType):
 
     def key_in_words(self) -> str:
         field = self.collection.key_field
+        if self.identified_by is IntentKey.RENAME and not self.known_by:
+            return "the generated name, under which it is made; then it gets the user's"
         if self.known_by or field is None:
             return self.known_by
         replaced = type(self).wanted_key_field is not CollectionResource.wanted_key_field
