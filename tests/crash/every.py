@@ -69,7 +69,7 @@ class Lives:
         self.cloud.close()
 
     def live(self, window: str = "", first: int = 0) -> None:
-        """A life, killed in a window in the rounds from `first` on; without a window: as it shall be."""
+        """A life, killed in a window in the rounds from `first` on; without one: as it shall be."""
         rounds = range(first, first + KILLS) if window else range(0)
         self.cloud.admin("POST", "ledger/mark")
         for verb in VERBS:
