@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.base import IntentKey, Live
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
@@ -129,21 +129,7 @@ class AddressScope(Unshared):
         ),
     }
     identified_by = IntentKey.RENAME
-    known_by = "the generated name, under which it is made; then it gets the user's"
     collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
-
-    def fields(self, live: Live) -> Body:
-        return {**super().fields(live), "name": live.physical_name}
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        steps = super().after_create(live)
-        if live.wanted_name == live.physical_name:
-            return steps
-        return (Step("rename", self.rename), *steps)
-
-    async def rename(self, live: Live) -> Made | None:
-        """Give it the user's name, now that its id is recorded."""
-        return await self.change(live, {"name": live.wanted_name})
 
 
 class QoSPolicy(Unshared):
