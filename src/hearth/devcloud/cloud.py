@@ -47,6 +47,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **cinder.TRANSITIONS,
     **octavia.TRANSITIONS,
     **designate.TRANSITIONS,
+    **barbican.TRANSITIONS,
     **zaqar.TRANSITIONS,
 }
 

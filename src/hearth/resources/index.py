@@ -3,6 +3,13 @@
 from collections.abc import Mapping
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
+    "barbican.container": (
+        "OS::Barbican::CertificateContainer",
+        "OS::Barbican::GenericContainer",
+        "OS::Barbican::RSAContainer",
+    ),
+    "barbican.order": ("OS::Barbican::Order",),
+    "barbican.secret": ("OS::Barbican::Secret",),
     "cfn.wait_condition": (
         "AWS::CloudFormation::WaitCondition",
         "AWS::CloudFormation::WaitConditionHandle",
