@@ -18,6 +18,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "cinder.volume": ("OS::Cinder::Volume",),
     "cinder.volume_attachment": ("OS::Cinder::VolumeAttachment",),
     "cinder.volume_type": ("OS::Cinder::VolumeType",),
+    "designate.zone": ("OS::Designate::RecordSet", "OS::Designate::Zone"),
     "heat.delay": ("OS::Heat::Delay",),
     "heat.none": ("OS::Heat::None",),
     "heat.random_string": ("OS::Heat::RandomString",),
