@@ -1,7 +1,9 @@
 """Resource types over a collection of a REST service: create, update, delete follow from data.
 
 A create call carries the record's key in a text field of the object (`key_field`). When the user
-wants something else in that field, a second step puts it there; the id is recorded by then.
+wants something else in that field, a second step puts it there; the id is recorded by then. Where
+there is no such field, a type that says IntentKey.RENAME is made under the generated name and then
+gets the user's.
 """
 
 from __future__ import annotations

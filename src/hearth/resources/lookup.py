@@ -45,6 +45,9 @@ KINDS: Mapping[str, Kind] = {
     "glance.image": Kind("Image", "image", "/v2/images"),
     "nova.flavor": Kind("Flavor", "compute", "/flavors/detail"),
     "nova.server": Kind("Server", "compute", "/servers/detail"),
+    "nova.host": Kind(
+        "Host", "compute", "/os-services?binary=nova-compute", ("host",), gives="host"
+    ),
     "nova.keypair": Kind("Key", "compute", "/os-keypairs", ("name",), "name", "keypair"),
     "cinder.volume": Kind("Volume", "block-storage", "/volumes/detail"),
     "cinder.snapshot": Kind("VolumeSnapshot", "block-storage", "/snapshots/detail"),
