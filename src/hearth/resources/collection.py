@@ -9,11 +9,12 @@ gets the user's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.model.state import Action
 from hearth.resources.base import (
     Failed,
     IntentKey,
@@ -37,7 +38,9 @@ class Collection:
     """Where objects of a type live: service, path, and the root key of one object.
 
     `detail` is the path of the list with full bodies where it differs; `plural` the root key of
-    lists; `key_field` the field that takes the intent key (None: no such field).
+    lists; `id_field` the field that becomes the physical id; `key_field` the field that takes the
+    intent key (None: no such field). `status` is the field that tells the state; where it is one of
+    `staying` after a delete, the delete has failed.
     """
 
     service: str
@@ -45,11 +48,14 @@ class Collection:
     body: str
     plural: str = ""
     detail: str | None = None
+    id_field: str = "id"
     key_field: str | None = "description"
     update_method: str = "PUT"
     microversion: str | None = None
     ready: frozenset[str] = frozenset({"ACTIVE", "DOWN", "AVAILABLE"})
     failing: frozenset[str] = frozenset({"ERROR"})
+    status: str = "status"
+    staying: frozenset[str] = frozenset()
 
 
 class CollectionResource(ResourceType):
@@ -137,22 +143,27 @@ class CollectionResource(ResourceType):
             microversion=collection.microversion,
         )
         made = answer.part(collection.body)
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=str(made[collection.id_field]), body=made)
 
     async def find(self, live: Live) -> Made | None:
         """What an earlier create call of this record made."""
         for member in await self.ours(live):
-            return Made(physical_id=str(member["id"]), body=member)
+            return Made(physical_id=str(member[self.collection.id_field]), body=member)
         return None
 
     async def ours(self, live: Live) -> list[Body]:
         """All objects under the record's key, oldest first as the service lists them."""
         key_field = self.collection.key_field
-        members = await live.cloud.listing(
-            self.collection.service,
-            self.collection.detail or self.path(live),
-            microversion=self.collection.microversion,
-        )
+        try:
+            members = await live.cloud.listing(
+                self.collection.service,
+                self.collection.detail or self.path(live),
+                microversion=self.collection.microversion,
+            )
+        except CloudFault as fault:
+            if fault.not_found:  # what the collection is part of is gone, and all in it
+                return []
+            raise
         if key_field is not None:
             return [member for member in members if member.get(key_field) == mark(live)]
         return [member for member in members if member.get("name") == live.physical_name]
@@ -177,7 +188,7 @@ class CollectionResource(ResourceType):
         answer = await live.cloud.request(
             collection.service,
             collection.update_method,
-            f"{self.path(live)}/{live.physical}",
+            self.url(live, live.physical),
             json={collection.body: fields},
             microversion=collection.microversion,
             idempotent=True,
@@ -194,7 +205,7 @@ class CollectionResource(ResourceType):
         await live.cloud.request(
             self.collection.service,
             "DELETE",
-            f"{self.path(live)}/{physical_id}",
+            self.url(live, physical_id),
             microversion=self.collection.microversion,
             idempotent=True,
         )
@@ -220,7 +231,7 @@ class CollectionResource(ResourceType):
 
     def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
         """What a body says of the object's state."""
-        status = body.get("status")
+        status = body.get(self.collection.status)
         if status is None or str(status).upper() in self.collection.ready:
             return Ready(body)
         if str(status).upper() in self.collection.failing:
@@ -239,15 +250,18 @@ class CollectionResource(ResourceType):
             if fault.not_found:
                 return Ready()
             raise
-        if str((body or {}).get("status", "")).upper() in {"DELETED", "SOFT_DELETED"}:
+        status = str((body or {}).get(self.collection.status, "")).upper()
+        if status in {"DELETED", "SOFT_DELETED"}:
             return Ready()
+        if status in self.collection.staying:
+            return Failed(went_to(status, self.why(body or {})))
         return Later(POLL_S, body)
 
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         return await live.cloud.member(
             self.collection.service,
             self.path(live),
-            live.physical,
+            self.in_url(live, live.physical),
             detail=self.collection.detail,
             microversion=self.collection.microversion,
         )
@@ -260,8 +274,15 @@ class CollectionResource(ResourceType):
 
     def location(self, live: Live) -> tuple[str, str, str | None]:
         collection = self.collection
-        path = f"{self.path(live)}/{live.physical}"
-        return collection.service, path, collection.microversion
+        return collection.service, self.url(live, live.physical), collection.microversion
+
+    def url(self, live: Live, physical_id: str) -> str:
+        """The path of one object."""
+        return f"{self.path(live)}/{self.in_url(live, physical_id)}"
+
+    def in_url(self, live: Live, physical_id: str) -> str:
+        """What stands for an object in its path."""
+        return physical_id
 
     async def observe(self, live: Live) -> Mapping[str, Any] | None:
         """The simple properties that can be changed, as the object has them now."""
@@ -271,7 +292,8 @@ class CollectionResource(ResourceType):
             field = self.renamed.get(name, name)
             simple = prop.update_allowed and prop.kind in (Kind.STRING, Kind.BOOLEAN, Kind.INTEGER)
             stored = live.properties.get(name)
-            if simple and name not in self.not_sent and field in body and stored is not None:
+            same_words = field in body and not isinstance(body[field], dict | list)
+            if simple and same_words and name not in self.not_sent and stored is not None:
                 found[name] = body[field]
         return found
 
@@ -292,11 +314,16 @@ class CollectionResource(ResourceType):
         return live.properties.get(field) if field in self.properties and field else None
 
     async def strays(self, live: Live) -> Sequence[str]:
-        found = [str(member["id"]) for member in await self.ours(live)]
+        found = [str(member[self.collection.id_field]) for member in await self.ours(live)]
         return [ident for ident in found if ident != live.physical_id]
 
     async def drop_stray(self, live: Live, physical_id: str) -> None:
-        await forgiving(self.drop(live, physical_id))
+        try:
+            await forgiving(self.drop(live, physical_id))
+        except CloudFault as fault:
+            doomed = replace(live, action=Action.DELETE)
+            if not await self.busy(doomed, fault):  # else it is found again at the next look
+                raise
 
 
 def mark(live: Live) -> str:

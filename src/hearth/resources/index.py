@@ -65,6 +65,16 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "nova.quota": ("OS::Nova::Quota",),
     "nova.server": ("OS::Nova::Server",),
     "nova.server_group": ("OS::Nova::ServerGroup",),
+    "octavia.flavor": (
+        "OS::Octavia::AvailabilityZone",
+        "OS::Octavia::AvailabilityZoneProfile",
+        "OS::Octavia::Flavor",
+        "OS::Octavia::FlavorProfile",
+    ),
+    "octavia.l7": ("OS::Octavia::L7Policy", "OS::Octavia::L7Rule"),
+    "octavia.load_balancer": ("OS::Octavia::Listener", "OS::Octavia::LoadBalancer"),
+    "octavia.pool": ("OS::Octavia::HealthMonitor", "OS::Octavia::Pool", "OS::Octavia::PoolMember"),
+    "octavia.quota": ("OS::Octavia::Quota",),
     "swift.container": ("OS::Swift::Container",),
 }
 
