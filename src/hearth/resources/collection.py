@@ -56,6 +56,7 @@ class CollectionResource(ResourceType):
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
     renamed: ClassVar[Mapping[str, str]] = {}  # property → field
+    key_stays: ClassVar[bool] = False  # nothing can be changed later: the user's text goes first
     identified_by = IntentKey.TAG
 
     # what the object looks like
@@ -90,7 +91,7 @@ class CollectionResource(ResourceType):
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         steps = [Step("create", self.create, self.find, self.poll)]
         if self.wanted_key_field(live) is not None:
-            steps.append(Step("describe", self.describe))
+            steps.append(Step("describe", self.describe, poll=self.poll))
         return (*steps, *self.after_create(live))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
@@ -121,8 +122,9 @@ class CollectionResource(ResourceType):
         """The create call."""
         collection = self.collection
         fields = self.fields(live)
-        if collection.key_field is not None:
-            fields[collection.key_field] = mark(live)
+        field = collection.key_field
+        if field is not None and not (self.key_stays and fields.get(field)):
+            fields[field] = mark(live)
         answer = await live.cloud.request(
             collection.service,
             "POST",
@@ -277,7 +279,9 @@ class CollectionResource(ResourceType):
     def wanted_key_field(self, live: Live) -> Any:
         """What the user wants in the field that carries the key; None when nothing."""
         field = self.collection.key_field
-        return live.properties.get(field) if field in self.properties and field else None
+        if field is None or self.key_stays:
+            return None
+        return live.properties.get(field)
 
     async def strays(self, live: Live) -> Sequence[str]:
         found = [str(member["id"]) for member in await self.ours(live)]

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import CollectionResource
+from hearth.resources.base import IntentKey, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.collection import CONFLICT_S, CollectionResource
 
-TEXTS = frozenset({"description", "dns_domain", "dns_name"})  # cleared with "", not with null
+TEXTS = {"description": "", "dns_domain": "", "dns_name": ""}
 
 
 class NeutronResource(CollectionResource):
@@ -17,6 +17,7 @@ class NeutronResource(CollectionResource):
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
+    cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → what takes it away; null for all others
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         return (Step("tags", self.apply_tags),) if live.given("tags") else ()
@@ -37,7 +38,7 @@ class NeutronResource(CollectionResource):
 
     def changed_fields(self, live: Live) -> Body:
         fields = super().changed_fields(live)
-        return {k: "" if v is None and k in TEXTS else v for k, v in fields.items()}
+        return {k: self.cleared.get(k) if v is None else v for k, v in fields.items()}
 
     async def replace_failed(self, live: Live) -> bool:
         """Only when it is gone or in an error state; otherwise an update can mend it."""
@@ -50,6 +51,90 @@ class NeutronResource(CollectionResource):
                 return True
             raise
         return (body or {}).get("status") == "ERROR"
+
+
+class Unshared(NeutronResource):
+    """Something whose sharing only administrators may speak of."""
+
+    def fields(self, live: Live) -> Body:
+        fields = super().fields(live)
+        for name in ("shared", "is_default"):
+            if not fields.get(name):
+                fields.pop(name, None)
+        return fields
+
+
+class Renamed(NeutronResource):
+    """Something without a text of its own but its name: made under ours, then renamed."""
+
+    identified_by = IntentKey.RENAME
+    known_by = "the generated name, under which it is made; then it gets the user's"
+
+    def fields(self, live: Live) -> Body:
+        return {**super().fields(live), "name": live.physical_name}
+
+    def after_create(self, live: Live) -> tuple[Step, ...]:
+        steps = super().after_create(live)
+        if live.wanted_name == live.physical_name:
+            return steps
+        return (Step("rename", self.rename), *steps)
+
+    async def rename(self, live: Live) -> Made | None:
+        """Give it the user's name, now that its id is recorded."""
+        return await self.change(live, {"name": live.wanted_name})
+
+
+class Told(NeutronResource):
+    """Something that can not be changed once it is made, or not at once: the key may not fit in."""
+
+    key_stays = True
+    known_by = (
+        "the description; with one of the user's the generated name; with a name of the user's too"
+        " nothing tells, and a second one may stay behind"
+    )
+
+    async def ours(self, live: Live) -> list[Body]:
+        if not live.given("description"):
+            return await super().ours(live)
+        if live.given("name"):
+            return []
+        found = await live.cloud.listing("network", self.path(live))
+        return [one for one in found if one["name"] == live.physical_name]
+
+
+class Patient(NeutronResource):
+    """Something that takes no change while an agent carries out another one: it is tried again."""
+
+    busy: ClassVar[str]  # the error that says so
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        if not self.changed_fields(live):
+            return self.after_update(live)
+        settle = Step("settle", self.nothing, poll=self.checked)
+        return (Step("update", self.nothing, poll=self.tried), settle, *self.after_update(live))
+
+    async def tried(self, live: Live) -> Progress:
+        """Make the update call; while others are carried out, later."""
+        try:
+            made = await self.update(live)
+        except CloudFault as fault:
+            if fault.type == self.busy:
+                return Later(CONFLICT_S)
+            raise
+        return Ready(made.body if made else None)
+
+
+class Natural(NeutronResource):
+    """Something of which the service lets no two be alike in the fields of `alike`."""
+
+    identified_by = IntentKey.NATURAL_KEY
+    alike: ClassVar[tuple[str, ...]]
+
+    async def ours(self, live: Live) -> list[Body]:
+        fields = self.fields(live)
+        wanted = {name: fields.get(name) for name in self.alike}
+        found = await live.cloud.listing("network", self.path(live))
+        return [one for one in found if {n: one.get(n) for n in self.alike} == wanted]
 
 
 def addresses(fixed_ips: Any) -> list[Body]:

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.neutron.base import Renamed, Unshared
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -20,17 +18,6 @@ from hearth.schema import (
     Resolve,
     Support,
 )
-
-
-class Unshared(NeutronResource):
-    """Something whose sharing only administrators may speak of."""
-
-    def fields(self, live: Live) -> Body:
-        fields = super().fields(live)
-        for name in ("shared", "is_default"):
-            if not fields.get(name):
-                fields.pop(name, None)
-        return fields
 
 
 class SubnetPool(Unshared):
@@ -103,7 +90,7 @@ class SubnetPool(Unshared):
             yield "min_prefixlen is above max_prefixlen"
 
 
-class AddressScope(Unshared):
+class AddressScope(Unshared, Renamed):
     """A range in which addresses do not overlap."""
 
     type_name = "OS::Neutron::AddressScope"
@@ -128,22 +115,8 @@ class AddressScope(Unshared):
             constraint="keystone.project",
         ),
     }
-    identified_by = IntentKey.RENAME
-    known_by = "the generated name, under which it is made; then it gets the user's"
+    extension = "address-scope"
     collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
-
-    def fields(self, live: Live) -> Body:
-        return {**super().fields(live), "name": live.physical_name}
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        steps = super().after_create(live)
-        if live.wanted_name == live.physical_name:
-            return steps
-        return (Step("rename", self.rename), *steps)
-
-    async def rename(self, live: Live) -> Made | None:
-        """Give it the user's name, now that its id is recorded."""
-        return await self.change(live, {"name": live.wanted_name})
 
 
 class QoSPolicy(Unshared):
@@ -168,4 +141,5 @@ class QoSPolicy(Unshared):
     attributes = {
         "rules": Attr(LIST, "Its rules."),
     }
+    extension = "qos"
     collection = Collection("network", "/v2.0/qos/policies", body="policy")
