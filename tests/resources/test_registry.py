@@ -1,13 +1,20 @@
 """The catalogue of types."""
 
 import asyncio
+import inspect
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
 
+import hearth.resources
 from hearth.cloud import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import ResourceType
-from hearth.resources.known import KNOWN
+from hearth.resources.index import INDEX
+from hearth.resources.known import INSTEAD, KNOWN
 from hearth.resources.registry import Catalog, builtin_types, default_catalog
-from tests.resources.test_schema import FACTS
+from tests.resources.facts import FACTS
 
 
 def test_types_are_found_by_their_exact_name():
@@ -20,9 +27,18 @@ def test_types_are_found_by_their_exact_name():
 def test_types_of_heat_that_are_not_here_are_told_from_words_without_meaning():
     catalog = default_catalog()
     assert FACTS.keys() == KNOWN
-    assert "OS::Trove::Instance" in catalog.missing("OS::Trove::Instance").message
+    assert "OS::Trove::Instance" in catalog.missing("OS::Trove::Instance")
     assert catalog.missing("OS::Trove::Instanz") is None
     assert catalog.missing("OS::Neutron::Net") is None
+
+
+def test_a_type_that_is_gone_names_what_does_its_work():
+    catalog = default_catalog()
+    gone = [name for name, fact in FACTS.items() if fact["support"]["status"] == "HIDDEN"]
+    told = {name: catalog.missing(name) for name in gone if catalog.find(name) is None}
+    assert "use OS::Octavia::Pool" in told["OS::Neutron::Pool"]
+    assert "retired" in told["OS::Sahara::Job"]
+    assert set(INSTEAD.values()) <= KNOWN
 
 
 def test_a_type_of_one_s_own_joins_the_catalogue():
@@ -54,3 +70,29 @@ def test_what_a_type_does_is_known_without_asking_it_for_steps():
     assert types["OS::Neutron::Net"].handles(Action.CHECK)
     assert types["OS::Heat::WaitConditionHandle"].takes_signals()
     assert not types["OS::Nova::Server"].takes_signals()
+
+
+def test_every_declared_type_stands_in_the_index():
+    declared = {
+        kind.type_name: kind.__module__
+        for module in pkgutil.walk_packages(hearth.resources.__path__, "hearth.resources.")
+        for kind in vars(import_module(module.name)).values()
+        if inspect.isclass(kind) and issubclass(kind, ResourceType) and "type_name" in vars(kind)
+    }
+    assert declared == INDEX
+
+
+def test_a_template_loads_the_types_it_names_and_no_others():
+    code = """
+import sys
+from hearth.resources.registry import default_catalog
+catalog = default_catalog()
+before = set(sys.modules)
+assert "OS::Nova::Server" in catalog.names()
+catalog.find("OS::Cinder::Volume")
+print(*sorted(m for m in set(sys.modules) - before if m.startswith("hearth.resources.")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "hearth.resources.cinder.volume" in loaded
+    assert not [name for name in loaded if ".nova" in name or ".neutron" in name], loaded

@@ -19,6 +19,7 @@ from hearth.bus.local import Bus
 from hearth.bus.notification import Notifications
 from hearth.cli.chance import new_id
 from hearth.cli.early import WrongSetting, lock
+from hearth.cli.installed import use_installed
 from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
@@ -92,6 +93,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     """Everything of a process that serves or works, closed in the end; so is the lock `held`."""
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
+    use_installed()
     store = open_store(settings)
     pool = CloudPool(await _cloud_config(settings))
     executor = ThreadPoolExecutor(1, "compile")

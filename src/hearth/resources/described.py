@@ -1,8 +1,9 @@
-"""The table of all resource types: how each is found again after a crash. Source: rule R5."""
+"""Resource types described: the table of how each is found again (rule R5), their examples."""
 
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from importlib import import_module, resources
 
 from hearth.resources.base import NOTHING_MADE, ResourceType
 
@@ -62,3 +63,16 @@ def as_markdown(table: Iterable[Row]) -> str:
 def as_json(table: Iterable[Row]) -> str:
     """The table for programs."""
     return json.dumps([asdict(row) for row in table], indent=2) + "\n"
+
+
+def example(kind: ResourceType) -> str | None:
+    """A template that shows the use of a type, from `examples/` beside its module, if there is one.
+
+    The file has the type's name without the first two words: `Net.yaml`, `TaaS.TapFlow.yaml`.
+    """
+    package = import_module(type(kind).__module__).__package__
+    name = ".".join(kind.name.split("::")[2:])
+    if not package or not name:
+        return None
+    path = resources.files(package) / "examples" / f"{name}.yaml"
+    return path.read_text(encoding="utf-8") if path.is_file() else None

@@ -78,3 +78,43 @@ _NAMES: Mapping[str, str] = {
 
 KNOWN = frozenset(f"{group}::{name}" for group, names in _NAMES.items() for name in names.split())
 """All of them, by full name."""
+
+INSTEAD: Mapping[str, str] = {
+    "OS::Aodh::CombinationAlarm": "OS::Aodh::CompositeAlarm",
+    "OS::Designate::Domain": "OS::Designate::Zone",
+    "OS::Designate::Record": "OS::Designate::RecordSet",
+    "OS::Glance::Image": "OS::Glance::WebImage",
+    "OS::Heat::SoftwareDeployments": "OS::Heat::SoftwareDeploymentGroup",
+    "OS::Heat::StructuredDeployments": "OS::Heat::StructuredDeploymentGroup",
+    "OS::Magnum::Bay": "OS::Magnum::Cluster",
+    "OS::Magnum::BayModel": "OS::Magnum::ClusterTemplate",
+    "OS::Neutron::ExtraRoute": "OS::Neutron::ExtraRouteSet",
+    "OS::Neutron::HealthMonitor": "OS::Octavia::HealthMonitor",
+    "OS::Neutron::LBaaS::HealthMonitor": "OS::Octavia::HealthMonitor",
+    "OS::Neutron::LBaaS::L7Policy": "OS::Octavia::L7Policy",
+    "OS::Neutron::LBaaS::L7Rule": "OS::Octavia::L7Rule",
+    "OS::Neutron::LBaaS::Listener": "OS::Octavia::Listener",
+    "OS::Neutron::LBaaS::LoadBalancer": "OS::Octavia::LoadBalancer",
+    "OS::Neutron::LBaaS::Pool": "OS::Octavia::Pool",
+    "OS::Neutron::LBaaS::PoolMember": "OS::Octavia::PoolMember",
+    "OS::Neutron::LoadBalancer": "OS::Octavia::LoadBalancer",
+    "OS::Neutron::Pool": "OS::Octavia::Pool",
+    "OS::Neutron::PoolMember": "OS::Octavia::PoolMember",
+}
+"""What does the work of a type that is no longer available, as far as there is such a type."""
+
+GONE: Mapping[str, str] = {
+    "OS::Monasca": "the monitoring service Monasca is retired; OS::Aodh alarms do such work",
+    "OS::Sahara": "the data processing service Sahara is retired",
+    "OS::Senlin": "the clustering service Senlin is retired; OS::Heat::AutoScalingGroup scales",
+    "OS::Vitrage": "the service Vitrage is retired",
+    "OS::Heat::HARestarter": "mark the failed resource unhealthy and update the stack instead",
+}
+"""Why whole groups of types are no longer available."""
+
+
+def advice(name: str) -> str:
+    """What the author of a template can do about a type that is not available."""
+    if name in INSTEAD:
+        return f"use {INSTEAD[name]}"
+    return GONE.get(name) or GONE.get("::".join(name.split("::")[:2])) or ""

@@ -1,33 +1,36 @@
 """The catalogue of resource types: built in, and from installed packages.
 
-A package adds types with entry points of the group `hearth.types`: each names a ResourceType class,
-or a function without arguments that gives ResourceType instances. Source: rule R8.
+A package adds types with entry points of the group `hearth.types`: the entry's name is the type's,
+its value a ResourceType class. A type is loaded when it is asked for. Source: rule R8.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 
-import hearth.resources
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, ResourceTypeUnavailable
 from hearth.resources.base import ResourceType
-from hearth.resources.known import KNOWN
+from hearth.resources.index import INDEX
+from hearth.resources.known import KNOWN, advice
 
 GROUP = "hearth.types"
+
+
+class BadPackage(Exception):
+    """What an installed package adds cannot be used; the message says which and why."""
 
 
 class Catalog:
     """Resource types by name."""
 
     def __init__(self, types: Mapping[str, ResourceType]) -> None:
-        self._types = dict(types)
+        self._types = types
 
     def find(self, name: str) -> ResourceType | None:
         """The type of this exact name."""
@@ -37,15 +40,17 @@ class Catalog:
         """The names of all types, sorted."""
         return sorted(self._types)
 
-    def missing(self, name: str) -> Problem | None:
-        """The problem of a type that Heat has and we do not; None for any other name."""
+    def missing(self, name: str) -> str | None:
+        """Why a type that Heat has is not here, and what to use; None for any other name."""
         if name in self._types or name not in KNOWN:
             return None
-        return ResourceTypeUnavailable(None, f"{name} is a type of Heat that is not available here")
+        told = advice(name)
+        words = f"{name} is a type of Heat that is not available here"
+        return f"{words}; {told}" if told else words
 
     def with_type(self, kind: ResourceType) -> Catalog:
         """The same catalogue with one more type, or another one under a known name."""
-        return Catalog({**self._types, kind.name: kind})
+        return Catalog(_over({kind.name: kind}, self._types))
 
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
         """Problems for types whose service, or extension of it, the cloud does not have."""
@@ -84,33 +89,73 @@ class Catalog:
         ]
 
 
+class _Lazy(Mapping[str, ResourceType]):
+    """Types by name, each loaded when it is asked for; one instance each."""
+
+    def __init__(self, names: Iterable[str], load: Callable[[str], ResourceType]) -> None:
+        self._loaded: dict[str, ResourceType | None] = dict.fromkeys(names)
+        self._load = load
+
+    def __getitem__(self, name: str) -> ResourceType:
+        kind = self._loaded[name]
+        if kind is None:
+            kind = self._loaded[name] = self._load(name)
+        return kind
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+
 @cache
 def builtin_types() -> Mapping[str, ResourceType]:
-    """The types that come with Hearth, by name; one instance each."""
-    found: dict[str, ResourceType] = {}
-    for module in pkgutil.walk_packages(hearth.resources.__path__, "hearth.resources."):
-        for kind in vars(importlib.import_module(module.name)).values():
-            if (
-                inspect.isclass(kind)
-                and issubclass(kind, ResourceType)
-                and "type_name" in vars(kind)
-            ):
-                found[kind.type_name] = kind()
-    return found
+    """The types that come with Hearth, by name."""
+    return _Lazy(INDEX, _builtin)
+
+
+def _builtin(name: str) -> ResourceType:
+    for kind in vars(import_module(INDEX[name])).values():
+        if (
+            inspect.isclass(kind)
+            and issubclass(kind, ResourceType)
+            and vars(kind).get("type_name") == name
+        ):
+            return kind()
+    raise AssertionError(f"{INDEX[name]} declares no {name}")
 
 
 @cache
 def installed_types() -> Mapping[str, ResourceType]:
     """The types of installed packages, by name."""
-    found: dict[str, ResourceType] = {}
-    for entry in entry_points(group=GROUP):
-        loaded = entry.load()
-        made = loaded() if callable(loaded) else loaded
-        for kind in [made] if isinstance(made, ResourceType) else made:
-            found[kind.name] = kind
-    return found
+    entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return _Lazy(entries, lambda name: _installed(entries[name]))
+
+
+def _installed(entry: EntryPoint) -> ResourceType:
+    """Raises BadPackage, so that whoever installed it knows what to mend or remove."""
+    where = f"the resource type {entry.name} of {entry.dist.name if entry.dist else entry.value}"
+    try:
+        kind = entry.load()()
+    except Exception as problem:
+        raise BadPackage(f"{where} cannot be loaded: {problem!r}") from problem
+    if not isinstance(kind, ResourceType) or kind.name != entry.name:
+        raise BadPackage(f"{where} is {kind!r}, not a resource type of that name")
+    return kind
 
 
 def default_catalog() -> Catalog:
     """All types there are; an installed package may stand in for a built-in one."""
-    return Catalog({**builtin_types(), **installed_types()})
+    return Catalog(_over(installed_types(), builtin_types()))
+
+
+def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:
+    """Both; the first one's where both have a name."""
+    return _Lazy(
+        {**dict.fromkeys(then), **dict.fromkeys(first)},
+        lambda name: (first if name in first else then)[name],
+    )

@@ -148,6 +148,9 @@ class _Compiler:
             self.stock = [*self.catalog.names(), *environment.resource_registry]
         node = source.node.value.get("type") or source.node.value.get("Type") or source.node
         at = Span(source.at.file, node.line, node.column, source.at.path)
+        known = self.catalog.missing(source.type)
+        if known is not None:
+            return StackValidationFailed(at, known)
         text = EntityNotFound(None, "Resource Type", source.type).text
         self.hints_left -= 1
         near = hint(nearest(source.type, self.stock)) if self.hints_left >= 0 else ""

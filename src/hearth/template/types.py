@@ -51,6 +51,9 @@ class TypeCatalog(Protocol):
     def names(self) -> Iterable[str]:
         """The names of all types."""
 
+    def missing(self, name: str) -> str | None:
+        """Why a type that templates may know is not among them; None: nothing is known of it."""
+
 
 @dataclass(frozen=True)
 class Facade:

@@ -278,12 +278,13 @@ def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value)
 
     Call it before the first template is compiled. Raises ValueError if the name is taken.
     """
+    grammars = [grammar for grammar in GRAMMARS if grammar.hot and grammar.value >= since]
+    for grammar in grammars:
+        if name in grammar.functions and grammar.functions[name] != function.name:
+            raise ValueError(f"{name} is a function of version {grammar.value} already")
     register(function)
-    for grammar in GRAMMARS:
-        if grammar.hot and grammar.value >= since:
-            if name in grammar.functions and grammar.functions[name] != function.name:
-                raise ValueError(f"{name} is a function of version {grammar.value} already")
-            object.__setattr__(grammar, "functions", {**grammar.functions, name: function.name})
+    for grammar in grammars:
+        object.__setattr__(grammar, "functions", {**grammar.functions, name: function.name})
 
 
 def versions_of(key: str) -> tuple[str, ...]:

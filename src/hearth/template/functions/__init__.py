@@ -4,6 +4,16 @@ Adding one is one entry here and a line in `versions`. Names with a dot are olde
 """
 
 from hearth.template.functions import data, logic, query, read, strings
-from hearth.template.functions.entry import EvaluationError, Function, named
+from hearth.template.functions.entry import EvaluationError, Function, named, pure
 
-__all__ = ["EvaluationError", "Function", "data", "logic", "named", "query", "read", "strings"]
+__all__ = [
+    "EvaluationError",
+    "Function",
+    "data",
+    "logic",
+    "named",
+    "pure",
+    "query",
+    "read",
+    "strings",
+]

@@ -88,8 +88,9 @@ REGISTRY: dict[str, Function] = {}
 
 
 def register(function: Function) -> Function:
-    """Make a function known under its name."""
-    assert function.name not in REGISTRY, function.name
+    """Make a function known under its name. Raises ValueError where another one has it."""
+    if REGISTRY.get(function.name, function) is not function:
+        raise ValueError(f"there is another function {function.name} already")
     REGISTRY[function.name] = function
     return function
 

@@ -1,0 +1,1 @@
+"""A resource type and a function for Hearth."""

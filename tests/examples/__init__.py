@@ -1,0 +1,1 @@
+"""The examples that come with Hearth, installed and used as a reader would."""

@@ -1,0 +1,237 @@
+"""Every type's declaration against the recorded ones of the original, field by field.
+
+    python -m tests.resources.facts [TYPE…]
+
+Prints a line per service with counts, then each difference; the exit status is 1 when there is one.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from hearth.model.state import Action
+from hearth.resources.base import ResourceType
+from hearth.resources.registry import builtin_types
+from hearth.schema import (
+    Add,
+    AllowedPattern,
+    AllowedValues,
+    Attr,
+    Custom,
+    Delete,
+    Length,
+    Prop,
+    Range,
+    Replace,
+    Resolve,
+)
+
+COPY = Path(__file__).parents[1] / "facts" / "resource_types.json"
+FACTS = json.loads(COPY.read_text())
+SERVICES = (
+    "Nova", "Neutron", "Cinder", "Glance", "Keystone", "Swift", "Octavia", "Barbican", "Designate",
+    "Heat",
+)  # fmt: skip
+"""Those whose SUPPORTED types must all be there."""
+
+LATER = {
+    "OS::Heat::AutoScalingGroup", "OS::Heat::CloudConfig", "OS::Heat::DeployedServer",
+    "OS::Heat::InstanceGroup", "OS::Heat::MultipartMime", "OS::Heat::ResourceChain",
+    "OS::Heat::ScalingPolicy", "OS::Heat::SoftwareComponent", "OS::Heat::SoftwareConfig",
+    "OS::Heat::SoftwareDeployment", "OS::Heat::SoftwareDeploymentGroup",
+    "OS::Heat::StructuredConfig", "OS::Heat::StructuredDeployment",
+    "OS::Heat::StructuredDeploymentGroup",
+}  # fmt: skip
+"""Groups and software configuration, which are not there yet."""
+
+OTHERWISE = {
+    ("OS::Heat::RandomString", "add character_classes"): "the type reads `sequence` itself",
+    ("OS::Heat::RandomString", "delete sequence"): "the type reads it itself",
+    ("OS::Neutron::Router", "add l3_agent_ids"): "the type reads `l3_agent_id` itself",
+    ("OS::Neutron::Router", "delete l3_agent_id"): "the type reads it itself",
+    ("OS::Heat::Stack", "snapshot"): "the engine takes the snapshots of nested stacks",
+    ("OS::Heat::Stack", "restore"): "the engine restores nested stacks",
+    ("OS::Heat::ResourceGroup", "check"): "the engine checks the members of a nested stack",
+    ("OS::Heat::ResourceGroup", "suspend"): "the engine suspends the members of a nested stack",
+    ("OS::Heat::ResourceGroup", "resume"): "the engine resumes the members of a nested stack",
+}
+"""What is done in another place, by type and field."""
+
+
+def plain_support(support, since):
+    if support is None:
+        return {"status": "SUPPORTED", "version": since} if since else None
+    chain, one = [], support
+    while one is not None:
+        chain.append(
+            {"status": str(one.status), **({"version": one.version} if one.version else {})}
+        )
+        one = one.previous
+    first, *rest = chain
+    return {**first, **({"previous": rest} if rest else {})}
+
+
+def plain_constraint(constraint):
+    match constraint:
+        case Custom():
+            return {"kind": "custom", "name": constraint.name}
+        case AllowedValues():
+            return {"kind": "allowed_values", "values": list(constraint.values)}
+        case AllowedPattern():
+            return {"kind": "allowed_pattern", "pattern": constraint.pattern}
+        case Length() | Range():
+            bounds = {"min": constraint.min, "max": constraint.max}
+            kind = type(constraint).__name__.lower()
+            return {"kind": kind, **{k: v for k, v in bounds.items() if v is not None}}
+
+
+def plain(prop: Prop):
+    shown = {
+        "type": prop.kind.value,
+        "required": prop.required,
+        "update_allowed": prop.update_allowed,
+    }
+    if prop.has_default:
+        shown["default"] = prop.default
+    if prop.immutable:
+        shown["immutable"] = True
+    if not prop.implemented:
+        shown["implemented"] = False
+    if prop.allow_conversion:
+        shown["allow_conversion"] = True
+    if prop.constraints:
+        shown["constraints"] = [plain_constraint(one) for one in prop.constraints]
+    if isinstance(prop.schema, Prop):
+        shown["schema"] = {"*": plain(prop.schema)}
+    elif prop.schema is not None:
+        shown["schema"] = {name: plain(inner) for name, inner in prop.schema.items()}
+    support = plain_support(prop.support, prop.since)
+    if support:
+        shown["support"] = support
+    return shown
+
+
+def plain_attribute(attribute: Attr):
+    shown = {"type": attribute.kind.value} if attribute.kind else {}
+    if not attribute.cached:
+        shown["cached"] = False
+    support = plain_support(attribute.support, attribute.since)
+    return {**shown, **({"support": support} if support else {})}
+
+
+def without_options(recorded):
+    """The recorded schema without the names of configuration options."""
+    if isinstance(recorded, dict):
+        return {
+            k: without_options(v)
+            for k, v in recorded.items()
+            if k not in {"default_from_option", "own_message"}
+        }
+    return [without_options(one) for one in recorded] if isinstance(recorded, list) else recorded
+
+
+def rules_of(translation):
+    """Translation rules in the words of the facts: rule and path."""
+    words = {Add: "add", Replace: "replace", Resolve: "resolve", Delete: "delete"}
+    return {f"{words[type(rule)]} {'.'.join(rule.path)}" for rule in translation}
+
+
+def recorded_rules(fact):
+    return {f"{rule['rule']} {'.'.join(rule['path'])}" for rule in fact.get("translation") or []}
+
+
+VERBS = {
+    "suspend": lambda kind: kind.handles(Action.SUSPEND),
+    "resume": lambda kind: kind.handles(Action.RESUME),
+    "check": lambda kind: kind.handles(Action.CHECK),
+    "snapshot": lambda kind: kind.handles(Action.SNAPSHOT),
+    "restore": lambda kind: type(kind).restored is not ResourceType.restored,
+    "signal": lambda kind: kind.takes_signals(),
+}
+
+
+def differences(name: str) -> Iterator[str]:
+    """What a declaration says otherwise than the facts, as "field: ours, recorded"."""
+    kind, fact = builtin_types()[name], without_options(FACTS[name])
+    yield from _unlike("property", {n: plain(p) for n, p in kind.properties.items()},
+                       fact["properties"])  # fmt: skip
+    yield from _unlike("attribute", {n: plain_attribute(a) for n, a in kind.attributes.items()},
+                       fact["attributes"])  # fmt: skip
+    yield from _unlike("update policy", {n: plain(p) for n, p in kind.update_policy.items()},
+                       fact.get("update_policy") or {})  # fmt: skip
+    ours = {
+        "support": plain_support(kind.support, None) or {},
+        "name limit": kind.physical_name_limit,
+        "deletion policy Snapshot": kind.snapshot_policy_allowed,
+    }
+    snapshot = "handle_snapshot_delete" in fact.get("also_overrides", ())
+    recorded = {
+        "support": fact.get("support") or {"status": "SUPPORTED"},
+        "name limit": fact["physical_resource_name_limit"],
+        "deletion policy Snapshot": snapshot or (name in GROUPS and kind.snapshot_policy_allowed),
+    }
+    yield from _unlike("", ours, recorded)
+    for rule in sorted(recorded_rules(fact) - rules_of(kind.translation)):
+        if (name, rule) not in OTHERWISE:
+            yield f"translation: {rule} is missing"
+    for verb, has in VERBS.items():
+        if fact["lifecycle"][f"handle_{verb}"] and not has(kind) and (name, verb) not in OTHERWISE:
+            yield f"{verb}: is missing"
+
+
+GROUPS = {"OS::Heat::ResourceGroup"}  # the policy is handed on to the members
+
+
+def _unlike(field, ours, recorded):
+    for name in sorted({*ours, *recorded}):
+        if ours.get(name) != recorded.get(name):
+            yield f"{field} {name}: {ours.get(name)}, recorded {recorded.get(name)}".strip()
+
+
+def wanted() -> list[str]:
+    """The types that must be there."""
+    return sorted(
+        name
+        for name, fact in FACTS.items()
+        if name.split("::")[0] == "OS"
+        and name.split("::")[1] in SERVICES
+        and fact["support"]["status"] == "SUPPORTED"
+        and name not in LATER
+    )
+
+
+def written_by_hand(kind: ResourceType) -> list[str]:
+    """The methods that the type's own class writes, beyond what it declares."""
+    return [name for name, value in vars(type(kind)).items() if callable(value)]
+
+
+def main(names: list[str]) -> int:
+    """Print counts per service and every difference; the exit status."""
+    types = builtin_types()
+    here = sorted(types.keys() & FACTS.keys())
+    missing = [name for name in wanted() if name not in types]
+    found = {name: list(differences(name)) for name in names or here}
+    print(f"{'service':14} {'types':>5} {'missing':>7} {'properties':>10} {'attributes':>10} "
+          f"{'declared only':>13} {'differences':>11}")  # fmt: skip
+    services = sorted({"::".join(name.split("::")[:2]) for name in [*here, *missing]})
+    for service in [*services, ""]:
+        own = [name for name in found if name.startswith(f"{service}::" if service else "")]
+        declared = [name for name in own if not written_by_hand(types[name])]
+        print(
+            f"{service or 'all':14} {len(own):5} "
+            f"{len([n for n in missing if n.startswith(service)]):7} "
+            f"{sum(len(types[n].properties) for n in own):10} "
+            f"{sum(len(types[n].attributes) for n in own):10} {len(declared):13} "
+            f"{sum(len(found[n]) for n in own):11}"
+        )
+    for name in missing:
+        print(f"{name}: is missing")
+    for name, lines in found.items():
+        for line in lines:
+            print(f"{name}: {line}")
+    return 1 if missing or any(found.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

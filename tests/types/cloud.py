@@ -1,0 +1,193 @@
+"""Where the suite runs: devcloud in a box, or a cloud that is there; Hearth over it either way."""
+
+import re
+import secrets
+import subprocess
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.clients.dev import HEARTH, hearth_dev
+from tests.types.story import Orchestration
+
+warnings.filterwarnings("ignore", module="openstack")
+READY = re.compile(r"^hearth is ready: all (?P<url>\S+)/v1 ")
+QUOTAS = {
+    "compute": {"instances": 100, "cores": 200, "ram": 1_000_000, "key_pairs": 200},
+    "volume": {"volumes": 100, "gigabytes": 10_000, "snapshots": 100},
+    "network": {"network": 200, "subnet": 200, "port": 1000, "router": 100, "floatingip": 100},
+}
+
+
+@dataclass
+class Place:
+    """A cloud with Hearth over it; callers by name: `admin` and `demo`."""
+
+    name: str
+    url: str
+    patience_s: float
+    connections: dict[str, Any]
+    remains: Callable[[], list[str]]
+    local: threading.local = field(default_factory=threading.local)
+
+    def heat(self, caller: str) -> Orchestration:
+        """The API for a caller; each thread has its own."""
+        if not hasattr(self.local, "apis"):
+            self.local.apis = {}
+        if caller not in self.local.apis:
+            session = self.connections[caller].session
+            self.local.apis[caller] = Orchestration(
+                self.url, session.get_project_id(), session.get_token, self.patience_s
+            )
+        found: Orchestration = self.local.apis[caller]
+        return found
+
+    def lacks(self, type_name: str) -> str:
+        """Why this cloud cannot have a type; empty: it can."""
+        from hearth.resources.registry import builtin_types
+
+        service = builtin_types()[type_name].service
+        if service is None:
+            return ""
+        found = self.connections["admin"].session.get_endpoint(service_type=service)
+        return "" if found else f"no {service} service"
+
+    def left_over(self) -> list[str]:
+        """What was made and is still there."""
+        return self.remains()
+
+
+@contextmanager
+def in_a_box(folder: Path) -> Iterator[Place]:
+    """`hearth dev`, with room for many stacks at once."""
+    with hearth_dev(folder) as dev, dev.sdk() as demo, dev.sdk("hearth-admin") as admin:
+        _make_room(admin)
+        dev.mark()
+        yield Place("devcloud", dev.url, 60, {"admin": admin, "demo": demo}, dev.left_over)
+
+
+def _make_room(admin: Any) -> None:
+    """Quotas that many stacks at once do not meet."""
+    for name in ("admin", "demo"):
+        project = admin.identity.find_project(name).id
+        admin.set_compute_quotas(project, **QUOTAS["compute"])
+        admin.set_volume_quotas(project, **QUOTAS["volume"])
+        admin.set_network_quotas(project, **QUOTAS["network"])
+
+
+CONF = """\
+[DEFAULT]
+auth_encryption_key = {secret}
+stack_domain_admin = heat_domain_admin
+stack_domain_admin_password = {password}
+stack_user_domain_id = {domain}
+region_name_for_services = {region}
+heat_waitcondition_server_url = http://127.0.0.1:1/v1/waitcondition
+[database]
+connection = sqlite:///{folder}/hearth.db
+[heat_api]
+bind_host = 127.0.0.1
+[keystone_authtoken]
+auth_url = {auth_url}
+username = hearth
+password = {password}
+project_name = service
+user_domain_name = Default
+project_domain_name = Default
+"""
+
+
+@contextmanager
+def real(admin_name: str, folder: Path) -> Iterator[Place]:
+    """`hearth serve` on a cloud that is there; makes itself a service user and a stack domain."""
+    import openstack
+
+    admin, demo = openstack.connect(cloud=admin_name), openstack.connect(cloud="demo")
+    _make_room(admin)
+    password = secrets.token_hex(16)
+    domain = _users(admin, password)
+    config = folder / "hearth.conf"
+    config.touch(mode=0o600)
+    config.write_text(
+        CONF.format(
+            secret=secrets.token_hex(16), password=password, domain=domain.id, folder=folder,
+            region=admin.config.get_region_name() or "RegionOne",
+            auth_url=admin.config.get_auth_args()["auth_url"],
+        )
+    )  # fmt: skip
+    command = [*HEARTH, "serve", "--config", str(config), "--port", "0"]
+    before = _everything(admin)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = READY.match(line)
+            assert found is not None, f"no ready line: {line!r}"
+
+            def remains() -> list[str]:
+                return sorted(_everything(admin) - before)
+
+            yield Place("real", found["url"], 300, {"admin": admin, "demo": demo}, remains)
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _users(admin: Any, password: str) -> Any:
+    """The service user and the administrator of the stack domain, as an installer makes them."""
+    identity = admin.identity
+    roles = {role.name: role for role in identity.roles()}
+    project = identity.find_project("service")
+    domain = identity.find_domain("heat") or identity.create_domain(name="heat")
+    for name, home in (("hearth", "default"), ("heat_domain_admin", domain.id)):
+        user = identity.find_user(name, domain_id=home)
+        if user is None:
+            user = identity.create_user(name=name, domain_id=home, password=password)
+        else:
+            identity.update_user(user, password=password)
+        if home == domain.id:
+            identity.assign_domain_role_to_user(domain, user, roles["admin"])
+        else:
+            for role in ("admin", "service"):
+                identity.assign_project_role_to_user(project, user, roles[role])
+    return domain
+
+
+def _everything(admin: Any) -> set[str]:
+    """What there is of each kind, in all projects, but for trusts and the stack domain's users."""
+    listed = {
+        "domain": admin.identity.domains(),
+        "project": admin.identity.projects(),
+        "user": admin.identity.users(domain_id="default"),
+        "group": admin.identity.groups(),
+        "role": admin.identity.roles(),
+        "service": admin.identity.services(),
+        "endpoint": admin.identity.endpoints(),
+        "region": admin.identity.regions(),
+        "network": admin.network.networks(),
+        "subnet": admin.network.subnets(),
+        "subnet pool": admin.network.subnet_pools(),
+        "address scope": admin.network.address_scopes(),
+        "port": admin.network.ports(),
+        "router": admin.network.routers(),
+        "floating IP": admin.network.ips(),
+        "security group": (g for g in admin.network.security_groups() if g.name != "default"),
+        "trunk": admin.network.trunks(),
+        "QoS policy": admin.network.qos_policies(),
+        "RBAC policy": admin.network.rbac_policies(),
+        "server": admin.compute.servers(all_projects=True),
+        "flavor": admin.compute.flavors(is_public=None),
+        "aggregate": admin.compute.aggregates(),
+        "server group": admin.compute.server_groups(all_projects=True),
+        "volume": admin.block_storage.volumes(all_projects=True),
+        "snapshot": admin.block_storage.snapshots(all_projects=True),
+        "volume type": admin.block_storage.types(),
+        "image": admin.image.images(),
+        "load balancer": admin.load_balancer.load_balancers(),
+        "zone": admin.dns.zones(all_projects=True),
+    }
+    return {f"{kind} {one.id} {one.name}" for kind, found in listed.items() for one in found}
