@@ -264,7 +264,7 @@ class CollectionResource(ResourceType):
             simple = prop.update_allowed and prop.kind in (Kind.STRING, Kind.BOOLEAN, Kind.INTEGER)
             stored = live.properties.get(name)
             if simple and name not in self.not_sent and field in body and stored is not None:
-                found[name] = body[field]
+                found[name] = _alike(body[field], stored)
         return found
 
     def key_in_words(self) -> str:
@@ -281,7 +281,8 @@ class CollectionResource(ResourceType):
         field = self.collection.key_field
         if field is None or self.key_stays:
             return None
-        return live.properties.get(field)
+        own = live.properties.get(field)
+        return own if own is not None else (live.properties.get("value_specs") or {}).get(field)
 
     async def strays(self, live: Live) -> Sequence[str]:
         found = [str(member["id"]) for member in await self.ours(live)]
@@ -308,3 +309,11 @@ async def forgiving(call: Any) -> None:
     except CloudFault as fault:
         if not fault.not_found:
             raise
+
+
+def _alike(shown: Any, stored: Any) -> Any:
+    """What the service shows in the type that is stored: some write numbers as text, or read it."""
+    if isinstance(shown, int) and isinstance(stored, str):
+        return str(shown)
+    digits = isinstance(shown, str) and shown.lstrip("-").isdecimal()
+    return int(shown) if digits and isinstance(stored, int) else shown

@@ -35,7 +35,7 @@ ROUTERS = Collection(
         "admin_state_up": Field(boolean, default=True),
         "external_gateway_info": Field(nullable(mapping)),
         "routes": Field(list_of(mapping, null=True), default=list, create=False),
-        "availability_zone_hints": Field(list_of(), default=list, update=False),
+        "availability_zone_hints": Field(list_of(), default=list),
         "flavor_id": Field(text(36, null=True), update=False),
         "enable_ndp_proxy": Field(boolean, default=False),
         "distributed": Field(boolean, default=None, admin=True),

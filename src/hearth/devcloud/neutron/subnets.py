@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -103,10 +103,13 @@ def new_subnet(
     return thing
 
 
-def _put_on(cloud: DevCloud, network: Thing, body: Body, segment_id: str | None) -> None:
+def _put_on(cloud: DevCloud, network: Thing, body: Body, segment_id: Any) -> None:
     """Give a subnet its segment; a network whose subnets have one is not one broadcast domain."""
-    if segment_id is None:
+    if segment_id in (None, body.get("segment_id")):
         return
+    if "segment_id" in body:
+        text = f"Subnet {body['id']} has a segment already, which can not be changed."
+        raise Refusal(400, "SubnetSegmentAssociationChangeNotAllowed", text)
     if not any(s.id == segment_id for s in cloud.store.where(TABLE, network_id=network.id)):
         text = f"Segment {segment_id} could not be found on network {network.id}."
         raise Refusal(404, "SegmentNotFound", text)

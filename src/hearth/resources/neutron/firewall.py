@@ -101,6 +101,10 @@ class FirewallRule(Guard):
             fields["protocol"] = None
         return fields
 
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        found = dict(await super().observe(live) or {})
+        return {name: "any" if name == "protocol" and v is None else v for name, v in found.items()}
+
 
 class FirewallPolicy(Guard):
     """Rules in their order: the first that fits decides."""

@@ -1,5 +1,10 @@
 """Taps: copies of the traffic of some ports, sent to another one."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Live
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
@@ -12,25 +17,32 @@ from hearth.schema import (
 )
 
 
-class TapService(NeutronResource):
+class Tap(NeutronResource):
+    """A part of a tap; without a name it has an empty one."""
+
+    extension = "taas"
+
+    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+        fields = super().fields_of(live, values, names)
+        return {**fields, "name": values.get("name") or ""} if "name" in fields else fields
+
+
+class TapService(Tap):
     """The port that gets the copies."""
 
     type_name = "OS::Neutron::TaaS::TapService"
     support = Support(version="12.0.0")
     properties = {
         "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
-        "name": Prop(
-            STRING, "Its name; generated when not given.", default="", update_allowed=True
-        ),
+        "name": Prop(STRING, "Its name.", default="", update_allowed=True),
         "port": Prop(STRING, "The port, by name or id.", required=True, constraint="neutron.port"),
     }
     translation = (Resolve(("port",), "neutron.port"),)
-    extension = "taas"
     collection = Collection("network", "/v2.0/taas/tap_services", body="tap_service")
     renamed = {"port": "port_id"}
 
 
-class TapFlow(NeutronResource):
+class TapFlow(Tap):
     """A port whose traffic is copied."""
 
     type_name = "OS::Neutron::TaaS::TapFlow"
@@ -43,9 +55,7 @@ class TapFlow(NeutronResource):
             default="BOTH",
             constraints=(AllowedValues(["IN", "OUT", "BOTH"]),),
         ),
-        "name": Prop(
-            STRING, "Its name; generated when not given.", default="", update_allowed=True
-        ),
+        "name": Prop(STRING, "Its name.", default="", update_allowed=True),
         "port": Prop(STRING, "The port, by name or id.", required=True, constraint="neutron.port"),
         "tap_service": Prop(
             STRING,
@@ -63,6 +73,5 @@ class TapFlow(NeutronResource):
         Resolve(("port",), "neutron.port"),
         Resolve(("tap_service",), "neutron.taas.tap_service"),
     )
-    extension = "taas"
     collection = Collection("network", "/v2.0/taas/tap_flows", body="tap_flow")
     renamed = {"port": "source_port", "tap_service": "tap_service_id"}
