@@ -51,7 +51,7 @@ def new_segment(
         "revision_number": 0,
         **more,
     }
-    thing = Thing(body["id"], TABLE, network.project_id, body, seed=network.seed)
+    thing = Thing(body["id"], TABLE, None, body, seed=network.seed)  # for administrators
     return store.insert(thing, implicit=implicit)
 
 
