@@ -53,11 +53,12 @@ class Place:
         """Why this cloud cannot have a type; empty: it can."""
         from hearth.resources.registry import builtin_types
 
-        service = builtin_types()[type_name].service
-        if service is None:
-            return ""
-        found = self.connections["admin"].session.get_endpoint(service_type=service)
-        return "" if found else f"no {service} service"
+        kind, admin = builtin_types()[type_name], self.connections["admin"]
+        if kind.service and not admin.session.get_endpoint(service_type=kind.service):
+            return f"no {kind.service} service"
+        if kind.extension and not admin.network.find_extension(kind.extension):
+            return f"no network extension {kind.extension}"
+        return ""
 
     def admin(self, method: str, path: str, body: Any = None) -> Any:
         """A call to devcloud's way behind the scenes."""

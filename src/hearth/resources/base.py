@@ -87,6 +87,7 @@ class ResourceType:
     signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
     substitute: str | None = None  # the type that may take over without a replacement
     service: str | None = None  # without it in the catalogue the type is unavailable
+    extension: ClassVar[str | None] = None  # of the network service; the same without it
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)

@@ -72,6 +72,7 @@ class CollectionResource(ResourceType):
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
     renamed: ClassVar[Mapping[str, str]] = {}  # property → field
+    key_stays: ClassVar[bool] = False  # nothing can be changed later: the user's text goes first
     identified_by = IntentKey.TAG
 
     # what the object looks like
@@ -139,8 +140,9 @@ class CollectionResource(ResourceType):
         """The create call."""
         collection = self.collection
         fields = self.fields(live)
-        if collection.key_field is not None:
-            fields[collection.key_field] = mark(live)
+        field = collection.key_field
+        if field is not None and not (self.key_stays and fields.get(field)):
+            fields[field] = mark(live)
         if self.identified_by is IntentKey.RENAME:
             fields["name"] = live.physical_name
         answer = await live.cloud.request(
@@ -302,7 +304,7 @@ class CollectionResource(ResourceType):
             stored = live.properties.get(name)
             same_words = field in body and not isinstance(body[field], dict | list)
             if simple and same_words and name not in self.not_sent and stored is not None:
-                found[name] = body[field]
+                found[name] = _alike(body[field], stored)
         return found
 
     def key_in_words(self) -> str:
@@ -319,7 +321,10 @@ class CollectionResource(ResourceType):
     def wanted_key_field(self, live: Live) -> Any:
         """What the user wants in the field that carries the key; None when nothing."""
         field = self.collection.key_field
-        return live.properties.get(field) if field in self.properties and field else None
+        if field is None or self.key_stays:
+            return None
+        own = live.properties.get(field)
+        return own if own is not None else (live.properties.get("value_specs") or {}).get(field)
 
     async def strays(self, live: Live) -> Sequence[str]:
         found = [str(member[self.collection.id_field]) for member in await self.ours(live)]
@@ -351,3 +356,11 @@ async def forgiving(call: Any) -> None:
     except CloudFault as fault:
         if not fault.not_found:
             raise
+
+
+def _alike(shown: Any, stored: Any) -> Any:
+    """What the service shows in the type that is stored: some write numbers as text, or read it."""
+    if isinstance(shown, int) and isinstance(stored, str):
+        return str(shown)
+    digits = isinstance(shown, str) and shown.lstrip("-").isdecimal()
+    return int(shown) if digits and isinstance(stored, int) else shown

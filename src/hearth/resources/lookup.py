@@ -66,6 +66,10 @@ KINDS: Mapping[str, Kind] = {
     "neutron.qos_policy": _neutron("QoSPolicy", "qos/policies"),
     "neutron.address_scope": _neutron("AddressScope", "address-scopes"),
     "neutron.segment": _neutron("Segment", "segments"),
+    "neutron.floating_ip": Kind(
+        "FloatingIP", "network", "/v2.0/floatingips", ("id", "floating_ip_address")
+    ),
+    "neutron.taas.tap_service": _neutron("TapService", "taas/tap_services"),
     "keystone.user": _keystone("KeystoneUser", "users"),
     "keystone.project": _keystone("KeystoneProject", "projects"),
     "keystone.domain": _keystone("KeystoneDomain", "domains"),

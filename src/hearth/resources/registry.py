@@ -53,7 +53,7 @@ class Catalog:
         return Catalog(_over({kind.name: kind}, self._types))
 
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Problems for types whose service the cloud does not have."""
+        """Problems for types whose service, or extension of it, the cloud does not have."""
         wanted: dict[str, list[str]] = {}
         for name in names:
             kind = self._types.get(name)
@@ -70,7 +70,23 @@ class Catalog:
                     ResourceTypeUnavailable(None, f"{name}: this cloud has no {service} service")
                     for name in types
                 ]
+            else:
+                problems += await self._unextended(types, cloud)
         return problems
+
+    async def _unextended(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
+        """Problems for types that need an extension which the network service does not have."""
+        needed = {n: e for n in names if (e := self._types[n].extension) is not None}
+        if not needed:
+            return []
+        listed = {one["alias"] for one in await cloud.listing("network", "/v2.0/extensions")}
+        return [
+            ResourceTypeUnavailable(
+                None, f"{name}: the network service of this cloud has no extension {extension}"
+            )
+            for name, extension in needed.items()
+            if extension not in listed
+        ]
 
 
 class _Lazy(Mapping[str, ResourceType]):

@@ -6,6 +6,7 @@ Values that are not known yet stay as they are. Source: spec/hot.md, section 6.2
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,7 @@ async def resolve(
         return found
 
     lookups = [
-        (rule.finder, holder, key)
+        (rule.finder.format_map(defaultdict(str, values)), holder, key)
         for rule in rules
         if isinstance(rule, Resolve) and values.get(rule.path[0])
         for holder, key in places(values, rule.path)

@@ -35,7 +35,10 @@ class Replace:
 
 @dataclass(frozen=True)
 class Resolve:
-    """Turn the name at `path` into an id; `finder` names the kind of thing, as in `nova.flavor`."""
+    """Turn the name at `path` into an id; `finder` names the kind of thing, as in `nova.flavor`.
+
+    A property in braces stands for its value: `neutron.{object_type}`.
+    """
 
     path: Path
     finder: str

@@ -79,7 +79,7 @@ class StackClouds:
             self.pool.cloud(TrustCredential(service, facts["trust_id"])),
             self.pool.cloud(service),  # by itself a token of a trust may not even look at itself
         )
-        ended = TRUST_ENDED
+        ended: tuple[int, ...] = TRUST_ENDED
         try:
             headers = {"X-Subject-Token": await cloud.token()}
             ended = (404,)

@@ -40,6 +40,16 @@ resources:
   link:
     type: OS::Neutron::FloatingIPAssociation
     properties: {floatingip_id: {get_resource: address}, port_id: {get_resource: port}}
+  lone: {type: OS::Neutron::Router}
+  routes:
+    type: OS::Neutron::ExtraRouteSet
+    properties: {router: {get_resource: router}}
+  lonely_routes:
+    type: OS::Neutron::ExtraRouteSet
+    properties: {router: {get_resource: lone}}
+  vpn:
+    type: OS::Neutron::VPNService
+    properties: {router: {get_resource: router}, subnet: {get_resource: low}}
 """
 
 
@@ -62,3 +72,10 @@ def test_addresses_wait_for_routers_and_their_legs():
     found = requires()
     assert {"router", "leg", "port"} <= found["address"]
     assert {"router", "leg", "address"} <= found["link"]
+
+
+def test_what_a_router_carries_waits_for_its_legs():
+    found = requires()
+    assert found["routes"] == {"router", "leg"}
+    assert found["lonely_routes"] == {"lone"}
+    assert found["vpn"] == {"router", "leg", "low"}

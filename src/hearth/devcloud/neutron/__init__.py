@@ -7,7 +7,11 @@ from typing import Any
 
 from hearth.devcloud.http import Call, Router, Service, unauthorized
 from hearth.devcloud.neutron import (
+    agents,
+    firewalls,
     floating,
+    gateways,
+    metering,
     misc,
     networks,
     pools,
@@ -16,8 +20,11 @@ from hearth.devcloud.neutron import (
     quotas,
     routers,
     security,
+    segments,
     subnets,
+    taps,
     trunks,
+    vpn,
 )
 from hearth.devcloud.neutron.rest import refusal
 from hearth.devcloud.store import Thing
@@ -40,6 +47,12 @@ SERVICE = Service(
         qos.ROUTES,
         pools.ROUTES,
         quotas.ROUTES,
+        segments.ROUTES,
+        vpn.ROUTES,
+        firewalls.ROUTES,
+        metering.ROUTES,
+        taps.ROUTES,
+        gateways.ROUTES,
         misc.ROUTES,
     ),
     refusal=refusal,
@@ -49,6 +62,7 @@ SERVICE = Service(
     wrong_method_type="HTTPMethodNotAllowed",
 )
 TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+    "network.agent": agents.carried_out,
     "network.floating_ip": floating.follow_port,
     "network.trunk": trunks.settle_trunk,
 }

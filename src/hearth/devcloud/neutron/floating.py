@@ -11,6 +11,7 @@ from hearth.devcloud.collection import (
     Invalid,
     integer,
     nullable,
+    one_of,
     text,
 )
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
@@ -55,7 +56,7 @@ FORWARDINGS = Collection(
         "internal_port_range": Field(nullable(text())),
         "external_port": Field(integer(1, 65535, null=True)),
         "external_port_range": Field(nullable(text())),
-        "protocol": Field(text(40), required=True),
+        "protocol": Field(one_of("tcp", "udp", "icmp", "icmp6", "sctp", "dccp"), required=True),
         "description": Field(text(), default=""),
     },
     type_name="PortForwarding",
@@ -179,24 +180,51 @@ def _forwarding_view(thing: Thing) -> Body:
 def forward(call: Call) -> Reply:
     """POST of a port forwarding."""
     floating = floating_ips.find(call, call.ids[0])
+    floating_ips.owned_by_caller(call, floating, "create_floatingip_port_forwarding of")
     try:
         values = FORWARDINGS.for_create(call.object("port_forwarding"))
     except Invalid as error:
         raise explain(error, FORWARDINGS, creating=True) from None
-    port = ports.find(call, values["internal_port_id"])
+    if floating.body["port_id"]:
+        text_ = f"Floating IP {floating.id} is in use by port {floating.body['port_id']}"
+        raise Refusal(409, "FipInUseByPort", text_)
+    router = _settle(call, floating, values, None)
     store = call.cloud.store
-    same = {key: values[key] for key in ("external_port", "protocol")}
-    if store.where(FORWARDINGS.table, floatingip_id=floating.id, **same):
-        raise bad_request("A duplicate port forwarding entry with same attributes exists")
-    values["internal_ip_address"] = (
-        values["internal_ip_address"] or port.body["fixed_ips"][0]["ip_address"]
-    )
-    for side in ("internal", "external"):
-        number = values[f"{side}_port"]
-        values[f"{side}_port_range"] = values[f"{side}_port_range"] or f"{number}:{number}"
     body = {"id": store.new_id(), "floatingip_id": floating.id, **values}
     thing = store.insert(Thing(body["id"], FORWARDINGS.table, floating.project_id, body))
+    floating.body["router_id"] = router.id
     return Reply(201, {"port_forwarding": _forwarding_view(thing)})
+
+
+def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thing:
+    """Fill in addresses and ranges; gives the router that carries the traffic."""
+    store = call.cloud.store
+    port = ports.find(call, values["internal_port_id"])
+    inner = [item for item in port.body["fixed_ips"] if ":" not in item["ip_address"]]
+    wanted = values["internal_ip_address"]
+    if wanted is not None:
+        inner = [item for item in inner if item["ip_address"] == wanted]
+    if not inner:
+        raise bad_request(f"Port {port.id} does not have the fixed IPv4 address {wanted}")
+    values["internal_ip_address"] = inner[0]["ip_address"]
+    for side in ("internal", "external"):
+        number = values[f"{side}_port"]
+        if number is not None:
+            values[f"{side}_port_range"] = f"{number}:{number}"
+    for names in (
+        ("external_port", "protocol"),
+        ("internal_port_id", "internal_ip_address", "internal_port", "protocol"),
+    ):
+        same = {name: values[name] for name in names}
+        twins = store.where(FORWARDINGS.table, floatingip_id=floating.id, **same)
+        if any(twin is not own for twin in twins):
+            raise bad_request("A duplicate port forwarding entry with same attributes exists")
+    outside = floating.body["floating_network_id"]
+    router = router_between(store, inner[0]["subnet_id"], outside)
+    if router is None:
+        text_ = f"External network {outside} is not reachable from port {port.id}."
+        raise Refusal(404, "ExternalGatewayForFloatingIPNotFound", text_)
+    return router
 
 
 def _forwarding(call: Call) -> Thing:
@@ -220,18 +248,25 @@ def show_forwarding(call: Call) -> Reply:
 
 def update_forwarding(call: Call) -> Reply:
     """PUT of one."""
+    floating = floating_ips.find(call, call.ids[0])
     thing = _forwarding(call)
     try:
-        thing.body.update(FORWARDINGS.for_update(call.object("port_forwarding")))
+        changes = FORWARDINGS.for_update(call.object("port_forwarding"))
     except Invalid as error:
         raise explain(error, FORWARDINGS, creating=False) from None
+    values = {**thing.body, **changes}
+    _settle(call, floating, values, thing)
+    thing.body.update(values)
     return Reply(200, {"port_forwarding": _forwarding_view(thing)})
 
 
 def stop_forwarding(call: Call) -> Reply:
     """DELETE of one."""
-    floating_ips.find(call, call.ids[0])
-    call.cloud.store.remove(_forwarding(call))
+    floating = floating_ips.find(call, call.ids[0])
+    store = call.cloud.store
+    store.remove(_forwarding(call))
+    if not store.where(FORWARDINGS.table, floatingip_id=floating.id):
+        floating.body["router_id"] = None
     return Reply(204)
 
 

@@ -1,4 +1,4 @@
-"""What Neutron tells about itself: versions, extensions, zones, agents, segments."""
+"""What Neutron tells about itself: versions, extensions, zones, agents."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _ALIASES = [
     "binding",
     "binding-extended",
     "default-subnetpools",
-    "dns-integration",
     "dns-domain-ports",
+    "dns-integration",
     "ext-gw-mode",
     "external-net",
     "extra_dhcp_opt",
@@ -25,12 +25,18 @@ _ALIASES = [
     "fip-port-details",
     "flavors",
     "floating-ip-port-forwarding",
+    "floating-ip-port-forwarding-description",
     "floating-ip-port-forwarding-detail",
+    "fwaas",
     "ip-substring-filtering",
+    "l2-gateway",
+    "l2-gateway-connection",
     "l3_agent_scheduler",
+    "metering",
     "multi-provider",
     "net-mtu",
     "net-mtu-writable",
+    "network-gateway",
     "network-ip-availability",
     "network_availability_zone",
     "pagination",
@@ -41,8 +47,10 @@ _ALIASES = [
     "provider",
     "qos",
     "qos-bw-limit-direction",
+    "qos-bw-minimum-ingress",
     "qos-default",
     "qos-fip",
+    "qos-pps-minimum",
     "quota_details",
     "quotas",
     "rbac-policies",
@@ -62,9 +70,12 @@ _ALIASES = [
     "stateful-security-group",
     "subnet-service-types",
     "subnet_allocation",
+    "taas",
+    "taas-vlan-filter",
     "tag-ports-during-bulk-creation",
     "trunk",
     "trunk-details",
+    "vpnaas",
 ]
 
 
@@ -124,28 +135,6 @@ def zones(call: Call) -> Reply:
     return Reply(200, {"availability_zones": []})
 
 
-def segments(call: Call) -> Reply:
-    """GET /v2.0/segments: one for each network."""
-    wanted = call.argument("network_id")
-    found = [
-        {
-            "id": thing.id,
-            "network_id": thing.id,
-            "name": None,
-            "description": None,
-            "physical_network": thing.body["provider:physical_network"],
-            "network_type": thing.body["provider:network_type"],
-            "segmentation_id": thing.body["provider:segmentation_id"],
-            "created_at": thing.body["created_at"],
-            "updated_at": thing.body["created_at"],
-            "revision_number": 0,
-        }
-        for thing in call.cloud.store.all("network.networks")
-        if wanted is None or thing.id == wanted
-    ]
-    return Reply(200, {"segments": found})
-
-
 ROUTES: list[Route] = [
     ("GET", "/", versions),
     ("GET", "/v2.0", resources),
@@ -153,5 +142,4 @@ ROUTES: list[Route] = [
     ("GET", "/v2.0/extensions/{}", extension),
     ("GET", "/v2.0/agents", agents),
     ("GET", "/v2.0/availability_zones", zones),
-    ("GET", "/v2.0/segments", segments),
 ]

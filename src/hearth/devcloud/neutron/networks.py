@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hearth.devcloud.collection import READ_ONLY, Collection, Field, boolean, integer, list_of, text
 from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.neutron import physical
 from hearth.devcloud.neutron.rest import Rest, owned, stamped
 from hearth.devcloud.store import Thing
 
@@ -30,9 +31,9 @@ NETWORKS = Collection(
         "availability_zone_hints": Field(list_of(), default=list, update=False),
         "vlan_transparent": Field(boolean, default=False, update=False),
         "qinq": Field(boolean, default=False, update=False),
-        "provider:network_type": Field(text(), admin=True, update=False),
-        "provider:physical_network": Field(text(null=True), admin=True, update=False),
-        "provider:segmentation_id": Field(integer(null=True), admin=True, update=False),
+        "provider:network_type": Field(text(null=True), admin=True),
+        "provider:physical_network": Field(text(null=True), admin=True),
+        "provider:segmentation_id": Field(integer(null=True), admin=True),
         "status": READ_ONLY,
         "subnets": READ_ONLY,
     },
@@ -59,11 +60,22 @@ def new_network(
         "ipv4_address_scope": None,
         "ipv6_address_scope": None,
         "l2_adjacency": True,
-        "provider:network_type": values["provider:network_type"] or "vxlan",
-        "provider:segmentation_id": values["provider:segmentation_id"] or cloud.store.new_serial(),
         **stamped(cloud, 1),
     }
-    return cloud.store.insert(Thing(network_id, NETWORKS.table, project_id, body, seed=seed))
+    thing = Thing(network_id, NETWORKS.table, project_id, body, seed=seed)
+    kind = values["provider:network_type"]
+    place, number = values["provider:physical_network"], values["provider:segmentation_id"]
+    if kind is None and (place or number):
+        text_ = "provider:network_type required"
+        raise Refusal(400, "InvalidInput", f"Invalid input for operation: {text_}.")
+    segment = physical.new_segment(cloud, thing, kind or "vxlan", place, number, implicit=True)
+    _carried_by(thing, segment)
+    return cloud.store.insert(thing)
+
+
+def _carried_by(network: Thing, segment: Thing) -> None:
+    for name in ("network_type", "physical_network", "segmentation_id"):
+        network.body[f"provider:{name}"] = segment.body[name]
 
 
 class _Networks(Rest):
@@ -77,16 +89,15 @@ class _Networks(Rest):
         return new_network(call.cloud, call.cloud.store.new_id(), project_id, values)
 
     def visible(self, call: Call, thing: Thing) -> bool:
-        if thing.body["shared"] or thing.body["router:external"]:
-            return True
-        targets = (call.caller.project_id, "*")
-        return any(
-            policy.body["object_id"] == thing.id and policy.body["target_tenant"] in targets
-            for policy in call.cloud.store.all("network.rbac_policies")
-        )
+        return bool(thing.body["router:external"]) or super().visible(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
         view = super().view(call, thing, created=created)
+        carried = call.cloud.store.where(physical.TABLE, network_id=thing.id)
+        if len(carried) > 1 and call.caller.is_admin:
+            view = {k: v for k, v in view.items() if k not in self.admin_fields}
+            names = ("network_type", "physical_network", "segmentation_id")
+            view["segments"] = [{f"provider:{n}": s.body[n] for n in names} for s in carried]
         if not created:
             view = {k: v for k, v in view.items() if not k.startswith("provider:")} | {
                 k: v for k, v in view.items() if k.startswith("provider:")
@@ -95,13 +106,37 @@ class _Networks(Rest):
                 view.pop("is_default")
         return view
 
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        for name in ("provider:network_type", "provider:physical_network"):
+            if changes.pop(name, None) not in (None, thing.body[name]):
+                text_ = f"Plugin does not support updating the provider attribute {name}"
+                raise Refusal(400, "InvalidInput", f"Invalid input for operation: {text_}.")
+        number = changes.pop("provider:segmentation_id", None)
+        if number not in (None, thing.body["provider:segmentation_id"]):
+            self._renumber(call, thing, number)
+        thing.body.update(changes)
+
+    @staticmethod
+    def _renumber(call: Call, thing: Thing, number: int) -> None:
+        store = call.cloud.store
+        segments = store.where(physical.TABLE, network_id=thing.id)
+        if len(segments) != 1:
+            text_ = "Provider network attributes can be updated only in networks of one segment"
+            raise Refusal(400, "InvalidInput", f"Invalid input for operation: {text_}.")
+        kind, place = segments[0].body["network_type"], segments[0].body["physical_network"]
+        new = physical.new_segment(call.cloud, thing, kind, place, number, implicit=True)
+        store.remove(new)
+        segments[0].body["segmentation_id"] = number
+        _carried_by(thing, segments[0])
+
     def gone(self, call: Call, thing: Thing) -> None:
         store = call.cloud.store
         if store.where("network.ports", network_id=thing.id):
             text = f"Unable to complete operation on network {thing.id}. There are ports in use."
             raise Refusal(409, "NetworkInUse", text)
-        for subnet in store.where("network.subnets", network_id=thing.id):
-            store.remove(subnet)
+        for table in ("network.subnets", physical.TABLE):
+            for part in store.where(table, network_id=thing.id):
+                store.remove(part)
 
 
 networks = _Networks(NETWORKS)

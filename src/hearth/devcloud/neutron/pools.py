@@ -5,9 +5,18 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from hearth.devcloud.collection import Collection, Field, boolean, integer, list_of, nullable, text
+from hearth.devcloud.collection import (
+    Collection,
+    Field,
+    boolean,
+    integer,
+    list_of,
+    nullable,
+    one_of,
+    text,
+)
 from hearth.devcloud.http import Body, Call, Refusal
-from hearth.devcloud.neutron.rest import Rest
+from hearth.devcloud.neutron.rest import Rest, not_authorized
 from hearth.devcloud.store import Thing
 
 
@@ -67,7 +76,9 @@ RBAC_POLICIES = Collection(
     {
         "object_type": Field(text(), required=True, update=False),
         "object_id": Field(text(36), required=True, update=False),
-        "action": Field(text(), required=True, update=False),
+        "action": Field(
+            one_of("access_as_shared", "access_as_external"), required=True, update=False
+        ),
         "target_tenant": Field(text(), required=True),
     },
     type_name="RbacPolicy",
@@ -127,7 +138,41 @@ class _RbacPolicies(Rest):
         if target is None or not (call.caller.is_admin or target.project_id == project_id):
             text_ = f"RBAC policy for {values['object_id']} could not be made"
             raise Refusal(404, "RbacPolicyNotFound", text_)
+        action = values["action"]
+        if action == "access_as_external" and values["object_type"] != "network":
+            text_ = f"Invalid action '{action}' for object type '{values['object_type']}'"
+            raise Refusal(400, "HTTPBadRequest", text_)
+        if action == "access_as_external" and not call.caller.is_admin:
+            raise not_authorized("create_rbac_policy")
+        self._check(call, values)
         return super().make(call, project_id, values)
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        self._unused(call, thing)
+        self._check(call, {**thing.body, **changes}, thing)
+        super().change(call, thing, changes)
+
+    @staticmethod
+    def _check(call: Call, values: Body, own: Thing | None = None) -> None:
+        if values["target_tenant"] == "*" and not call.caller.is_admin:
+            raise not_authorized("create_rbac_policy:target_tenant")
+        names = ("object_type", "object_id", "action", "target_tenant")
+        same = {name: values[name] for name in names}
+        if any(twin is not own for twin in call.cloud.store.where(RBAC_POLICIES.table, **same)):
+            text_ = f"An RBAC policy already exists with those values: {same}"
+            raise Refusal(409, "DuplicateRbacPolicy", text_)
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        self._unused(call, thing)
+
+    @staticmethod
+    def _unused(call: Call, thing: Thing) -> None:
+        """Raises a 409 while the other project has ports on the network it may use."""
+        store, target = call.cloud.store, thing.body["target_tenant"]
+        ports = store.where("network.ports", network_id=thing.body["object_id"])
+        if any(port.project_id == target != thing.project_id for port in ports):
+            text_ = f"RBAC policy on object {thing.body['object_id']} cannot be removed: in use"
+            raise Refusal(409, "RbacPolicyInUse", text_)
 
 
 ROUTES = [

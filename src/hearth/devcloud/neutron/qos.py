@@ -39,17 +39,14 @@ RULES = {
         },
         "minimum_packet_rate": {
             "min_kpps": Field(integer(0), required=True),
-            "direction": _DIRECTION,
+            "direction": Field(one_of("any", "egress", "ingress"), default="egress"),
         },
     }.items()
 }
 
 
 class _Policies(Rest):
-    def create_one(self, call: Call, given: Body) -> Thing:
-        if not call.caller.is_admin:
-            raise not_authorized("create_policy")
-        return super().create_one(call, given)
+    admin_only = True
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
         rules = [

@@ -90,12 +90,20 @@ def _tags_in(given: Body) -> list[str] | None:
     return list(dict.fromkeys(tags))
 
 
+def shared_with(call: Call, thing: Thing) -> bool:
+    """Whether an RBAC policy lets the caller's project see a thing."""
+    targets = (call.caller.project_id, "*")
+    policies = call.cloud.store.where("network.rbac_policies", object_id=thing.id)
+    return any(policy.body["target_tenant"] in targets for policy in policies)
+
+
 class Rest:
     """One collection. What is particular is a method to override."""
 
     admin_fields: frozenset[str] = frozenset()
     revision = 0
     standard = True
+    admin_only = False  # only administrators may write
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -134,7 +142,7 @@ class Rest:
 
     def visible(self, call: Call, thing: Thing) -> bool:
         """Whether a caller who is neither admin nor owner may see it."""
-        return bool(thing.body.get("shared"))
+        return bool(thing.body.get("shared")) or shared_with(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
         """What is shown to this caller."""
@@ -160,7 +168,8 @@ class Rest:
 
     def owned_by_caller(self, call: Call, thing: Thing, verb: str) -> None:
         """Raises a 403 unless the caller may change the thing."""
-        if not call.caller.is_admin and thing.project_id != call.caller.project_id:
+        foreign = self.admin_only or thing.project_id != call.caller.project_id
+        if foreign and not call.caller.is_admin:
             raise not_authorized(f"{verb}_{self.collection.singular}")
 
     def create(self, call: Call) -> Reply:
@@ -190,6 +199,8 @@ class Rest:
     def create_one(self, call: Call, given: Body) -> Thing:
         """Check one body and make the thing."""
         caller = call.caller
+        if self.admin_only and not caller.is_admin:
+            raise not_authorized(f"create_{self.collection.singular}")
         given = dict(given)
         project_id = caller.project_id or ""
         for key in _OWNER:

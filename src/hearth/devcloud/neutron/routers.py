@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -22,9 +22,6 @@ from hearth.devcloud.neutron.rest import Rest, bad_request, not_authorized, owne
 from hearth.devcloud.neutron.subnets import subnets
 from hearth.devcloud.store import Store, Thing
 
-if TYPE_CHECKING:
-    pass
-
 _GATEWAY = "network:router_gateway"
 _INTERFACE = "network:router_interface"
 
@@ -38,7 +35,7 @@ ROUTERS = Collection(
         "admin_state_up": Field(boolean, default=True),
         "external_gateway_info": Field(nullable(mapping)),
         "routes": Field(list_of(mapping, null=True), default=list, create=False),
-        "availability_zone_hints": Field(list_of(), default=list, update=False),
+        "availability_zone_hints": Field(list_of(), default=list),
         "flavor_id": Field(text(36, null=True), update=False),
         "enable_ndp_proxy": Field(boolean, default=False),
         "distributed": Field(boolean, default=None, admin=True),
@@ -159,7 +156,31 @@ class _Routers(Rest):
                 text_ = f"Invalid format for routes: the nexthop {hop} is not connected"
                 raise Refusal(400, "InvalidRoutes", text_)
 
+    def add_routes(self, call: Call) -> Reply:
+        """PUT add_extraroutes: those that are there already stay."""
+        return self._routes(call, lambda now, more: [*now, *(r for r in more if r not in now)])
+
+    def remove_routes(self, call: Call) -> Reply:
+        """PUT remove_extraroutes: those that are not there are no error."""
+        return self._routes(call, lambda now, less: [r for r in now if r not in less])
+
+    def _routes(self, call: Call, join: Callable[[list[Body], list[Body]], list[Body]]) -> Reply:
+        router = self.find(call, call.ids[0])
+        self.owned_by_caller(call, router, "update")
+        given = call.object("router")
+        if set(given) != {"routes"} or not isinstance(given["routes"], list):
+            raise Refusal(400, "HTTPBadRequest", "The body needs the routes of a router")
+        wanted = join(router.body["routes"], given["routes"])
+        self._check_routes(call, router, wanted)
+        router.body["routes"] = wanted
+        touch(call.cloud, router)
+        keys = ("id", "name", "routes")
+        return Reply(200, {"router": {key: router.body[key] for key in keys}})
+
     def gone(self, call: Call, thing: Thing) -> None:
+        if call.cloud.store.where("network.vpnservices", router_id=thing.id):
+            text_ = f"Router {thing.id} is used by a VPNService"
+            raise Refusal(409, "RouterInUseByVPNService", text_)
         if interfaces(call.cloud.store, thing.id):
             raise Refusal(409, "RouterInUse", f"Router {thing.id} still has ports")
         self._clear_gateway(call, thing)
@@ -237,6 +258,7 @@ class _Routers(Rest):
             raise Refusal(404, f"RouterInterfaceNotFound{suffix}", text_)
         mine = {item["subnet_id"] for item in port.body["fixed_ips"]}
         self._check_floating(store, router, mine)
+        self._check_used(store, router, mine)
         remove_port(call.cloud, port)
         touch(call.cloud, router)
         return self._interface(router, port, subnet_id or port.body["fixed_ips"][0]["subnet_id"])
@@ -249,6 +271,19 @@ class _Routers(Rest):
             if any(item["subnet_id"] in subnet_ids for item in fixed):
                 text_ = f"Router interface on {router.id} is required by a floating IP."
                 raise Refusal(409, "RouterInterfaceInUseByFloatingIP", text_)
+
+    @staticmethod
+    def _check_used(store: Store, router: Thing, subnet_ids: set[str]) -> None:
+        """Raises a 409 when a route or a VPN service needs one of the subnets."""
+        for subnet_id in subnet_ids:
+            same = {"router_id": router.id, "subnet_id": subnet_id}
+            if store.where("network.vpnservices", **same):
+                text_ = f"Subnet {subnet_id} is used by a VPNService"
+                raise Refusal(409, "SubnetInUseByVPNService", text_)
+            net = ipaddress.ip_network(store.table("network.subnets")[subnet_id].body["cidr"])
+            if any(ipaddress.ip_address(r["nexthop"]) in net for r in router.body["routes"]):
+                text_ = f"Router interface for subnet {subnet_id} is required by a route."
+                raise Refusal(409, "RouterInterfaceInUseByRoute", text_)
 
     @staticmethod
     def _interface(router: Thing, port: Thing, subnet_id: str) -> Reply:
@@ -269,4 +304,6 @@ ROUTES: list[Route] = [
     *routers.routes,
     ("PUT", "/v2.0/routers/{}/add_router_interface", routers.add_interface),
     ("PUT", "/v2.0/routers/{}/remove_router_interface", routers.remove_interface),
+    ("PUT", "/v2.0/routers/{}/add_extraroutes", routers.add_routes),
+    ("PUT", "/v2.0/routers/{}/remove_extraroutes", routers.remove_routes),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -22,6 +22,7 @@ from hearth.devcloud.collection import (
 from hearth.devcloud.http import Body, Call, Refusal
 from hearth.devcloud.neutron import addresses
 from hearth.devcloud.neutron.networks import networks
+from hearth.devcloud.neutron.physical import TABLE
 from hearth.devcloud.neutron.rest import Rest, bad_input, bad_request, owned, stamped, touch
 from hearth.devcloud.store import Thing
 
@@ -94,11 +95,26 @@ def new_subnet(
         **stamped(cloud, 0),
     }
     _check_pools(net, body["allocation_pools"])
+    _put_on(cloud, network, body, values["segment_id"])
     thing = Thing(subnet_id, SUBNETS.table, network.project_id, body, seed=seed)
     cloud.store.insert(thing)
     network.body["subnets"].append(subnet_id)
     touch(cloud, network)
     return thing
+
+
+def _put_on(cloud: DevCloud, network: Thing, body: Body, segment_id: Any) -> None:
+    """Give a subnet its segment; a network whose subnets have one is not one broadcast domain."""
+    if segment_id in (None, body.get("segment_id")):
+        return
+    if "segment_id" in body:
+        text = f"Subnet {body['id']} has a segment already, which can not be changed."
+        raise Refusal(400, "SubnetSegmentAssociationChangeNotAllowed", text)
+    if not any(s.id == segment_id for s in cloud.store.where(TABLE, network_id=network.id)):
+        text = f"Segment {segment_id} could not be found on network {network.id}."
+        raise Refusal(404, "SegmentNotFound", text)
+    body["segment_id"] = segment_id
+    network.body["l2_adjacency"] = False
 
 
 def _network_of(cloud: DevCloud, network: Thing, values: Body) -> addresses.Network:
@@ -171,6 +187,8 @@ class _Subnets(Rest):
         in_use = gateway is not None and gateway in thing.hidden.get("used", {})
         if in_use and gateway != thing.body["gateway_ip"]:
             raise Refusal(409, "GatewayIpInUse", f"Gateway IP {gateway} is in use")
+        network = call.cloud.store.table("network.networks")[thing.body["network_id"]]
+        _put_on(call.cloud, network, thing.body, changes.pop("segment_id", None))
         thing.body.update({k: v for k, v in changes.items() if k in thing.body})
 
     def gone(self, call: Call, thing: Thing) -> None:

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Live, Made, Step
+from hearth.model.state import Action
+from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.collection import CollectionResource
 
-TEXTS = frozenset({"description", "dns_domain", "dns_name"})  # cleared with "", not with null
+TEXTS = {"description": "", "dns_domain": "", "dns_name": ""}
 
 
 class NeutronResource(CollectionResource):
@@ -17,6 +18,7 @@ class NeutronResource(CollectionResource):
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
+    cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → what takes it away; null for all others
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         return (Step("tags", self.apply_tags),) if live.given("tags") else ()
@@ -37,7 +39,7 @@ class NeutronResource(CollectionResource):
 
     def changed_fields(self, live: Live) -> Body:
         fields = super().changed_fields(live)
-        return {k: "" if v is None and k in TEXTS else v for k, v in fields.items()}
+        return {k: self.cleared.get(k) if v is None else v for k, v in fields.items()}
 
     async def replace_failed(self, live: Live) -> bool:
         """Only when it is gone or in an error state; otherwise an update can mend it."""
@@ -50,6 +52,57 @@ class NeutronResource(CollectionResource):
                 return True
             raise
         return (body or {}).get("status") == "ERROR"
+
+
+class Unshared(NeutronResource):
+    """Something whose sharing only administrators may speak of."""
+
+    def fields(self, live: Live) -> Body:
+        fields = super().fields(live)
+        for name in ("shared", "is_default"):
+            if not fields.get(name):
+                fields.pop(name, None)
+        return fields
+
+
+class Told(NeutronResource):
+    """Something that can not be changed once it is made, or not at once: the key may not fit in."""
+
+    key_stays = True
+    known_by = (
+        "the description; with one of the user's the generated name; with a name of the user's too"
+        " nothing tells, and a second one may stay behind"
+    )
+
+    async def ours(self, live: Live) -> list[Body]:
+        if not live.given("description"):
+            return await super().ours(live)
+        if live.given("name"):
+            return []
+        found = await live.cloud.listing("network", self.path(live))
+        return [one for one in found if one["name"] == live.physical_name]
+
+
+class Patient(NeutronResource):
+    """Something that takes no change while an agent carries out another one."""
+
+    busy_type: ClassVar[str]  # of the error that says so
+
+    async def busy(self, live: Live, fault: CloudFault) -> bool:
+        return live.action is Action.UPDATE and fault.type == self.busy_type
+
+
+class Natural(NeutronResource):
+    """Something of which the service lets no two be alike in the fields of `alike`."""
+
+    identified_by = IntentKey.NATURAL_KEY
+    alike: ClassVar[tuple[str, ...]]
+
+    async def ours(self, live: Live) -> list[Body]:
+        fields = self.fields(live)
+        wanted = {name: fields.get(name) for name in self.alike}
+        found = await live.cloud.listing("network", self.path(live))
+        return [one for one in found if {n: one.get(n) for n in self.alike} == wanted]
 
 
 def addresses(fixed_ips: Any) -> list[Body]:

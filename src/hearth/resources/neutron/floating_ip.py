@@ -1,4 +1,4 @@
-"""OS::Neutron::FloatingIP and its association with a port."""
+"""OS::Neutron::FloatingIP, its association with a port, and its ports sent on one by one."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -8,8 +8,20 @@ from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
-from hearth.resources.neutron.base import NeutronResource
-from hearth.schema import MAP, STRING, Attr, Prop, Replace, Resolve, Support, SupportStatus
+from hearth.resources.neutron.base import Natural, NeutronResource
+from hearth.schema import (
+    INTEGER,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Range,
+    Replace,
+    Resolve,
+    Support,
+    SupportStatus,
+)
 
 
 class FloatingIP(NeutronResource):
@@ -166,6 +178,72 @@ class FloatingIPAssociation(ResourceType):
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         ident = live.physical.partition(":")[0]
         return await live.cloud.member("network", "/v2.0/floatingips", ident)
+
+
+class FloatingIPPortForward(Natural):
+    """Sends what arrives at one port of a floating IP on to a port inside."""
+
+    type_name = "OS::Neutron::FloatingIPPortForward"
+    support = Support(version="19.0.0")
+    properties = {
+        "external_port": Prop(
+            INTEGER,
+            "Port of the floating IP, by number.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=1, max=65535),),
+        ),
+        "floating_ip": Prop(STRING, "The floating IP, by address or id.", required=True),
+        "internal_ip_address": Prop(
+            STRING,
+            "Which of the addresses of the inner port.",
+            required=True,
+            update_allowed=True,
+            constraint="ip_addr",
+        ),
+        "internal_port": Prop(
+            STRING,
+            "The inner port, by name or id.",
+            required=True,
+            update_allowed=True,
+            constraint="neutron.port",
+        ),
+        "internal_port_number": Prop(
+            INTEGER,
+            "Port inside, by number; the same as outside when not given.",
+            update_allowed=True,
+            constraints=(Range(min=1, max=65535),),
+        ),
+        "protocol": Prop(
+            STRING,
+            "Protocol.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues(["tcp", "udp", "icmp", "icmp6", "sctp", "dccp"]),),
+        ),
+    }
+    translation = (
+        Resolve(("floating_ip",), "neutron.floating_ip"),
+        Resolve(("internal_port",), "neutron.port"),
+    )
+    extension = "floating-ip-port-forwarding"
+    collection = Collection("network", "port_forwardings", body="port_forwarding", key_field=None)
+    not_sent = frozenset({"floating_ip"})
+    renamed = {"internal_port": "internal_port_id", "internal_port_number": "internal_port"}
+    alike = ("external_port", "protocol")
+    known_by = "floating IP, outer port and protocol: no two have all three in common"
+
+    def path(self, live: Live) -> str:
+        return f"/v2.0/floatingips/{live.properties['floating_ip']}/{self.collection.path}"
+
+    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+        fields = super().fields_of(live, values, names)
+        if names & {"internal_port_number", "external_port"}:
+            fields["internal_port"] = values.get("internal_port_number") or values["external_port"]
+        return fields
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        return order.routes(name, program)
 
 
 async def point(live: Live, ident: str, fields: Body) -> Body:

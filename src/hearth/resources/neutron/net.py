@@ -1,5 +1,7 @@
 """OS::Neutron::Net: a network."""
 
+from typing import Any
+
 from hearth.cloud.contract import Body
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection
@@ -84,6 +86,12 @@ class Net(NeutronResource):
     collection = Collection("network", "/v2.0/networks", body="network")
     not_sent = frozenset({"tags", "dhcp_agent_ids"})
     renamed = {"qos_policy": "qos_policy_id"}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name == "segments":
+            path = f"/v2.0/segments?network_id={live.physical}"
+            return list(await live.cloud.listing("network", path))
+        return await super().attribute(live, name)
 
     def fields(self, live: Live) -> Body:
         fields = super().fields(live)

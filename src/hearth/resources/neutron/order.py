@@ -57,6 +57,17 @@ def routes(resource: str, program: Any) -> Iterable[str]:
             yield other
 
 
+def legs(definition: Any, program: Any, *routers: Find) -> Iterable[str]:
+    """The interfaces of the template on the routers that the definition uses."""
+    wanted = {word for find in routers for end in find(definition.properties) for word in name(end)}
+    for other in links(program).routers:
+        there = program.resources[other]
+        ends = (end for key in ("router", "router_id") for end in at(key)(there.properties))
+        same = wanted & {word for end in ends for word in name(end)}
+        if same and not reaches(program, other, definition.name):
+            yield other
+
+
 def links(program: Any) -> Links:
     """The links of a program, looked for once."""
     found = _known.get(program)

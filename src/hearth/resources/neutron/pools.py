@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live
+from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.neutron.base import Unshared
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -20,17 +19,6 @@ from hearth.schema import (
     Resolve,
     Support,
 )
-
-
-class Unshared(NeutronResource):
-    """Something whose sharing only administrators may speak of."""
-
-    def fields(self, live: Live) -> Body:
-        fields = super().fields(live)
-        for name in ("shared", "is_default"):
-            if not fields.get(name):
-                fields.pop(name, None)
-        return fields
 
 
 class SubnetPool(Unshared):
@@ -129,6 +117,7 @@ class AddressScope(Unshared):
         ),
     }
     identified_by = IntentKey.RENAME
+    extension = "address-scope"
     collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
 
 
@@ -154,4 +143,5 @@ class QoSPolicy(Unshared):
     attributes = {
         "rules": Attr(LIST, "Its rules."),
     }
+    extension = "qos"
     collection = Collection("network", "/v2.0/qos/policies", body="policy")

@@ -313,6 +313,14 @@ class Port(NeutronResource):
             return "replacement_policy asks for it"
         return None
 
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        """What is plugged in is for the template only where it says something of it."""
+        found = dict(await super().observe(live) or {})
+        for name in ("device_id", "device_owner"):
+            if not live.given(name):
+                found.pop(name, None)
+        return found
+
     async def attribute(self, live: Live, name: str) -> Any:
         if name not in {"subnets", "network"}:
             return await super().attribute(live, name)

@@ -19,6 +19,7 @@ class QoSRule(NeutronResource):
 
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the policy: it has one rule of a kind and direction at most"
+    extension: ClassVar[str | None] = "qos"
     not_sent: ClassVar[frozenset[str]] = frozenset({"policy", "tenant_id"})
 
     def path(self, live: Live) -> str:
@@ -150,6 +151,7 @@ class QoSMinimumBandwidthRule(QoSRule):
         ),
     }
     translation = (Resolve(("policy",), "neutron.qos_policy"),)
+    extension = "qos-bw-minimum-ingress"
     collection = rules("minimum_bandwidth_rule")
 
 
@@ -182,4 +184,5 @@ class QoSMinimumPacketRateRule(QoSRule):
         ),
     }
     translation = (Resolve(("policy",), "neutron.qos_policy"),)
+    extension = "qos-pps-minimum"
     collection = rules("minimum_packet_rate_rule")

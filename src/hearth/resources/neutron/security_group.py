@@ -6,7 +6,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import Collection, forgiving, mark
+from hearth.resources.collection import Collection, forgiving
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.neutron.protocols import PROTOCOLS
 from hearth.schema import (
@@ -212,24 +212,12 @@ class SecurityGroupRule(NeutronResource):
     )
     collection = Collection("network", RULES, body="security_group_rule")
     known_by = "the description; with one of the user's the rule itself: a group has no two alike"
+    key_stays = True
     renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
-
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        """Rules can not be changed: with a description of the user's, the rule is its own key."""
-        return (Step("create", self.create, self.find),)
-
-    async def create(self, live: Live) -> Made:
-        fields = self.fields(live)
-        fields.setdefault("description", mark(live))
-        answer = await live.cloud.request(
-            "network", "POST", RULES, json={"security_group_rule": fields}
-        )
-        made = answer.part("security_group_rule")
-        return Made(physical_id=str(made["id"]), body=made)
 
     async def ours(self, live: Live) -> list[Body]:
         fields = self.fields(live)
-        if "description" not in fields:
+        if not fields.get("description"):
             return await super().ours(live)
         group = fields["security_group_id"]
         rules = await live.cloud.listing("network", f"{RULES}?security_group_id={group}")

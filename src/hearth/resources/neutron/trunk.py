@@ -77,6 +77,7 @@ class Trunk(NeutronResource):
             "neutron.port",
         ),
     )
+    extension = "trunk"
     collection = Collection("network", "/v2.0/trunks", body="trunk")
     not_sent = frozenset({"sub_ports"})
     renamed = {"port": "port_id"}

@@ -1,0 +1,52 @@
+"""Collections whose changes an agent carries out a little later: a status tells how far it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.neutron.rest import Rest
+from hearth.devcloud.store import Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+
+class Pending(Rest):
+    """Such a collection; `busy` is the status and type of a refusal to change what is pending."""
+
+    standard = False
+    busy: tuple[int, str] | None = None
+
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        thing = super().make(call, project_id, {**values, "status": "PENDING_CREATE"})
+        self.begin(call, thing)
+        return thing
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        self.steady(thing)
+        thing.body.update(changes)
+        thing.body["status"] = "PENDING_UPDATE"
+        self.begin(call, thing)
+
+    def steady(self, thing: Thing) -> None:
+        """Raises a refusal when the thing is being changed already."""
+        if self.busy is not None and thing.body["status"].startswith("PENDING"):
+            status, type_ = self.busy
+            kind = self.collection.type_name
+            raise Refusal(status, type_, f"{kind} {thing.id} is in {thing.body['status']} state.")
+
+    @staticmethod
+    def begin(call: Call, thing: Thing) -> None:
+        """The agent will see to it."""
+        thing.hidden["fails"] = call.effects.error
+        call.cloud.store.later(call.effects.slow_s or 0, thing, "network.agent")
+
+
+def carried_out(cloud: DevCloud, thing: Thing) -> None:
+    """The agent has done what was asked."""
+    if thing.body["status"] == "PENDING_DELETE":
+        cloud.store.remove(thing)
+        return
+    up = thing.hidden.get("works", "ACTIVE") if thing.body.get("admin_state_up", True) else "DOWN"
+    thing.body["status"] = "ERROR" if thing.hidden.get("fails") else up

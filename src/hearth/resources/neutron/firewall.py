@@ -1,0 +1,188 @@
+"""Firewalls, version 1: rules, policies made of them, and firewalls that apply a policy."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Live
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import TEXTS, Patient, Unshared
+from hearth.schema import (
+    BOOLEAN,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Support,
+    SupportStatus,
+)
+
+
+class Guard(Unshared, Patient):
+    """A part of a firewall."""
+
+    extension = "fwaas"
+    busy_type = "FirewallInPendingState"
+
+
+class FirewallRule(Guard):
+    """Lets some traffic pass, or not."""
+
+    type_name = "OS::Neutron::FirewallRule"
+    properties = {
+        "action": Prop(
+            STRING,
+            "What is done with the traffic.",
+            default="deny",
+            update_allowed=True,
+            constraints=(AllowedValues(["allow", "deny"]),),
+        ),
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "destination_ip_address": Prop(
+            STRING,
+            "Where it goes, an address or a network.",
+            update_allowed=True,
+            constraint="net_cidr",
+        ),
+        "destination_port": Prop(STRING, "Port it goes to, or a range A:B.", update_allowed=True),
+        "enabled": Prop(BOOLEAN, "Whether the rule counts.", default=True, update_allowed=True),
+        "ip_version": Prop(
+            STRING,
+            "Version of the Internet protocol: 4 or 6.",
+            default="4",
+            update_allowed=True,
+            constraints=(AllowedValues(["4", "6"]),),
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "protocol": Prop(
+            STRING,
+            "Protocol.",
+            default="any",
+            update_allowed=True,
+            constraints=(AllowedValues(["tcp", "udp", "icmp", "any"]),),
+        ),
+        "shared": Prop(
+            BOOLEAN,
+            "Whether every project may use it; for administrators.",
+            default=False,
+            update_allowed=True,
+        ),
+        "source_ip_address": Prop(
+            STRING,
+            "Where it comes from, an address or a network.",
+            update_allowed=True,
+            constraint="net_cidr",
+        ),
+        "source_port": Prop(STRING, "Port it comes from, or a range A:B.", update_allowed=True),
+    }
+    attributes = {
+        "action": Attr(STRING, "What is done with the traffic."),
+        "description": Attr(STRING, "What it is for."),
+        "destination_ip_address": Attr(STRING, "Where it goes, an address or a network."),
+        "destination_port": Attr(STRING, "Port it goes to, or a range A:B."),
+        "enabled": Attr(STRING, "Whether the rule counts."),
+        "firewall_policy_id": Attr(STRING, "Id of the policy it is part of."),
+        "ip_version": Attr(STRING, "Version of the Internet protocol: 4 or 6."),
+        "name": Attr(STRING, "Its name; generated when not given."),
+        "position": Attr(STRING, "Its place in the policy, from 1."),
+        "protocol": Attr(STRING, "Protocol."),
+        "shared": Attr(STRING, "Whether every project may use it; for administrators."),
+        "source_ip_address": Attr(STRING, "Where it comes from, an address or a network."),
+        "source_port": Attr(STRING, "Port it comes from, or a range A:B."),
+        "tenant_id": Attr(STRING, "The project it belongs to."),
+    }
+    collection = Collection("network", "/v2.0/fw/firewall_rules", body="firewall_rule")
+
+    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+        fields = super().fields_of(live, values, names)
+        if fields.get("protocol") == "any":
+            fields["protocol"] = None
+        return fields
+
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        found = dict(await super().observe(live) or {})
+        return {name: "any" if name == "protocol" and v is None else v for name, v in found.items()}
+
+
+class FirewallPolicy(Guard):
+    """Rules in their order: the first that fits decides."""
+
+    type_name = "OS::Neutron::FirewallPolicy"
+    properties = {
+        "audited": Prop(
+            BOOLEAN,
+            "Whether somebody has looked at it since it was changed.",
+            default=False,
+            update_allowed=True,
+        ),
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "firewall_rules": Prop(LIST, "Ids of its rules, in order.", update_allowed=True),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "shared": Prop(
+            BOOLEAN,
+            "Whether every project may use it; for administrators.",
+            default=False,
+            update_allowed=True,
+        ),
+    }
+    attributes = {
+        "audited": Attr(STRING, "Whether somebody has looked at it since it was changed."),
+        "description": Attr(STRING, "What it is for."),
+        "firewall_rules": Attr(LIST, "Ids of its rules, in order."),
+        "name": Attr(STRING, "Its name; generated when not given."),
+        "shared": Attr(STRING, "Whether every project may use it; for administrators."),
+        "tenant_id": Attr(STRING, "The project it belongs to."),
+    }
+    collection = Collection("network", "/v2.0/fw/firewall_policies", body="firewall_policy")
+    cleared: ClassVar[Mapping[str, Any]] = {**TEXTS, "firewall_rules": []}
+
+
+class Firewall(Guard):
+    """Applies a policy to the routers of the project."""
+
+    type_name = "OS::Neutron::Firewall"
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "firewall_policy_id": Prop(STRING, "Id of the policy.", required=True, update_allowed=True),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "shared": Prop(
+            BOOLEAN,
+            "Whether every project may use it; for administrators.",
+            update_allowed=True,
+            support=Support(
+                SupportStatus.UNSUPPORTED, version="6.0.0", previous=Support(version="2015.1")
+            ),
+        ),
+        "value_specs": Prop(
+            MAP,
+            "Further fields for the API call, passed on as they are.",
+            default={},
+            update_allowed=True,
+            since="5.0.0",
+        ),
+    }
+    attributes = {
+        "admin_state_up": Attr(STRING, "Whether it is switched on."),
+        "description": Attr(STRING, "What it is for."),
+        "firewall_policy_id": Attr(STRING, "Id of the policy."),
+        "name": Attr(STRING, "Its name; generated when not given."),
+        "shared": Attr(
+            STRING,
+            "Whether every project may use it; for administrators.",
+            support=Support(SupportStatus.UNSUPPORTED, version="6.0.0"),
+        ),
+        "status": Attr(STRING, "Its status."),
+        "tenant_id": Attr(STRING, "The project it belongs to."),
+    }
+    # INACTIVE: there is no router that it could guard.
+    collection = Collection(
+        "network",
+        "/v2.0/fw/firewalls",
+        body="firewall",
+        ready=frozenset({"ACTIVE", "DOWN", "INACTIVE"}),
+    )

@@ -1,0 +1,105 @@
+"""OS::Neutron::ProviderNet: a network on a known physical one; for administrators."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Live
+from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.neutron.net import Net
+from hearth.schema import (
+    BOOLEAN,
+    LIST,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Support,
+)
+
+
+class ProviderNet(Net):
+    """A network whose place among the physical ones is chosen. Only administrators may make it."""
+
+    type_name = "OS::Neutron::ProviderNet"
+    support = Support(version="2014.1")
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "availability_zone_hints": Prop(
+            LIST, "Availability zones to prefer.", update_allowed=True, since="19.0.0"
+        ),
+        "dns_domain": Prop(
+            STRING,
+            "DNS domain of its records.",
+            update_allowed=True,
+            constraint="dns_domain",
+            since="15.0.0",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "network_type": Prop(
+            STRING,
+            "How its packets are told from those of other networks.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues(["local", "vlan", "vxlan", "gre", "geneve", "flat"]),),
+        ),
+        "physical_network": Prop(
+            STRING,
+            "Name of the physical network that carries it; for flat and vlan.",
+            update_allowed=True,
+        ),
+        "port_security_enabled": Prop(
+            BOOLEAN,
+            "Whether addresses are guarded against forgery.",
+            update_allowed=True,
+            since="8.0.0",
+        ),
+        "router_external": Prop(
+            BOOLEAN,
+            "Whether it leads to the outside, so that routers can have their gateway on it.",
+            default=False,
+            update_allowed=True,
+            since="6.0.0",
+        ),
+        "segmentation_id": Prop(
+            STRING, "Number of the VLAN or of the tunnel.", update_allowed=True
+        ),
+        "shared": Prop(
+            BOOLEAN, "Whether every project may use it.", default=True, update_allowed=True
+        ),
+        "tags": Prop(
+            LIST,
+            "Tags, free words to find it by.",
+            update_allowed=True,
+            since="12.0.0",
+            schema=Prop(STRING),
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+            since="24.0.0",
+        ),
+    }
+    attributes = {
+        "segments": Attr(LIST, "Its provider segments.", since="16.0.0"),
+        "status": Attr(STRING, "Its status."),
+        "subnets": Attr(LIST, "Ids of its subnets."),
+    }
+    extension = "provider"
+    not_sent = frozenset({"tags"})
+    renamed = {
+        "network_type": "provider:network_type",
+        "physical_network": "provider:physical_network",
+        "segmentation_id": "provider:segmentation_id",
+        "router_external": "router:external",
+    }
+
+    def fields(self, live: Live) -> Body:
+        return NeutronResource.fields(self, live)  # whoever may make it may also speak of sharing
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        kind = properties.get("network_type")
+        if properties.get("segmentation_id") and kind in {"flat", "local"}:
+            yield f"segmentation_id does not go with network_type {kind}"

@@ -1,0 +1,60 @@
+"""OS::Neutron::RBACPolicy: lets another project use something."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import Natural
+from hearth.schema import (
+    STRING,
+    AllowedValues,
+    Prop,
+    Resolve,
+    Support,
+)
+
+
+class RBACPolicy(Natural):
+    """Lets another project use something that belongs to this one."""
+
+    type_name = "OS::Neutron::RBACPolicy"
+    support = Support(version="6.0.0")
+    properties = {
+        "action": Prop(
+            STRING,
+            "What the other project may do with it.",
+            required=True,
+            constraints=(AllowedValues(["access_as_shared", "access_as_external"]),),
+        ),
+        "object_id": Prop(STRING, "The thing, by name or id.", required=True),
+        "object_type": Prop(
+            STRING,
+            "What kind of thing it is.",
+            required=True,
+            constraints=(
+                AllowedValues(
+                    ["network", "qos_policy", "security_group", "address_scope", "subnetpool"]
+                ),
+            ),
+        ),
+        "target_tenant": Prop(
+            STRING,
+            "Id of the other project; * for all, which is for administrators.",
+            required=True,
+            update_allowed=True,
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    translation = (Resolve(("object_id",), "neutron.{object_type}"),)
+    extension = "rbac-policies"
+    collection = Collection("network", "/v2.0/rbac-policies", body="rbac_policy", key_field=None)
+    alike = ("object_type", "object_id", "action", "target_tenant")
+    known_by = "object, action and target: no two policies have all three in common"
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        kind, action = properties.get("object_type"), properties.get("action")
+        if action == "access_as_external" and kind not in {None, "network"}:
+            yield f"action access_as_external is for networks, not for object_type {kind}"

@@ -1,0 +1,77 @@
+"""Taps: copies of the traffic of some ports, sent to another one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Live
+from hearth.resources.collection import Collection
+from hearth.resources.neutron.base import NeutronResource
+from hearth.schema import (
+    STRING,
+    AllowedPattern,
+    AllowedValues,
+    Prop,
+    Resolve,
+    Support,
+)
+
+
+class Tap(NeutronResource):
+    """A part of a tap; without a name it has an empty one."""
+
+    extension = "taas"
+
+    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+        fields = super().fields_of(live, values, names)
+        return {**fields, "name": values.get("name") or ""} if "name" in fields else fields
+
+
+class TapService(Tap):
+    """The port that gets the copies."""
+
+    type_name = "OS::Neutron::TaaS::TapService"
+    support = Support(version="12.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "name": Prop(STRING, "Its name.", default="", update_allowed=True),
+        "port": Prop(STRING, "The port, by name or id.", required=True, constraint="neutron.port"),
+    }
+    translation = (Resolve(("port",), "neutron.port"),)
+    collection = Collection("network", "/v2.0/taas/tap_services", body="tap_service")
+    renamed = {"port": "port_id"}
+
+
+class TapFlow(Tap):
+    """A port whose traffic is copied."""
+
+    type_name = "OS::Neutron::TaaS::TapFlow"
+    support = Support(version="12.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "direction": Prop(
+            STRING,
+            "Which traffic is copied.",
+            default="BOTH",
+            constraints=(AllowedValues(["IN", "OUT", "BOTH"]),),
+        ),
+        "name": Prop(STRING, "Its name.", default="", update_allowed=True),
+        "port": Prop(STRING, "The port, by name or id.", required=True, constraint="neutron.port"),
+        "tap_service": Prop(
+            STRING,
+            "The tap service that gets the copies, by name or id.",
+            required=True,
+            constraint="neutron.taas.tap_service",
+        ),
+        "vlan_filter": Prop(
+            STRING,
+            "The VLANs that are copied, as 1,5-7; all when not given.",
+            constraints=(AllowedPattern(r"^([0-9]+(-[0-9]+)?)(,([0-9]+(-[0-9]+)?))*$"),),
+        ),
+    }
+    translation = (
+        Resolve(("port",), "neutron.port"),
+        Resolve(("tap_service",), "neutron.taas.tap_service"),
+    )
+    collection = Collection("network", "/v2.0/taas/tap_flows", body="tap_flow")
+    renamed = {"port": "source_port", "tap_service": "tap_service_id"}
