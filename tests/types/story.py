@@ -56,7 +56,7 @@ class Orchestration:
         self.signalled: set[str] = set()
 
     def signalling(self, signals: Mapping[str, list[Any]]) -> "Orchestration":
-        """The same; while it waits it sends these signals to resources, once to each that is new."""
+        """The same, which sends these signals while it waits: once to each new resource."""
         other = copy(self)
         other.signals, other.signalled = signals, set()
         return other

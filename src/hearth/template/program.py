@@ -390,7 +390,13 @@ class Program:
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
+            if own or not self._stands_for_a_reference(look.value, evaluated)
         )
+
+    def _stands_for_a_reference(self, value: Any, evaluated: Evaluated) -> bool:
+        """Whether a value in a definition may be the name of a resource that is not there yet."""
+        known = isinstance(value, str) and value in self.resources
+        return known and bool(evaluated.open_properties)
 
     def text(self, pseudo: str) -> str:
         """The text of a pseudo parameter by its last word, as in `stack_name`."""
