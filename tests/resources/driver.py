@@ -6,7 +6,7 @@ No store and no graph: what the engine keeps in rows, the driver keeps in a `Liv
 import asyncio
 from contextlib import asynccontextmanager
 
-from hearth.cloud import CloudConfig, CloudPool, NoAnswer, PasswordCredential
+from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential
 from hearth.devcloud.cloud import Settings
 from hearth.devcloud.server import serve
 from hearth.model.span import Span
@@ -87,11 +87,16 @@ class Driver:
                 await self.poll(step, live)
 
     async def call(self, step, live):
-        try:
-            return await step.do(live)
-        except NoAnswer:
-            found = await step.find(live) if step.find else None
-            return found or await step.do(live)
+        while True:
+            try:
+                return await step.do(live)
+            except NoAnswer:
+                if step.find and (found := await step.find(live)):
+                    return found
+            except CloudFault as fault:
+                if not await live.kind.busy(live, fault):
+                    raise
+                await asyncio.sleep(0.01)
 
     def absorb(self, live, made):
         made = made or Made()

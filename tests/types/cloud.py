@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from tests.clients.dev import HEARTH, hearth_dev
 from tests.types.story import Orchestration
 
@@ -32,6 +34,7 @@ class Place:
     patience_s: float
     connections: dict[str, Any]
     remains: Callable[[], list[str]]
+    cloud_url: str = ""  # of devcloud, for what only it can do
     local: threading.local = field(default_factory=threading.local)
 
     def heat(self, caller: str) -> Orchestration:
@@ -57,6 +60,18 @@ class Place:
             return f"no network extension {kind.extension}"
         return ""
 
+    def admin(self, method: str, path: str, body: Any = None) -> Any:
+        """A call to devcloud's way behind the scenes."""
+        answer = requests.request(
+            method, f"{self.cloud_url}/devcloud/{path}", json=body, timeout=30
+        )
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def knobs(self, rules: list[dict[str, Any]]) -> None:
+        """Rules for what shall befall which calls."""
+        self.admin("POST", "knobs", {"rules": rules})
+
     def left_over(self) -> list[str]:
         """What was made and is still there."""
         return self.remains()
@@ -68,7 +83,8 @@ def in_a_box(folder: Path) -> Iterator[Place]:
     with hearth_dev(folder) as dev, dev.sdk() as demo, dev.sdk("hearth-admin") as admin:
         _make_room(admin)
         dev.mark()
-        yield Place("devcloud", dev.url, 60, {"admin": admin, "demo": demo}, dev.left_over)
+        callers = {"admin": admin, "demo": demo}
+        yield Place("devcloud", dev.url, 60, callers, dev.left_over, dev.cloud_url)
 
 
 def _make_room(admin: Any) -> None:

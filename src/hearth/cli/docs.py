@@ -1,7 +1,11 @@
 """`hearth docs`: reference documentation, made from the declarations."""
 
+from pathlib import Path
+
+from hearth.model.problem import hint, nearest
+from hearth.resources import reference
 from hearth.resources.described import as_json, as_markdown, rows
-from hearth.resources.registry import default_catalog
+from hearth.resources.registry import builtin_types, default_catalog
 
 
 def types_table(form: str) -> str:
@@ -9,3 +13,22 @@ def types_table(form: str) -> str:
     catalog = default_catalog()
     kinds = [kind for kind in map(catalog.find, catalog.names()) if kind is not None]
     return as_json(rows(kinds)) if form == "json" else as_markdown(rows(kinds))
+
+
+def one_type(name: str) -> str:
+    """A type with its properties, attributes and example. Raises LookupError with a suggestion."""
+    catalog = default_catalog()
+    kind = catalog.find(name)
+    if kind is None:
+        told = catalog.missing(name) or f"there is no resource type {name}"
+        raise LookupError(told + hint(nearest(name, catalog.names())))
+    return reference.as_markdown(kind)
+
+
+def write_reference(folder: Path) -> int:
+    """Write the pages of all built-in types; how many there are."""
+    made = reference.pages(builtin_types().values())
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        (folder / name).write_text(text)
+    return len(made)

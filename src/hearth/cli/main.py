@@ -103,6 +103,27 @@ def types(form: str) -> None:
     click.echo(types_table(form), nl=False)
 
 
+@docs.command(name="type")
+@click.argument("name")
+def one_type(name: str) -> None:
+    """One resource type: its properties, its attributes and an example."""
+    from hearth.cli import docs as pages
+
+    try:
+        click.echo(pages.one_type(name), nl=False)
+    except LookupError as problem:
+        raise click.ClickException(str(problem)) from None
+
+
+@docs.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def reference(folder: Path) -> None:
+    """Write a page for each service with its resource types."""
+    from hearth.cli.docs import write_reference
+
+    click.echo(f"{write_reference(folder)} pages in {folder}")
+
+
 def main() -> None:
     """The entry point of the `hearth` command."""
     cli()

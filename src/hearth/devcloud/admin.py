@@ -27,6 +27,8 @@ def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
             return Reply(200, {"seq": cloud.store.ledger.seq})
         case "GET", ["objects"]:
             return Reply(200, {"objects": _alive(cloud)})
+        case "DELETE", ["objects", object_id]:
+            return _lose(cloud, object_id)
         case "GET", ["knobs"]:
             knobs = cloud.knobs
             rules = [rule.view() for rule in knobs.rules]
@@ -40,6 +42,14 @@ def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
             discard = query.get("discard", ["0"])[0] == "1"
             return Reply(200, {"released": cloud.knobs.release(discard=discard)})
     return Reply(404, {"error": "no such thing"})
+
+
+def _lose(cloud: DevCloud, object_id: str) -> Reply:
+    """Let an object be gone, as if somebody had deleted it behind everybody's back."""
+    lost = [table[object_id] for table in cloud.store.tables.values() if object_id in table]
+    for thing in lost:
+        cloud.store.remove(thing)
+    return Reply(200, {"lost": [thing.table for thing in lost]})
 
 
 def _add(cloud: DevCloud, raw: bytes) -> Reply:

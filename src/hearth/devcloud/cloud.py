@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -45,6 +46,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **nova.TRANSITIONS,
     **neutron.TRANSITIONS,
     **cinder.TRANSITIONS,
+    **glance.TRANSITIONS,
     **octavia.TRANSITIONS,
     **designate.TRANSITIONS,
     **zaqar.TRANSITIONS,
@@ -76,6 +78,7 @@ class DevCloud:
         self.store = Store(self.settings.seed)
         self.knobs = Knobs()
         self.callers: dict[str, Any] = {}
+        self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
         self.url = url
         seed.sow(self)
 

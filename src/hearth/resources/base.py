@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from hearth.cloud.fault import CloudFault
 from hearth.model.problem import NotSupported, Problem, Rejected
 from hearth.model.state import Action
 from hearth.resources.live import (
@@ -194,6 +195,13 @@ class ResourceType:
     def must_replace(self, change: Change) -> str | None:
         """The type's own reason to replace, beyond properties that cannot be updated."""
         return None
+
+    async def busy(self, live: Live, fault: CloudFault) -> bool:
+        """Whether a refused call left nothing and only has to wait.
+
+        It is made again a little later, as often as the operation's time allows.
+        """
+        return False
 
     async def replace_failed(self, live: Live) -> bool:
         """Whether a failed one is replaced by the next update (spec/engine.md, 6.4)."""

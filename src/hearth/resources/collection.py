@@ -1,17 +1,20 @@
 """Resource types over a collection of a REST service: create, update, delete follow from data.
 
 A create call carries the record's key in a text field of the object (`key_field`). When the user
-wants something else in that field, a second step puts it there; the id is recorded by then.
+wants something else in that field, a second step puts it there; the id is recorded by then. Where
+there is no such field, a type that says IntentKey.RENAME is made under the generated name and then
+gets the user's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.model.state import Action
 from hearth.resources.base import (
     Failed,
     IntentKey,
@@ -35,7 +38,9 @@ class Collection:
     """Where objects of a type live: service, path, and the root key of one object.
 
     `detail` is the path of the list with full bodies where it differs; `plural` the root key of
-    lists; `key_field` the field that takes the intent key (None: no such field).
+    lists; `id_field` the field that becomes the physical id; `key_field` the field that takes the
+    intent key (None: no such field). `status` is the field that tells the state; where it is one of
+    `staying` after a delete, the delete has failed.
     """
 
     service: str
@@ -43,11 +48,14 @@ class Collection:
     body: str
     plural: str = ""
     detail: str | None = None
+    id_field: str = "id"
     key_field: str | None = "description"
     update_method: str = "PUT"
     microversion: str | None = None
     ready: frozenset[str] = frozenset({"ACTIVE", "DOWN", "AVAILABLE"})
     failing: frozenset[str] = frozenset({"ERROR"})
+    status: str = "status"
+    staying: frozenset[str] = frozenset()
 
 
 class CollectionResource(ResourceType):
@@ -92,6 +100,8 @@ class CollectionResource(ResourceType):
         steps = [Step("create", self.create, self.find, self.poll)]
         if self.wanted_key_field(live) is not None:
             steps.append(Step("describe", self.describe, poll=self.poll))
+        if self.identified_by is IntentKey.RENAME and live.wanted_name != live.physical_name:
+            steps.append(Step("rename", self.rename))
         return (*steps, *self.after_create(live))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
@@ -125,6 +135,8 @@ class CollectionResource(ResourceType):
         field = collection.key_field
         if field is not None and not (self.key_stays and fields.get(field)):
             fields[field] = mark(live)
+        if self.identified_by is IntentKey.RENAME:
+            fields["name"] = live.physical_name
         answer = await live.cloud.request(
             collection.service,
             "POST",
@@ -133,31 +145,43 @@ class CollectionResource(ResourceType):
             microversion=collection.microversion,
         )
         made = answer.part(collection.body)
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=str(made[collection.id_field]), body=made)
 
     async def find(self, live: Live) -> Made | None:
         """What an earlier create call of this record made."""
         for member in await self.ours(live):
-            return Made(physical_id=str(member["id"]), body=member)
+            return Made(physical_id=str(member[self.collection.id_field]), body=member)
         return None
 
     async def ours(self, live: Live) -> list[Body]:
         """All objects under the record's key, oldest first as the service lists them."""
-        key_field = self.collection.key_field
-        members = await live.cloud.listing(
-            self.collection.service,
-            self.collection.detail or self.path(live),
-            microversion=self.collection.microversion,
-        )
+        key_field, members = self.collection.key_field, await self.members(live)
         if key_field is not None:
             return [member for member in members if member.get(key_field) == mark(live)]
         return [member for member in members if member.get("name") == live.physical_name]
+
+    async def members(self, live: Live) -> Sequence[Body]:
+        """All objects of the collection; none when what it is part of is gone."""
+        try:
+            return await live.cloud.listing(
+                self.collection.service,
+                self.collection.detail or self.path(live),
+                microversion=self.collection.microversion,
+            )
+        except CloudFault as fault:
+            if fault.not_found:
+                return []
+            raise
 
     async def describe(self, live: Live) -> Made | None:
         """Put what the user wants into the field that carried the key."""
         field = self.collection.key_field
         assert field is not None
         return await self.change(live, {field: self.wanted_key_field(live)})
+
+    async def rename(self, live: Live) -> Made | None:
+        """Give it the user's name, now that its id is recorded."""
+        return await self.change(live, {"name": live.wanted_name})
 
     async def update(self, live: Live) -> Made | None:
         """The update call, with what changed only."""
@@ -169,7 +193,7 @@ class CollectionResource(ResourceType):
         answer = await live.cloud.request(
             collection.service,
             collection.update_method,
-            f"{self.path(live)}/{live.physical}",
+            self.url(live, live.physical),
             json={collection.body: fields},
             microversion=collection.microversion,
             idempotent=True,
@@ -186,7 +210,7 @@ class CollectionResource(ResourceType):
         await live.cloud.request(
             self.collection.service,
             "DELETE",
-            f"{self.path(live)}/{physical_id}",
+            self.url(live, physical_id),
             microversion=self.collection.microversion,
             idempotent=True,
         )
@@ -212,7 +236,7 @@ class CollectionResource(ResourceType):
 
     def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
         """What a body says of the object's state."""
-        status = body.get("status")
+        status = body.get(self.collection.status)
         if status is None or str(status).upper() in self.collection.ready:
             return Ready(body)
         if str(status).upper() in self.collection.failing:
@@ -231,15 +255,18 @@ class CollectionResource(ResourceType):
             if fault.not_found:
                 return Ready()
             raise
-        if str((body or {}).get("status", "")).upper() in {"DELETED", "SOFT_DELETED"}:
+        status = str((body or {}).get(self.collection.status, "")).upper()
+        if status in {"DELETED", "SOFT_DELETED"}:
             return Ready()
+        if status in self.collection.staying:
+            return Failed(went_to(status, self.why(body or {})))
         return Later(POLL_S, body)
 
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         return await live.cloud.member(
             self.collection.service,
             self.path(live),
-            live.physical,
+            self.in_url(live, live.physical),
             detail=self.collection.detail,
             microversion=self.collection.microversion,
         )
@@ -252,8 +279,15 @@ class CollectionResource(ResourceType):
 
     def location(self, live: Live) -> tuple[str, str, str | None]:
         collection = self.collection
-        path = f"{self.path(live)}/{live.physical}"
-        return collection.service, path, collection.microversion
+        return collection.service, self.url(live, live.physical), collection.microversion
+
+    def url(self, live: Live, physical_id: str) -> str:
+        """The path of one object."""
+        return f"{self.path(live)}/{self.in_url(live, physical_id)}"
+
+    def in_url(self, live: Live, physical_id: str) -> str:
+        """What stands for an object in its path."""
+        return physical_id
 
     async def observe(self, live: Live) -> Mapping[str, Any] | None:
         """The simple properties that can be changed, as the object has them now."""
@@ -263,12 +297,15 @@ class CollectionResource(ResourceType):
             field = self.renamed.get(name, name)
             simple = prop.update_allowed and prop.kind in (Kind.STRING, Kind.BOOLEAN, Kind.INTEGER)
             stored = live.properties.get(name)
-            if simple and name not in self.not_sent and field in body and stored is not None:
+            same_words = field in body and not isinstance(body[field], dict | list)
+            if simple and same_words and name not in self.not_sent and stored is not None:
                 found[name] = _alike(body[field], stored)
         return found
 
     def key_in_words(self) -> str:
         field = self.collection.key_field
+        if self.identified_by is IntentKey.RENAME and not self.known_by:
+            return "the generated name, under which it is made; then it gets the user's"
         if self.known_by or field is None:
             return self.known_by
         replaced = type(self).wanted_key_field is not CollectionResource.wanted_key_field
@@ -285,11 +322,16 @@ class CollectionResource(ResourceType):
         return own if own is not None else (live.properties.get("value_specs") or {}).get(field)
 
     async def strays(self, live: Live) -> Sequence[str]:
-        found = [str(member["id"]) for member in await self.ours(live)]
+        found = [str(member[self.collection.id_field]) for member in await self.ours(live)]
         return [ident for ident in found if ident != live.physical_id]
 
     async def drop_stray(self, live: Live, physical_id: str) -> None:
-        await forgiving(self.drop(live, physical_id))
+        try:
+            await forgiving(self.drop(live, physical_id))
+        except CloudFault as fault:
+            doomed = replace(live, action=Action.DELETE)
+            if not await self.busy(doomed, fault):  # else it is found again at the next look
+                raise
 
 
 def mark(live: Live) -> str:

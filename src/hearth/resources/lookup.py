@@ -36,10 +36,17 @@ def _keystone(label: str, collection: str) -> Kind:
     return Kind(label, "identity", f"/v3/{collection}")
 
 
+def _octavia(label: str, collection: str, gives: str = "id") -> Kind:
+    return Kind(label, "load-balancer", f"/v2/lbaas/{collection}", gives=gives)
+
+
 KINDS: Mapping[str, Kind] = {
     "glance.image": Kind("Image", "image", "/v2/images"),
     "nova.flavor": Kind("Flavor", "compute", "/flavors/detail"),
     "nova.server": Kind("Server", "compute", "/servers/detail"),
+    "nova.host": Kind(
+        "Host", "compute", "/os-services?binary=nova-compute", ("host",), gives="host"
+    ),
     "nova.keypair": Kind("Key", "compute", "/os-keypairs", ("name",), "name", "keypair"),
     "cinder.volume": Kind("Volume", "block-storage", "/volumes/detail"),
     "cinder.snapshot": Kind("VolumeSnapshot", "block-storage", "/snapshots/detail"),
@@ -67,9 +74,16 @@ KINDS: Mapping[str, Kind] = {
     "keystone.role": _keystone("KeystoneRole", "roles"),
     "keystone.service": _keystone("KeystoneService", "services"),
     "keystone.region": Kind("KeystoneRegion", "identity", "/v3/regions", ("id",)),
-    "octavia.loadbalancer": Kind("LoadBalancer", "load-balancer", "/v2/lbaas/loadbalancers"),
-    "octavia.listener": Kind("Listener", "load-balancer", "/v2/lbaas/listeners"),
-    "octavia.pool": Kind("Pool", "load-balancer", "/v2/lbaas/pools"),
+    "octavia.loadbalancer": _octavia("LoadBalancer", "loadbalancers"),
+    "octavia.listener": _octavia("Listener", "listeners"),
+    "octavia.pool": _octavia("Pool", "pools"),
+    "octavia.l7policy": _octavia("L7Policy", "l7policies"),
+    "octavia.flavor": _octavia("Flavor", "flavors"),
+    "octavia.flavorprofile": _octavia("FlavorProfile", "flavorprofiles"),
+    "octavia.availabilityzone": _octavia("AvailabilityZone", "availabilityzones", "name"),
+    "octavia.availabilityzoneprofile": _octavia(
+        "AvailabilityZoneProfile", "availabilityzoneprofiles"
+    ),
 }
 
 

@@ -36,6 +36,22 @@ resources:
     depends_on: subnet
     properties: {image: cirros, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
 """
+LISTENERS = """
+heat_template_version: 2021-04-16
+resources:
+  balancer:
+    type: OS::Octavia::LoadBalancer
+    properties: {vip_subnet: private-subnet}
+  first:
+    type: OS::Octavia::Listener
+    properties: {loadbalancer: {get_resource: balancer}, protocol: TCP, protocol_port: 1}
+  second:
+    type: OS::Octavia::Listener
+    properties: {loadbalancer: {get_resource: balancer}, protocol: TCP, protocol_port: 2}
+  third:
+    type: OS::Octavia::Listener
+    properties: {loadbalancer: {get_resource: balancer}, protocol: TCP, protocol_port: 3}
+"""
 WAIT = """  is_up:
     type: OS::Heat::WaitCondition
     depends_on: db_plug
@@ -201,6 +217,22 @@ def test_an_overloaded_service_is_asked_again_when_it_says(status: int) -> None:
         assert state(row) == "CREATE_COMPLETE"
         assert time.monotonic() - began > 2.0
         assert town.made()["network.networks"] == 1
+
+    told(story)
+
+
+def test_a_refusal_that_passes_is_waited_for_without_a_failure() -> None:
+    async def story(town: Town) -> None:
+        town.knob({"service": "load-balancer", "method": "POST"}, {"slow_s": 0.5})
+        town.knob({"service": "load-balancer", "method": "DELETE"}, {"slow_s": 0.5})
+        row = await town.make(LISTENERS, {})
+        assert state(row) == "CREATE_COMPLETE"
+        assert town.made()["load-balancer.listeners"] == 3
+        assert state(await town.unmake(row.id)) == "DELETE_COMPLETE"
+        assert town.alive() == []
+        ledger = town.running.cloud.store.ledger
+        refused = {call.method for call in ledger.calls if call.status == 409}
+        assert refused >= {"POST", "DELETE"}
 
     told(story)
 

@@ -39,7 +39,14 @@ def zones(call: Call) -> Reply:
 
 def extensions(call: Call) -> Reply:
     """GET /extensions: what clients look for."""
-    names = ("OS-SCH-HNT", "os-volume-encryption-metadata", "encryption", "qos-specs", "backups")
+    names = (
+        "OS-SCH-HNT",
+        "os-volume-encryption-metadata",
+        "encryption",
+        "qos-specs",
+        "os-quota-sets",
+        "backups",
+    )
     found = [
         {"name": name, "alias": name, "description": name, "updated": "2013-01-01T00:00:00+00:00"}
         for name in names

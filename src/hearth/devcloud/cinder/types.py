@@ -63,15 +63,14 @@ def create(call: Call) -> Reply:
     """POST, by an admin."""
     admin_only(call)
     given, store = call.object("volume_type"), call.cloud.store
-    name = given.get("name")
-    if not isinstance(name, str) or not 0 < len(name) <= 255:
-        raise bad("Invalid input for field/attribute name")
-    if store.where(_TABLE, name=name):
-        raise Refusal(409, message=f"Volume Type {name} already exists.")
+    public = given.get("os-volume-type-access:is_public", True)
+    known = {"name", "description", "extra_specs", "os-volume-type-access:is_public"}
+    _check(call, {"name": None, **given, "is_public": public}, {*known, "is_public"})
+    name = given["name"]
     body = {
         "id": store.new_id(),
         "name": name,
-        "is_public": given.get("os-volume-type-access:is_public", True),
+        "is_public": public,
         "description": given.get("description"),
         "extra_specs": given.get("extra_specs") or {},
     }
@@ -85,8 +84,24 @@ def update(call: Call) -> Reply:
     """PUT of name, description, visibility."""
     admin_only(call)
     thing, given = _own(call), call.object("volume_type")
-    thing.body.update({k: given[k] for k in ("name", "description", "is_public") if k in given})
+    _check(call, given, {"name", "description", "is_public"}, thing)
+    thing.body.update(given)
     return Reply(200, {"volume_type": _view(call, thing)})
+
+
+def _check(call: Call, given: Body, known: set[str], own: Thing | None = None) -> None:
+    """Raises a 400 or 409 for fields of a type that will not do."""
+    if set(given) - known:
+        raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
+    if not isinstance(given.get("is_public", True), bool):
+        raise bad("Invalid input for field/attribute is_public")
+    if "name" not in given:
+        return
+    name = given["name"]
+    if not isinstance(name, str) or not 0 < len(name) <= 255:
+        raise bad("Invalid input for field/attribute name")
+    if any(other is not own for other in call.cloud.store.where(_TABLE, name=name)):
+        raise Refusal(409, message=f"Volume Type {name} already exists.")
 
 
 def delete(call: Call) -> Reply:
@@ -131,14 +146,40 @@ def unset_spec(call: Call) -> Reply:
     return Reply(202, None, dict(_TEXT))
 
 
+_CIPHERING = ("provider", "cipher", "key_size", "control_location")
+
+
+def _ciphering(call: Call) -> Body:
+    """The fields of an encryption, checked."""
+    given = call.object("encryption")
+    if set(given) - set(_CIPHERING):
+        raise bad(f"Additional properties are not allowed: {sorted(set(given) - set(_CIPHERING))}")
+    size = given.get("key_size")
+    if size is not None and (isinstance(size, bool) or not str(size).isdigit()):
+        raise bad(f"Invalid input for field/attribute key_size. Value: {size}")
+    if given.get("control_location", "front-end") not in ("front-end", "back-end"):
+        raise bad("Invalid input for field/attribute control_location")
+    if not given.get("provider", "x"):
+        raise bad("Invalid input for field/attribute provider")
+    return given
+
+
+def _idle(call: Call, thing: Thing) -> None:
+    """Raises a 400 while there are volumes of a type."""
+    if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
+        raise bad("Cannot change encryption specs. Volume type in use.")
+
+
 def encrypt(call: Call) -> Reply:
-    """POST of the encryption of a type."""
+    """POST of the encryption of a type, which has none yet."""
     admin_only(call)
-    thing, given = _own(call), call.object("encryption")
-    if not given.get("provider") or given.get("control_location") not in ("front-end", "back-end"):
-        raise bad("Invalid input for field/attribute encryption")
-    keys = ("provider", "cipher", "key_size", "control_location")
-    body: Body = {key: given.get(key) for key in keys}
+    thing, given = _own(call), _ciphering(call)
+    if "provider" not in given or "control_location" not in given:
+        raise bad("'provider' and 'control_location' are required properties")
+    if "encryption" in thing.hidden:
+        raise bad(f"Volume type encryption for type {thing.id} already exists.")
+    _idle(call, thing)
+    body: Body = {key: given.get(key) for key in _CIPHERING}
     body |= {"volume_type_id": thing.id, "encryption_id": call.cloud.store.new_id()}
     thing.hidden["encryption"] = body
     return Reply(200, {"encryption": body})
@@ -153,9 +194,10 @@ def encryption(call: Call) -> Reply:
 def update_encryption(call: Call) -> Reply:
     """PUT of the encryption of a type."""
     admin_only(call)
-    thing, given = _own(call), call.object("encryption")
+    thing, given = _own(call), _ciphering(call)
     if "encryption" not in thing.hidden:
         raise missing("Volume type encryption", thing.id)
+    _idle(call, thing)
     thing.hidden["encryption"].update(given)
     return Reply(200, {"encryption": given})
 
@@ -163,8 +205,11 @@ def update_encryption(call: Call) -> Reply:
 def decrypt(call: Call) -> Reply:
     """DELETE of the encryption of a type."""
     admin_only(call)
-    if _own(call).hidden.pop("encryption", None) is None:
-        raise missing("Volume type encryption", call.ids[0])
+    thing = _own(call)
+    if "encryption" not in thing.hidden:
+        raise missing("Volume type encryption", thing.id)
+    _idle(call, thing)
+    del thing.hidden["encryption"]
     return Reply(202, None, dict(_TEXT))
 
 
@@ -204,10 +249,20 @@ def create_qos(call: Call) -> Reply:
     name, consumer = given.pop("name", None), given.pop("consumer", "back-end")
     if not isinstance(name, str):
         raise bad("'name' is a required property")
+    _check_specs(consumer, given)
     if store.where(_QOS, name=name):
         raise Refusal(409, message=f"Qos specs {name} already exists.")
     body = {"id": store.new_id(), "name": name, "consumer": consumer, "specs": given}
     return Reply(200, _qos_view(call, store.insert(Thing(body["id"], _QOS, None, body))))
+
+
+def _check_specs(consumer: object, specs: Body) -> None:
+    """Raises a 400 for specifications that are no text, and for an unknown consumer."""
+    if consumer not in ("front-end", "back-end", "both"):
+        raise bad(f"Invalid input for field/attribute consumer. Value: {consumer}")
+    for key, value in specs.items():
+        if not isinstance(value, str) or len(value) > 255:
+            raise bad(f"Invalid input for field/attribute {key}. Value: {value}")
 
 
 def _qos(call: Call) -> Thing:
@@ -232,7 +287,9 @@ def show_qos(call: Call) -> Reply:
 def update_qos(call: Call) -> Reply:
     """PUT of one."""
     thing, given = _qos(call), dict(call.object("qos_specs"))
-    thing.body["consumer"] = given.pop("consumer", thing.body["consumer"])
+    consumer = given.pop("consumer", thing.body["consumer"])
+    _check_specs(consumer, given)
+    thing.body["consumer"] = consumer
     thing.body["specs"] = {**thing.body["specs"], **given}
     return Reply(200, {"qos_specs": given})
 
@@ -240,22 +297,62 @@ def update_qos(call: Call) -> Reply:
 def delete_qos_keys(call: Call) -> Reply:
     """PUT delete_keys."""
     thing, keys = _qos(call), call.json().get("keys", [])
+    for key in keys:
+        if key not in thing.body["specs"]:
+            raise missing("QoS spec key", key)
     kept = {k: v for k, v in thing.body["specs"].items() if k not in keys}
     thing.body["specs"] = kept
     return Reply(202)
 
 
+def _associated(call: Call, thing: Thing) -> list[Thing]:
+    return call.cloud.store.where(_TABLE, qos_specs_id=thing.id)
+
+
+def associations(call: Call) -> Reply:
+    """GET of the types that follow specs."""
+    found = [
+        {"association_type": "volume_type", "name": kind.body["name"], "id": kind.id}
+        for kind in _associated(call, _qos(call))
+    ]
+    return Reply(200, {"qos_associations": found})
+
+
 def associate_qos(call: Call) -> Reply:
-    """GET associate or disassociate: tie specs to a type."""
+    """GET associate or disassociate: tie specs to a type, which has none yet."""
     thing = _qos(call)
-    kind = type_of(call, call.argument("vol_type_id"))
-    kind.body["qos_specs_id"] = thing.id if call.segments[-1] == "associate" else None
+    wanted = call.argument("vol_type_id")
+    if not wanted:
+        raise bad("Volume Type id must not be None.")
+    kind = call.cloud.store.get(_TABLE, wanted)
+    if kind is None:
+        raise missing("Volume type", wanted)
+    present = kind.body.get("qos_specs_id")
+    if call.segments[-1] == "associate":
+        if present not in (None, thing.id):
+            raise bad(f"Type {kind.id} is already associated with another qos specs: {present}")
+        kind.body["qos_specs_id"] = thing.id
+    elif present == thing.id:
+        kind.body["qos_specs_id"] = None
+    return Reply(202)
+
+
+def dissociate_all(call: Call) -> Reply:
+    """GET disassociate_all: no type follows the specs any more."""
+    for kind in _associated(call, _qos(call)):
+        kind.body["qos_specs_id"] = None
     return Reply(202)
 
 
 def delete_qos(call: Call) -> Reply:
-    """DELETE of one."""
-    call.cloud.store.remove(_qos(call))
+    """DELETE of one, not while types follow it, unless forced."""
+    thing = _qos(call)
+    kinds = _associated(call, thing)
+    if kinds and (call.argument("force") or "").lower() != "true":
+        raise bad(f"QoS Specs {thing.id} is still associated with entities.")
+    for kind in kinds:
+        kind.body["qos_specs_id"] = None
+    call.cloud.store.remove(thing)
     return Reply(202, None, dict(_TEXT))
 
 
@@ -287,5 +384,7 @@ ROUTES: list[Route] = [
     ("PUT", _QOS_PATH + "/{}/delete_keys", delete_qos_keys),
     ("GET", _QOS_PATH + "/{}/associate", associate_qos),
     ("GET", _QOS_PATH + "/{}/disassociate", associate_qos),
+    ("GET", _QOS_PATH + "/{}/disassociate_all", dissociate_all),
+    ("GET", _QOS_PATH + "/{}/associations", associations),
     ("DELETE", _QOS_PATH + "/{}", delete_qos),
 ]

@@ -69,3 +69,4 @@ SERVICE = Service(
     open=_is_open,
     unauthorized=_unauthorized,
 )
+TRANSITIONS = images.TRANSITIONS

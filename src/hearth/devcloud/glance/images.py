@@ -19,6 +19,7 @@ from hearth.devcloud.collection import (
     one_of,
     text,
 )
+from hearth.devcloud.glance import web
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.listing import same
 from hearth.devcloud.store import Thing, stamp_z
@@ -321,6 +322,7 @@ def delete(call: Call) -> Reply:
     if thing.body["protected"]:
         raise _forbidden(f"Image {thing.id} is protected and cannot be deleted.")
     call.cloud.store.remove(thing)
+    call.cloud.downloads.pop(thing.id, None)
     return Reply(204, None, dict(_EMPTY))
 
 
@@ -437,7 +439,7 @@ def reactivate(call: Call) -> Reply:
 
 
 def import_data(call: Call) -> Reply:
-    """POST import: staged data becomes the image; nothing is fetched from elsewhere."""
+    """POST import: 202; staged data becomes the image, or data is fetched from elsewhere."""
     thing, given = _mine(call), call.object("method")
     name = given.get("name")
     if name not in ("glance-direct", "web-download", "copy-image"):
@@ -445,15 +447,57 @@ def import_data(call: Call) -> Reply:
     if not thing.body["disk_format"] or not thing.body["container_format"]:
         raise Refusal(409, message="'disk_format' needs to be set before import")
     if name == "web-download":
-        uri = str(given.get("uri", ""))
-        if not uri.startswith(("http://", "https://")) or "loopback" in uri or "127.0.0.1" in uri:
+        if not web.allowed(given.get("uri")):
             raise _bad("URI for web-download does not pass filtering")
-        fill(call.cloud, thing, uri.encode())
+        _only_from(thing, "queued")
+        thing.hidden["uri"] = given["uri"]
+        thing.body["status"] = "importing"
+        _importing(call.cloud, thing, now="fs", failed="")
+        call.cloud.store.later(0, thing, "image.fetch")
         return Reply(202)
-    if "staged" not in thing.hidden:
-        raise Refusal(409, message="Image needs to be staged before import")
+    _only_from(thing, "uploading")
     fill(call.cloud, thing, thing.hidden.pop("staged"))
     return Reply(202)
+
+
+def _only_from(thing: Thing, status: str) -> None:
+    if thing.body["status"] != status:
+        raise Refusal(409, message=f"Image is {thing.body['status']}: it needs to be {status}")
+
+
+def _importing(cloud: DevCloud, thing: Thing, *, now: str, failed: str) -> None:
+    """What the image tells of its import: the stores that are being filled, and that failed."""
+    thing.hidden.setdefault("extra", {}).update(
+        {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
+    )
+    thing.body["updated_at"] = stamp_z(cloud.store.time)
+    cloud.store.changed = True
+
+
+def fetch(cloud: DevCloud, thing: Thing) -> None:
+    """The data of an import have come, or cannot be had, or are still to be waited for."""
+    uri = thing.hidden["uri"]
+    if (name := web.mirrored(uri)) is not None:
+        held = [one for one in cloud.store.where(TABLE, name=name) if one.seed]
+        data = held[0].hidden["data"] if held else None
+    else:
+        coming = cloud.downloads.get(thing.id)
+        if coming is None:
+            coming = cloud.downloads[thing.id] = web.begin(uri)
+        if not coming.done():
+            cloud.store.later(web.LOOK_AGAIN_S, thing, "image.fetch")
+            return
+        del cloud.downloads[thing.id]
+        data = coming.result()
+    if data is None:
+        thing.body["status"] = "queued"
+        _importing(cloud, thing, now="", failed="fs")
+    else:
+        _importing(cloud, thing, now="", failed="")
+        fill(cloud, thing, data)
+
+
+TRANSITIONS = {"image.fetch": fetch}
 
 
 def _member(thing: Thing, project_id: str) -> Body:

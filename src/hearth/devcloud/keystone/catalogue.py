@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth.devcloud.collection import Collection, Field, boolean, one_of, text
 from hearth.devcloud.http import Body, Call, Refusal, Route
 from hearth.devcloud.keystone.people import drop
-from hearth.devcloud.keystone.rest import Rest, bad
+from hearth.devcloud.keystone.rest import Rest, bad, find
 from hearth.devcloud.store import Thing
 
 REGIONS = Collection(
@@ -59,8 +59,39 @@ class _Regions(Rest):
             raise Refusal(409, message="A region of this id exists already.")
         return str(wanted)
 
+    def complete(self, call: Call, values: Body, hidden: Body) -> None:
+        self._check_parent(call, values.get("id"), values["parent_region_id"])
+
+    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+        self._check_parent(call, thing.id, changes.get("parent_region_id"))
+
     def gone(self, call: Call, thing: Thing) -> None:
-        drop(call.cloud.store, "endpoints", region_id=thing.id)
+        doomed = [thing, *_below(call, thing.id)]
+        store = call.cloud.store
+        if any(store.where(ENDPOINTS.table, region_id=region.id) for region in doomed):
+            raise Refusal(403, message=f"Region {thing.id}, or one in it, has endpoints.")
+        for region in doomed[1:]:
+            store.remove(region)
+
+    @staticmethod
+    def _check_parent(call: Call, own_id: str | None, parent: str | None) -> None:
+        if parent is None:
+            return
+        find(call, "regions", parent)
+        inside = {region.id for region in _below(call, own_id)} if own_id else set()
+        if parent == own_id or parent in inside:
+            raise bad(f"Region {parent} cannot be around {own_id}: that would be a circle.")
+
+
+def _below(call: Call, region_id: str) -> list[Thing]:
+    """The regions in a region, at any depth."""
+    found: list[Thing] = []
+    todo = [region_id]
+    while todo:
+        inner = call.cloud.store.where(REGIONS.table, parent_region_id=todo.pop())
+        found += inner
+        todo += [region.id for region in inner]
+    return found
 
 
 class _Services(Rest):
@@ -71,9 +102,8 @@ class _Services(Rest):
 class _Endpoints(Rest):
     def complete(self, call: Call, values: Body, hidden: Body) -> None:
         self._check(call, values)
-        values["region_id"] = values["region_id"] or values["region"]
-        values["region"] = values["region_id"]
-        region = values["region_id"]
+        region = values["region_id"] = values["region_id"] or values["region"]
+        values["region"] = region
         store = call.cloud.store
         if region and store.get(REGIONS.table, region) is None:
             body = {"id": region, "description": "", "parent_region_id": None}
@@ -89,6 +119,9 @@ class _Endpoints(Rest):
         service_id = values.get("service_id")
         if service_id and call.cloud.store.get(SERVICES.table, service_id) is None:
             raise bad(f"Unknown service {service_id}")
+        region_id = values.get("region_id")
+        if region_id and call.cloud.store.get(REGIONS.table, region_id) is None:
+            raise bad(f"Unknown region {region_id}")
 
 
 ROUTES: list[Route] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth.devcloud.http import Body, Call, Reply, Route
 from hearth.devcloud.nova import quotas
-from hearth.devcloud.nova.base import admin_only, bad, missing
+from hearth.devcloud.nova.base import admin_only, bad, conflict, missing
 from hearth.devcloud.store import Thing, stamp_micro
 
 _AGGREGATES = "compute.aggregates"
@@ -56,6 +56,7 @@ def services(call: Call) -> Reply:
             "disabled_reason": None,
         }
         for number, (binary, zone) in enumerate(rows, 2)
+        if call.argument("binary") in (None, binary) and call.argument("host") in (None, HOST)
     ]
     return Reply(200, {"services": found})
 
@@ -105,13 +106,30 @@ def _aggregate(call: Call) -> Thing:
     return thing
 
 
+def _checked(call: Call, own: Thing | None = None) -> Body:
+    """The fields of an aggregate; raises a 400, or a 409 for a name that is taken."""
+    given = call.object("aggregate")
+    if set(given) - {"name", "availability_zone"}:
+        raise bad(f"Additional properties are not allowed: {sorted(given)}")
+    name = given.get("name", "x")
+    if not isinstance(name, str) or not 0 < len(name) <= 255:
+        raise bad("Invalid input for field/attribute name")
+    zone = given.get("availability_zone")
+    if zone is not None and (not isinstance(zone, str) or not zone or ":" in zone):
+        raise bad("Invalid input for field/attribute availability_zone")
+    for other in call.cloud.store.where(_AGGREGATES, name=given.get("name")):
+        if other is not own:
+            raise conflict(f"Aggregate {name} already exists.")
+    return given
+
+
 def create_aggregate(call: Call) -> Reply:
     """POST os-aggregates."""
     admin_only(call)
-    given, store = call.object("aggregate"), call.cloud.store
-    if not isinstance(given.get("name"), str):
+    given, store = _checked(call), call.cloud.store
+    if "name" not in given:
         raise bad("'name' is a required property")
-    number = store.new_serial("aggregate")
+    number, zone = store.new_serial("aggregate"), given.get("availability_zone")
     body = {
         "id": number,
         "name": given["name"],
@@ -119,9 +137,9 @@ def create_aggregate(call: Call) -> Reply:
         "updated_at": None,
         "deleted_at": None,
         "deleted": False,
-        "availability_zone": given.get("availability_zone"),
+        "availability_zone": zone,
         "hosts": [],
-        "metadata": {},
+        "metadata": {"availability_zone": zone} if zone else {},
     }
     store.insert(Thing(str(number), _AGGREGATES, None, body))
     shown = {key: value for key, value in body.items() if key not in ("hosts", "metadata")}
@@ -143,15 +161,43 @@ def show_aggregate(call: Call) -> Reply:
 def update_aggregate(call: Call) -> Reply:
     """PUT of name or zone."""
     admin_only(call)
-    thing, given = _aggregate(call), call.object("aggregate")
-    thing.body.update({k: given[k] for k in ("name", "availability_zone") if k in given})
+    thing = _aggregate(call)
+    given = _checked(call, thing)
+    if not given:
+        raise bad("'name' or 'availability_zone' is required")
+    thing.body.update({key: value for key, value in given.items() if key == "name"})
+    if "availability_zone" in given:
+        _set_metadata(call, thing, {"availability_zone": given["availability_zone"]})
     return Reply(200, {"aggregate": thing.body})
 
 
+def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
+    """Merge metadata; the zone is among them."""
+    merged = {**thing.body["metadata"], **changes}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    zone = kept.get("availability_zone")
+    for host in thing.body["hosts"]:
+        _one_zone(call, thing, host, zone)
+    thing.body |= {"metadata": kept, "availability_zone": zone}
+    thing.body["updated_at"] = stamp_micro(call.cloud.store.time)
+
+
+def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
+    """Raises a 409 when a host would be in two zones."""
+    for other in call.cloud.store.all(_AGGREGATES):
+        elsewhere = other.body["availability_zone"]
+        shared = other is not own and host in other.body["hosts"]
+        if shared and zone and elsewhere and zone != elsewhere:
+            raise conflict(f"Host {host} already exists in availability zone {elsewhere}.")
+
+
 def delete_aggregate(call: Call) -> Reply:
-    """DELETE of one."""
+    """DELETE of one without hosts."""
     admin_only(call)
-    call.cloud.store.remove(_aggregate(call))
+    thing = _aggregate(call)
+    if thing.body["hosts"]:
+        raise bad(f"Cannot remove host from aggregate {thing.id}: it is not empty")
+    call.cloud.store.remove(thing)
     return Reply(200)
 
 
@@ -164,14 +210,18 @@ def act_on_aggregate(call: Call) -> Reply:
         case {"add_host": {"host": str(host)}}:
             if host != HOST:
                 raise missing("Compute host", host)
-            thing.body["hosts"] = list(dict.fromkeys([*hosts, host]))
+            if host in hosts:
+                raise conflict(f"Aggregate {thing.id} already has host {host}.")
+            _one_zone(call, thing, host, thing.body["availability_zone"])
+            thing.body["hosts"] = [*hosts, host]
         case {"remove_host": {"host": str(host)}}:
             if host not in hosts:
                 raise missing("Compute host", host)
             thing.body["hosts"] = [other for other in hosts if other != host]
         case {"set_metadata": {"metadata": dict(metadata)}}:
-            merged = {**thing.body["metadata"], **metadata}
-            thing.body["metadata"] = {k: v for k, v in merged.items() if v is not None}
+            if not all(value is None or isinstance(value, str) for value in metadata.values()):
+                raise bad("Invalid input for field/attribute metadata")
+            _set_metadata(call, thing, metadata)
         case _:
             raise bad("There is no such action")
     return Reply(200, {"aggregate": thing.body})

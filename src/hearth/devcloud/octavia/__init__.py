@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
-from hearth.devcloud.octavia import balancers, parts, tree
+from hearth.devcloud.octavia import balancers, offers, parts, quotas, tree
 
 
 def _refusal(call: Call, fault: Refusal) -> Reply:
@@ -18,7 +18,7 @@ def _is_open(call: Call) -> bool:
 
 
 def _versions(call: Call) -> Reply:
-    newest = 27
+    newest = 30
     links = [{"href": f"{call.base}/load-balancer/v2", "rel": "self"}]
     found = [
         {
@@ -33,9 +33,7 @@ def _versions(call: Call) -> Reply:
 
 
 def _providers(call: Call) -> Reply:
-    found = [
-        {"name": name, "description": f"The provider {name}."} for name in ("amphora", "octavia")
-    ]
+    found = [{"name": name, "description": f"The provider {name}."} for name in offers.PROVIDERS]
     return Reply(200, {"providers": found})
 
 
@@ -54,8 +52,9 @@ def _routes() -> list[Route]:
     routes: list[Route] = [("GET", "/", _versions)]
     for root in ("/v2.0/lbaas", "/v2/lbaas"):
         routes.append(("GET", root + "/providers", _providers))
-        for part in _PARTS:
+        for part in (*_PARTS, *offers.KINDS):
             routes += part.routes(root)
+        routes += quotas.routes(root)
     return routes
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.neutron.ports import new_port, remove_port
-from hearth.devcloud.octavia import tree
-from hearth.devcloud.octavia.parts import Part, bad
+from hearth.devcloud.octavia import quotas, tree
+from hearth.devcloud.octavia.offers import may_choose
+from hearth.devcloud.octavia.parts import Part
+from hearth.devcloud.octavia.refusals import bad, only_admins
 from hearth.devcloud.store import Thing
 
 
@@ -27,14 +29,20 @@ class Balancers(Part):
 
     def create(self, call: Call) -> Reply:
         """POST: 201."""
+        given = call.object(self.collection.singular)
+        project_id = given.get("project_id") or given.get("tenant_id") or call.caller.project_id
+        if project_id != call.caller.project_id:
+            only_admins(call)
         values = self.given(call, creating=True)
-        own = self._address(call, values)
-        thing = self.insert(call, values, {"own_port": own})
+        may_choose(call, values)
+        quotas.check(call, self.collection, project_id)
+        own = self._address(call, values, project_id)
+        thing = self.insert(call, values, {"own_port": own}, project_id)
         call.cloud.store.later(call.effects.slow_s or 0, thing, "load-balancer.done")
         thing.hidden["fails"] = thing.id if call.effects.error else None
         return Reply(201, {"loadbalancer": self.view(call, thing)})
 
-    def _address(self, call: Call, values: Body) -> str | None:
+    def _address(self, call: Call, values: Body, project_id: str | None) -> str | None:
         """Fill in the address; gives the id of the port that was made for it."""
         store = call.cloud.store
         if values["vip_port_id"]:
@@ -57,8 +65,7 @@ class Balancers(Part):
         if wanted:
             given["fixed_ips"] = [wanted]
         try:
-            project_id = call.caller.project_id or ""
-            port = new_port(call.cloud, network, project_id, given, implicit=True)
+            port = new_port(call.cloud, network, project_id or "", given, implicit=True)
         except Refusal as refused:
             raise bad(refused.message) from None
         self._follow(values, port)
@@ -89,7 +96,8 @@ class Balancers(Part):
         thing = self._own(call)
         parts = tree.below(call.cloud, thing.id)
         if thing.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
-            raise Refusal(409, message=f"Invalid state of loadbalancer resource {thing.id}")
+            state = thing.body["provisioning_status"]
+            raise Refusal(409, message=f"Invalid state {state} of loadbalancer resource {thing.id}")
         if parts and (call.argument("cascade") or "").lower() != "true":
             raise bad(f"Cannot delete Load Balancer {thing.id} - it has children")
         for part in parts:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from hearth.devcloud.collection import Collection, Invalid
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.listing import filtered, page
-from hearth.devcloud.octavia import tree
+from hearth.devcloud.octavia import quotas, tree
+from hearth.devcloud.octavia.refusals import bad
 from hearth.devcloud.store import Thing, stamp_z
-
-
-def bad(message: str) -> Refusal:
-    """400."""
-    return Refusal(400, message=message)
 
 
 class Part:
@@ -51,6 +47,9 @@ class Part:
         """The ids of what the new thing is below of: `balancer` and more."""
         raise NotImplementedError
 
+    def check(self, call: Call, values: Body) -> None:
+        """What the fields must be taken together; raises a 400 or 404."""
+
     def links(self, call: Call, thing: Thing) -> Body:
         """What a view shows beside the fields."""
         return {}
@@ -68,13 +67,17 @@ class Part:
         try:
             if creating:
                 return self.collection.for_create(given)
+            fields = self.collection.fields
+            for name, value in given.items():  # null is the default again
+                if value is None and name in fields and fields[name].update:
+                    given[name] = fields[name].initial()
             return self.collection.for_update(given)
         except Invalid as error:
             raise bad(error.message) from None
 
-    def insert(self, call: Call, values: Body, hidden: Body) -> Thing:
+    def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Thing:
         """A new thing, pending."""
-        store, project_id = call.cloud.store, call.caller.project_id
+        store = call.cloud.store
         body: Body = {
             "id": store.new_id(),
             **values,
@@ -89,11 +92,12 @@ class Part:
     def create(self, call: Call) -> Reply:
         """POST: 201."""
         values = self.given(call, creating=True)
+        self.check(call, values)
         hidden = self.place(call, values)
         balancer = self.find(call, tree.BALANCERS, hidden["balancer"])
-        if balancer.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
-            raise Refusal(409, message=f"Load Balancer {balancer.id} is immutable.")
-        thing = self.insert(call, values, hidden)
+        tree.mutable(balancer)
+        quotas.check(call, self.collection, balancer.project_id)
+        thing = self.insert(call, values, hidden, balancer.project_id)
         tree.pending(call, balancer, thing, "PENDING_CREATE")
         return Reply(201, {self.collection.singular: self.view(call, thing)})
 
@@ -122,6 +126,7 @@ class Part:
         """PUT."""
         thing = self._own(call)
         changes = self.given(call, creating=False)
+        self.check(call, {**thing.body, **changes})
         tree.change(call, self.balancer(call, thing), thing, "PENDING_UPDATE")
         thing.body.update(changes)
         return Reply(200, {self.collection.singular: self.view(call, thing)})
@@ -178,8 +183,8 @@ class Pools(Part):
             raise bad("Must provide at least one of: loadbalancer_id, listener_id")
         return {"balancer": balancer_id, "parent": values["listener_id"] or balancer_id}
 
-    def insert(self, call: Call, values: Body, hidden: Body) -> Thing:
-        thing = super().insert(call, values, hidden)
+    def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Thing:
+        thing = super().insert(call, values, hidden, project_id)
         if values["listener_id"]:
             listener = self.find(call, tree.LISTENERS, values["listener_id"])
             listener.body["default_pool_id"] = thing.id
@@ -198,6 +203,13 @@ class Pools(Part):
         if monitors:
             shown["healthmonitor_id"] = monitors[0].id
         return shown
+
+    def delete(self, call: Call) -> Reply:
+        pool = self._own(call)
+        for policy in call.cloud.store.where(tree.POLICIES.table, redirect_pool_id=pool.id):
+            text_ = f"Pool {pool.id} is in use by L7 policy {policy.id}"
+            raise Refusal(409, message=text_)
+        return super().delete(call)
 
 
 class Members(Part):
@@ -241,13 +253,27 @@ class Monitors(Part):
         return {"pools": [{"id": thing.body["pool_id"]}]}
 
 
+_TARGETS = {
+    "REDIRECT_TO_POOL": "redirect_pool_id",
+    "REDIRECT_TO_URL": "redirect_url",
+    "REDIRECT_PREFIX": "redirect_prefix",
+}
+
+
 class Policies(Part):
     """What a listener does with some requests."""
+
+    def check(self, call: Call, values: Body) -> None:
+        target = _TARGETS.get(values["action"])
+        if target and not values[target]:
+            raise bad(f"Invalid L7 Policy arguments: {target} must not be None")
 
     def place(self, call: Call, values: Body) -> Body:
         listener = self.find(call, tree.LISTENERS, values["listener_id"])
         if values["redirect_pool_id"]:
             self.find(call, tree.POOLS, values["redirect_pool_id"])
+        there = len(call.cloud.store.where(tree.POLICIES.table, listener_id=listener.id))
+        values["position"] = min(values["position"], there + 1)
         return {"balancer": listener.hidden["balancer"], "parent": listener.id}
 
     def links(self, call: Call, thing: Thing) -> Body:
@@ -259,6 +285,10 @@ class Rules(Part):
     """When a policy holds."""
 
     within = "/l7policies/{}"
+
+    def check(self, call: Call, values: Body) -> None:
+        if values["type"] in ("HEADER", "COOKIE", "SSL_DN_FIELD") and not values["key"]:
+            raise bad("Invalid L7 Rule: A key must be specified for this type")
 
     def place(self, call: Call, values: Body) -> Body:
         policy = self.find(call, tree.POLICIES, call.ids[0])

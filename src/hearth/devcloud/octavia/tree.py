@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hearth.devcloud.collection import (
     Collection,
@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
 
 _ID = text(36)
+
+
+def persistence(value: Any) -> Any:
+    """How clients are kept to a member; the cookie's name is for one kind only."""
+    if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
+        raise ValueError(f"{value!r} is no session persistence")
+    if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
+        raise ValueError("type must be SOURCE_IP, HTTP_COOKIE or APP_COOKIE")
+    if (value["type"] == "APP_COOKIE") != bool(value.get("cookie_name")):
+        raise ValueError("cookie_name belongs to APP_COOKIE, and to nothing else")
+    shown = dict.fromkeys(("cookie_name", *_PERSISTENCE_TIMES))
+    return {"type": None, **shown, **value}
+
+
+_PERSISTENCE_TIMES = ("persistence_timeout", "persistence_granularity")
 _COMMON = {
     "name": Field(text(), default=""),
     "description": Field(text(), default=""),
@@ -98,7 +113,7 @@ POOLS = Collection(
             one_of("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
             required=True,
         ),
-        "session_persistence": _OPTIONAL,
+        "session_persistence": Field(nullable(persistence)),
         "tls_container_ref": _OPTIONAL,
         "ca_tls_container_ref": _OPTIONAL,
         "crl_container_ref": _OPTIONAL,
@@ -167,7 +182,7 @@ POLICIES = Collection(
         "redirect_url": Field(nullable(text(1000))),
         "redirect_prefix": Field(nullable(text(1000))),
         "redirect_http_code": Field(integer(300, 399, null=True)),
-        "position": Field(integer(1), default=1),
+        "position": Field(integer(1, 2147483647), default=2147483647),
     },
 )
 RULES = Collection(
@@ -177,8 +192,16 @@ RULES = Collection(
     {
         "admin_state_up": _COMMON["admin_state_up"],
         "tags": _COMMON["tags"],
-        "type": Field(text(), required=True),
-        "compare_type": Field(text(), required=True),
+        "type": Field(
+            one_of(
+                *("HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"),
+                *("SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"),
+            ),
+            required=True,
+        ),
+        "compare_type": Field(
+            one_of("REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"), required=True
+        ),
         "key": Field(nullable(text())),
         "value": Field(text(), required=True),
         "invert": Field(boolean, default=False),
@@ -197,11 +220,16 @@ def below(cloud: DevCloud, balancer_id: str) -> list[Thing]:
     ]
 
 
-def change(call: Call, balancer: Thing, part: Thing, status: str) -> None:
-    """A write to one part: it and the load balancer are pending; raises a 409 when they are."""
-    if balancer.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
+def mutable(balancer: Thing) -> None:
+    """Raises a 409 unless the load balancer is active."""
+    if balancer.body["provisioning_status"] != "ACTIVE":
         text_ = f"Load Balancer {balancer.id} is immutable and cannot be updated."
         raise Refusal(409, message=text_)
+
+
+def change(call: Call, balancer: Thing, part: Thing, status: str) -> None:
+    """A write to one part: it and the load balancer are pending."""
+    mutable(balancer)
     pending(call, balancer, part, status)
 
 

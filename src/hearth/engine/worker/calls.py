@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PASSING_PAUSE_S = 2.0
+BUSY_PAUSE_S = 2.0
 PASSING_MAX = 8  # repetitions of a call that certainly had no effect
 LOOK_AGAIN_S = 1.0
 LEASE_PAUSE_S = 0.5
@@ -86,6 +87,9 @@ class Calls:
                     lost = live.action is Action.CREATE
                 last: CloudFault = fault
             except CloudFault as fault:
+                if await kind.busy(live, fault):
+                    await self.pause(fault.retry_after or BUSY_PAUSE_S)
+                    continue
                 if not fault.passing:
                     raise
                 last = fault

@@ -7,6 +7,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from hearth.resources.base import Live
 
+NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
+
 
 def signed_url(live: Live, access: str, secret: str, kind: str, *, timestamp: str | None) -> str:
     """A URL of the cfn API, signed for this resource. `kind` is signal or waitcondition.

@@ -9,15 +9,13 @@ from urllib.parse import quote
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import Live, Made, Signalled, Step
-from hearth.resources.collection import forgiving
-from hearth.resources.heat.signed_url import native_url, signed_url, temporary_url
-from hearth.resources.heat.stack_user import StackUser, password_of, users_of
+from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
+from hearth.resources.heat.signed_url import NEVER, native_url, signed_url, temporary_url
+from hearth.resources.heat.stack_user import StackUser, users_of
 from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
 
 STATUSES = ("SUCCESS", "FAILURE")
 KEYS = frozenset({"id", "data", "reason", "status"})
-NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
-OBJECTS = "object-store"
 
 
 class WaitConditionHandle(StackUser):
@@ -114,16 +112,7 @@ class WaitConditionHandle(StackUser):
 
     async def drop_object(self, live: Live) -> Made:
         """Delete the object, and the container if that was the last one."""
-        container = f"/{quote(live.data['container'])}"
-        name = quote(live.data["object_name"])
-        await forgiving(
-            live.cloud.request(OBJECTS, "DELETE", f"{container}/{name}", idempotent=True)
-        )
-        try:
-            await live.cloud.request(OBJECTS, "DELETE", container, idempotent=True)
-        except CloudFault as fault:
-            if not (fault.not_found or fault.conflict):
-                raise
+        await drop_object(live, live.data["container"], live.data["object_name"])
         return Made(data={"object_name": None, "signal_url": None})
 
     async def collect(self, live: Live) -> Signalled | None:
@@ -182,17 +171,6 @@ class WaitConditionHandle(StackUser):
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         return ()
-
-
-async def temporary_url_key(live: Live) -> str:
-    """The key of the account's temporary URLs, set if there is none."""
-    account = await live.cloud.request(OBJECTS, "HEAD", "")
-    key = account.headers.get("x-account-meta-temp-url-key")
-    if not key:
-        key = password_of(live)
-        headers = {"X-Account-Meta-Temp-URL-Key": key}
-        await live.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
-    return key
 
 
 def signal_of(live: Live) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """What types of the identity service have in common."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import CollectionResource, forgiving
+from hearth.resources.base import Live
+from hearth.resources.collection import CollectionResource
 
 
 class KeystoneResource(CollectionResource):
@@ -22,30 +21,3 @@ class KeystoneResource(CollectionResource):
         if "description" in fields and fields["description"] is None:
             fields["description"] = ""
         return fields
-
-
-class Assigned(KeystoneResource):
-    """Somebody who has roles: a user or a group."""
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        return (Step("roles", self.assign),) if live.given("roles") else ()
-
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        return (Step("roles", self.assign),) if "roles" in live.changed else ()
-
-    async def assign(self, live: Live) -> Made | None:
-        """Give the roles wanted, take those of before that are not."""
-        wanted = set(self.assignments(live, live.given("roles") or []))
-        before = set(self.assignments(live, live.before.get("roles") or []))
-        for path in sorted(wanted):
-            await live.cloud.request("identity", "PUT", path, idempotent=True)
-        for path in sorted(before - wanted):
-            await forgiving(live.cloud.request("identity", "DELETE", path, idempotent=True))
-        return None
-
-    def assignments(self, live: Live, roles: Iterable[Any]) -> Iterable[str]:
-        """The URLs of role assignments."""
-        who = f"{self.path(live).rpartition('/')[2]}/{live.physical}"
-        for one in roles:
-            where = "projects" if one.get("project") else "domains"
-            yield f"/v3/{where}/{one.get('project') or one['domain']}/{who}/roles/{one['role']}"

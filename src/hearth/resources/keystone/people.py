@@ -2,8 +2,8 @@
 
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection, forgiving
-from hearth.resources.keystone.base import Assigned
-from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Resolve, Support
+from hearth.resources.keystone.roles import ROLE_NAMES, ROLES, Assigned
+from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
 class User(Assigned):
@@ -36,28 +36,7 @@ class User(Assigned):
         ),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "password": Prop(STRING, "Password.", update_allowed=True),
-        "roles": Prop(
-            LIST,
-            "Roles it has.",
-            update_allowed=True,
-            schema=Prop(
-                MAP,
-                schema={
-                    "domain": Prop(
-                        STRING, "The domain, by name or id.", constraint="keystone.domain"
-                    ),
-                    "project": Prop(
-                        STRING, "The project, by name or id.", constraint="keystone.project"
-                    ),
-                    "role": Prop(
-                        STRING,
-                        "The role, by name or id.",
-                        required=True,
-                        constraint="keystone.role",
-                    ),
-                },
-            ),
-        ),
+        "roles": ROLES,
     }
     attributes = {
         "default_project_id": Attr(
@@ -72,9 +51,7 @@ class User(Assigned):
         Resolve(("domain",), "keystone.domain"),
         Resolve(("default_project",), "keystone.project"),
         Resolve(("groups",), "keystone.group"),
-        Resolve(("roles", "role"), "keystone.role"),
-        Resolve(("roles", "project"), "keystone.project"),
-        Resolve(("roles", "domain"), "keystone.domain"),
+        *ROLE_NAMES,
     )
     collection = Collection("identity", "/v3/users", body="user", update_method="PATCH")
     not_sent = frozenset({"roles", "groups"})
@@ -115,34 +92,11 @@ class Group(Assigned):
             constraint="keystone.domain",
         ),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
-        "roles": Prop(
-            LIST,
-            "Roles it has.",
-            update_allowed=True,
-            schema=Prop(
-                MAP,
-                schema={
-                    "domain": Prop(
-                        STRING, "The domain, by name or id.", constraint="keystone.domain"
-                    ),
-                    "project": Prop(
-                        STRING, "The project, by name or id.", constraint="keystone.project"
-                    ),
-                    "role": Prop(
-                        STRING,
-                        "The role, by name or id.",
-                        required=True,
-                        constraint="keystone.role",
-                    ),
-                },
-            ),
-        ),
+        "roles": ROLES,
     }
     translation = (
         Resolve(("domain",), "keystone.domain"),
-        Resolve(("roles", "role"), "keystone.role"),
-        Resolve(("roles", "project"), "keystone.project"),
-        Resolve(("roles", "domain"), "keystone.domain"),
+        *ROLE_NAMES,
     )
     collection = Collection("identity", "/v3/groups", body="group", update_method="PATCH")
     not_sent = frozenset({"roles"})

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import IntentKey, Later, Live, Made, Progress, Ready, Step
-from hearth.resources.collection import CONFLICT_S, CollectionResource
+from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.collection import CollectionResource
 
 TEXTS = {"description": "", "dns_domain": "", "dns_name": ""}
 
@@ -64,26 +64,6 @@ class Unshared(NeutronResource):
         return fields
 
 
-class Renamed(NeutronResource):
-    """Something without a text of its own but its name: made under ours, then renamed."""
-
-    identified_by = IntentKey.RENAME
-    known_by = "the generated name, under which it is made; then it gets the user's"
-
-    def fields(self, live: Live) -> Body:
-        return {**super().fields(live), "name": live.physical_name}
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        steps = super().after_create(live)
-        if live.wanted_name == live.physical_name:
-            return steps
-        return (Step("rename", self.rename), *steps)
-
-    async def rename(self, live: Live) -> Made | None:
-        """Give it the user's name, now that its id is recorded."""
-        return await self.change(live, {"name": live.wanted_name})
-
-
 class Told(NeutronResource):
     """Something that can not be changed once it is made, or not at once: the key may not fit in."""
 
@@ -98,30 +78,8 @@ class Told(NeutronResource):
             return await super().ours(live)
         if live.given("name"):
             return []
-        found = await live.cloud.listing("network", self.path(live))
+        found = await self.members(live)
         return [one for one in found if one["name"] == live.physical_name]
-
-
-class Patient(NeutronResource):
-    """Something that takes no change while an agent carries out another one: it is tried again."""
-
-    busy: ClassVar[str]  # the error that says so
-
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        if not self.changed_fields(live):
-            return self.after_update(live)
-        settle = Step("settle", self.nothing, poll=self.checked)
-        return (Step("update", self.nothing, poll=self.tried), settle, *self.after_update(live))
-
-    async def tried(self, live: Live) -> Progress:
-        """Make the update call; while others are carried out, later."""
-        try:
-            made = await self.update(live)
-        except CloudFault as fault:
-            if fault.type == self.busy:
-                return Later(CONFLICT_S)
-            raise
-        return Ready(made.body if made else None)
 
 
 class Natural(NeutronResource):
@@ -133,7 +91,7 @@ class Natural(NeutronResource):
     async def ours(self, live: Live) -> list[Body]:
         fields = self.fields(live)
         wanted = {name: fields.get(name) for name in self.alike}
-        found = await live.cloud.listing("network", self.path(live))
+        found = await self.members(live)
         return [one for one in found if {n: one.get(n) for n in self.alike} == wanted]
 
 

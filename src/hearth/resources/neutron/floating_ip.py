@@ -1,7 +1,7 @@
 """OS::Neutron::FloatingIP, its association with a port, and its ports sent on one by one."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
@@ -127,6 +127,7 @@ class FloatingIPAssociation(ResourceType):
         ),
     }
     service = "network"
+    address: ClassVar[str] = "floatingip_id"  # the property that names the floating IP
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the address's only port; to set it again changes nothing"
 
@@ -134,7 +135,7 @@ class FloatingIPAssociation(ResourceType):
         return (Step("associate", self.associate, self.find),)
 
     def update_steps(self, live: Live) -> tuple[Step, ...]:
-        moved = "floatingip_id" in live.changed
+        moved = self.address in live.changed
         leave = (Step("leave", self.dissociate),) if moved and live.physical_id else ()
         return (*leave, Step("associate", self.associate))
 
@@ -146,15 +147,19 @@ class FloatingIPAssociation(ResourceType):
 
     async def associate(self, live: Live) -> Made:
         """Point the address to the port; doing it again changes nothing."""
-        fields = {"port_id": live.properties["port_id"]}
+        fields = {"port_id": await self.port(live)}
         if live.given("fixed_ip_address"):
             fields["fixed_ip_address"] = live.given("fixed_ip_address")
-        ident = live.properties["floatingip_id"]
+        ident = live.properties[self.address]
         body = await point(live, ident, fields)
         return Made(physical_id=f"{ident}:{fields['port_id']}", body=body)
 
+    async def port(self, live: Live) -> str:
+        """Id of the port to point to."""
+        return str(live.properties["port_id"])
+
     async def find(self, live: Live) -> Made | None:
-        ident, port = live.properties["floatingip_id"], live.properties["port_id"]
+        ident, port = live.properties[self.address], await self.port(live)
         now = await live.cloud.member("network", "/v2.0/floatingips", ident)
         return Made(f"{ident}:{port}", body=now) if now.get("port_id") == port else None
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Change, Live, Made, Step
+from hearth.resources.base import Change, IntentKey, Live, Made, Step
 from hearth.resources.collection import Collection, forgiving
-from hearth.resources.neutron.base import Natural, Renamed
+from hearth.resources.neutron.base import Natural, NeutronResource
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -25,7 +25,7 @@ from hearth.schema import (
 )
 
 
-class L2Gateway(Renamed):
+class L2Gateway(NeutronResource):
     """Switches on which networks of the cloud can meet physical ones."""
 
     type_name = "OS::Neutron::L2Gateway"
@@ -58,6 +58,7 @@ class L2Gateway(Renamed):
         "name": Prop(STRING, "Its name.", required=True, update_allowed=True),
     }
     extension = "l2-gateway"
+    identified_by = IntentKey.RENAME
     collection = Collection("network", "/v2.0/l2-gateways", body="l2_gateway", key_field=None)
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
@@ -91,7 +92,7 @@ class L2GatewayConnection(Natural):
     known_by = "gateway and network: they are connected once at most"
 
 
-class NetworkGateway(Renamed):
+class NetworkGateway(NeutronResource):
     """Devices that connect networks of the cloud with physical ones."""
 
     type_name = "OS::Neutron::NetworkGateway"
@@ -160,6 +161,7 @@ class NetworkGateway(Renamed):
         Resolve(("connections", "network"), "neutron.network"),
     )
     extension = "network-gateway"
+    identified_by = IntentKey.RENAME
     collection = Collection(
         "network", "/v2.0/network-gateways", body="network_gateway", key_field=None
     )

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import Renamed, Unshared
+from hearth.resources.neutron.base import Unshared
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -90,7 +91,7 @@ class SubnetPool(Unshared):
             yield "min_prefixlen is above max_prefixlen"
 
 
-class AddressScope(Unshared, Renamed):
+class AddressScope(Unshared):
     """A range in which addresses do not overlap."""
 
     type_name = "OS::Neutron::AddressScope"
@@ -115,6 +116,7 @@ class AddressScope(Unshared, Renamed):
             constraint="keystone.project",
         ),
     }
+    identified_by = IntentKey.RENAME
     extension = "address-scope"
     collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
 

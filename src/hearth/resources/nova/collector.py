@@ -10,10 +10,10 @@ from urllib.parse import quote
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import forgiving
-from hearth.resources.heat.signed_url import temporary_url
+from hearth.resources.heat import objects as heat_objects
+from hearth.resources.heat.objects import OBJECTS, temporary_url_key
+from hearth.resources.heat.signed_url import NEVER, temporary_url
 from hearth.resources.heat.stack_user import StackUser
-from hearth.resources.heat.wait_condition_handle import NEVER, OBJECTS, temporary_url_key
 
 SECTION = "os-collect-config"
 DEFAULT_COLLECTORS = ("ec2",)
@@ -145,14 +145,9 @@ async def put(live: Live, container: str, name: str, text: Any) -> None:
 
 async def drop_object(live: Live) -> Made:
     """Delete the object, and the container if that was the last one."""
-    container = f"/{quote(live.data['metadata_container'])}"
-    path = f"{container}/{quote(live.data['metadata_object'])}"
-    await forgiving(live.cloud.request(OBJECTS, "DELETE", path, idempotent=True))
-    try:
-        await live.cloud.request(OBJECTS, "DELETE", container, idempotent=True)
-    except CloudFault as fault:
-        if not (fault.not_found or fault.conflict):
-            raise
+    await heat_objects.drop_object(
+        live, live.data["metadata_container"], live.data["metadata_object"]
+    )
     return Made(data={"metadata_object": None, "metadata_url": None, "metadata_container": None})
 
 

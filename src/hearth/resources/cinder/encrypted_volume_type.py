@@ -1,0 +1,79 @@
+"""OS::Cinder::EncryptedVolumeType: how volumes of a type are encrypted; for administrators."""
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import IntentKey, Live, Made
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Resolve, Support
+
+SERVICE = "block-storage"
+
+
+class EncryptedVolumeType(CollectionResource):
+    """How volumes of a type are encrypted. The physical id is that of the volume type."""
+
+    type_name = "OS::Cinder::EncryptedVolumeType"
+    support = Support(version="5.0.0")
+    properties = {
+        "cipher": Prop(
+            STRING,
+            "Algorithm and mode.",
+            update_allowed=True,
+            constraints=(AllowedValues(["aes-xts-plain64", "aes-cbc-essiv"]),),
+        ),
+        "control_location": Prop(
+            STRING,
+            "Where it is done: by the compute service (front-end) or by the storage (back-end).",
+            default="front-end",
+            update_allowed=True,
+            constraints=(AllowedValues(["front-end", "back-end"]),),
+        ),
+        "key_size": Prop(INTEGER, "Length of the key, in bits.", update_allowed=True),
+        "provider": Prop(STRING, "What does it, as luks.", required=True, update_allowed=True),
+        "volume_type": Prop(
+            STRING, "The volume type, by name or id.", required=True, constraint="cinder.vtype"
+        ),
+    }
+    translation = (Resolve(("volume_type",), "cinder.vtype"),)
+    service = SERVICE
+    identified_by = IntentKey.NATURAL_KEY
+    known_by = "the volume type, which has one encryption: it is ours if it is what we asked for"
+    collection = Collection(SERVICE, "/types", body="encryption", key_field=None)
+    not_sent = frozenset({"volume_type"})
+
+    async def create(self, live: Live) -> Made:
+        ident = str(live.properties["volume_type"])
+        json = {"encryption": self.fields(live)}
+        answer = await live.cloud.request(SERVICE, "POST", f"/types/{ident}/encryption", json=json)
+        return Made(physical_id=ident, body=answer.part("encryption"))
+
+    async def ours(self, live: Live) -> list[Body]:
+        ident = str(live.properties["volume_type"])
+        try:
+            now = await self.read(live, ident)
+        except CloudFault as fault:
+            if fault.not_found:
+                return []
+            raise
+        same = all(now.get(name) == value for name, value in self.fields(live).items())
+        return [{**now, "id": ident}] if same else []
+
+    async def change(self, live: Live, fields: Body) -> Made | None:
+        path = f"/types/{live.physical}/encryption/provider"
+        body = {"encryption": fields}
+        await live.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
+        return None
+
+    async def drop(self, live: Live, physical_id: str) -> None:
+        path = f"/types/{physical_id}/encryption/provider"
+        await live.cloud.request(SERVICE, "DELETE", path, idempotent=True)
+
+    async def show(self, live: Live) -> Body:
+        return await self.read(live, live.physical)
+
+    async def read(self, live: Live, volume_type: str) -> Body:
+        """The encryption of a type; CloudFault when it has none."""
+        answer = await live.cloud.request(SERVICE, "GET", f"/types/{volume_type}/encryption")
+        if not answer.body:
+            raise CloudFault(SERVICE, 404, "itemNotFound", "The type has no encryption.")
+        return dict(answer.body)

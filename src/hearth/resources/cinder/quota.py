@@ -1,0 +1,22 @@
+"""OS::Cinder::Quota: how much of volumes a project may have; for administrators."""
+
+from hearth.resources.quota import PROJECT, QuotaSet, limit
+from hearth.schema import Resolve, Support
+
+
+class Quota(QuotaSet):
+    """Limits of a project on volumes and what belongs to them."""
+
+    type_name = "OS::Cinder::Quota"
+    support = Support(version="7.0.0")
+    properties = {
+        "backup_gigabytes": limit("Gigabytes of backups.", since="16.0.0"),
+        "backups": limit("How many backups.", since="16.0.0"),
+        "gigabytes": limit("Gigabytes of volumes and snapshots."),
+        "project": PROJECT,
+        "snapshots": limit("How many snapshots."),
+        "volumes": limit("How many volumes."),
+    }
+    translation = (Resolve(("project",), "keystone.project"),)
+    service = "block-storage"
+    checks_usage = True

@@ -1,0 +1,262 @@
+"""OS::Glance::WebImage: an image that the image service fetches from the web."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.collection import (
+    POLL_S,
+    Collection,
+    CollectionResource,
+    forgiving,
+    mark,
+    went_to,
+)
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedPattern,
+    AllowedValues,
+    Prop,
+    Range,
+    Support,
+)
+
+KEY = "hearth_key"
+PATCH = {"Content-Type": "application/openstack-images-v2.1-json-patch"}
+AMAZON = frozenset({"aki", "ari", "ami"})
+IMAGE_ID = AllowedPattern(
+    r"^([0-9a-fA-F]){8}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){12}$"
+)
+FREE = frozenset({"architecture", "kernel_id", "os_distro", "os_version", "ramdisk_id"})
+"""Properties that an image need not have: they are removed, not made null."""
+
+
+class WebImage(CollectionResource):
+    """An image whose data the image service fetches by itself."""
+
+    type_name = "OS::Glance::WebImage"
+    support = Support(version="12.0.0")
+    properties = {
+        "active": Prop(
+            BOOLEAN,
+            "Whether its data can be used.",
+            default=True,
+            update_allowed=True,
+            since="16.0.0",
+        ),
+        "architecture": Prop(STRING, "Processors it is for.", update_allowed=True),
+        "container_format": Prop(
+            STRING,
+            "What the data are packed in; bare for nothing.",
+            required=True,
+            constraints=(AllowedValues(["ami", "ari", "aki", "bare", "ovf", "ova", "docker"]),),
+        ),
+        "disk_format": Prop(
+            STRING,
+            "What the data are.",
+            required=True,
+            constraints=(
+                AllowedValues(
+                    [
+                        "ami",
+                        "ari",
+                        "aki",
+                        "vhd",
+                        "vhdx",
+                        "vmdk",
+                        "raw",
+                        "qcow2",
+                        "vdi",
+                        "iso",
+                        "ploop",
+                    ]
+                ),
+            ),
+        ),
+        "extra_properties": Prop(
+            MAP, "Free keys and values.", default={}, update_allowed=True, since="17.0.0"
+        ),
+        "id": Prop(STRING, "Its id; generated when not given."),
+        "kernel_id": Prop(
+            STRING, "Image of the kernel, by id.", update_allowed=True, constraints=(IMAGE_ID,)
+        ),
+        "location": Prop(STRING, "URL to fetch the data from.", required=True),
+        "members": Prop(
+            LIST,
+            "Ids of further projects that may use a shared image.",
+            update_allowed=True,
+            schema=Prop(STRING),
+            since="16.0.0",
+        ),
+        "min_disk": Prop(
+            INTEGER,
+            "Gigabytes of disk that a server needs to boot it.",
+            default=0,
+            constraints=(Range(min=0),),
+        ),
+        "min_ram": Prop(
+            INTEGER,
+            "Megabytes of memory that a server needs to boot it.",
+            default=0,
+            constraints=(Range(min=0),),
+        ),
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "os_distro": Prop(STRING, "Distribution of the operating system.", update_allowed=True),
+        "os_version": Prop(STRING, "Version of the operating system.", update_allowed=True),
+        "owner": Prop(
+            STRING,
+            "Id of the project it belongs to; only administrators may choose another than theirs.",
+            update_allowed=True,
+        ),
+        "protected": Prop(
+            BOOLEAN,
+            "Whether it cannot be deleted, not even with the stack.",
+            default=False,
+            update_allowed=True,
+        ),
+        "ramdisk_id": Prop(
+            STRING, "Image of the RAM disk, by id.", update_allowed=True, constraints=(IMAGE_ID,)
+        ),
+        "tags": Prop(LIST, "Tags, free words to find it by.", update_allowed=True),
+        "visibility": Prop(
+            STRING,
+            "Who may use it; public is for administrators.",
+            default="private",
+            update_allowed=True,
+            constraints=(AllowedValues(["public", "private", "community", "shared"]),),
+        ),
+    }
+    service = "image"
+    known_by = "the property hearth_key, which is removed once the id is recorded"
+    collection = Collection("image", "/v2/images", body="image", key_field=None)
+    not_sent = frozenset({"active", "extra_properties", "location", "members"})
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        formats = {properties.get("container_format"), properties.get("disk_format")}
+        if None not in formats and len(formats) > 1 and formats & AMAZON:
+            yield (
+                "container_format and disk_format must be the same where one of them is "
+                "aki, ari or ami"
+            )
+        if properties.get("members") and properties.get("visibility", "private") != "shared":
+            yield "members needs visibility to be shared"
+
+    # steps
+
+    def after_create(self, live: Live) -> tuple[Step, ...]:
+        steps = [
+            Step("forget-key", self.forget_key),
+            Step("import", self.fetch, poll=self.fetched),
+        ]
+        if live.given("members"):
+            steps.append(Step("members", self.share))
+        if not live.given("active"):
+            steps.append(Step("active", self.switch))
+        return tuple(steps)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        steps = []
+        if "members" in live.changed:
+            steps.append(Step("members", self.share))
+        if live.changed - {"active", "members"}:
+            steps.append(Step("update", self.update))
+        if "active" in live.changed:
+            steps.append(Step("active", self.switch))
+        return tuple(steps)
+
+    def fields(self, live: Live) -> Body:
+        return {**extras(live.properties), **super().fields(live)}
+
+    async def create(self, live: Live) -> Made:
+        fields = {**self.fields(live), KEY: mark(live)}
+        made = (await live.cloud.request("image", "POST", "/v2/images", json=fields)).body
+        return Made(physical_id=str(made["id"]), body=made)
+
+    async def ours(self, live: Live) -> list[Body]:
+        members = await live.cloud.listing("image", f"/v2/images?{KEY}={mark(live)}")
+        return [member for member in members if member.get(KEY) == mark(live)]
+
+    async def poll(self, live: Live) -> Progress:
+        """It is there without its data; the import is waited for."""
+        return Ready(live.body)
+
+    async def forget_key(self, live: Live) -> Made | None:
+        """Remove the key, now that the id is recorded."""
+        return await self.patch(live, {}, {KEY})
+
+    async def fetch(self, live: Live) -> Made | None:
+        """Ask the service to fetch the data, unless it does so already."""
+        if str((await self.show(live) or {}).get("status")) == "queued":
+            method = {"name": "web-download", "uri": live.properties["location"]}
+            await live.request("POST", "import", {"method": method})
+        return None
+
+    async def fetched(self, live: Live) -> Progress:
+        """Whether the data are there; an import that failed leaves the image queued."""
+        body = await self.show(live) or {}
+        status = str(body.get("status"))
+        if status in {"active", "deactivated"}:
+            return Ready(body)
+        if status in {"killed", "deleted"} or body.get("os_glance_failed_import"):
+            why = f"location: {live.properties['location']} could not be imported"
+            return Failed(went_to(status, why), retry=True)
+        return Later(POLL_S, body)
+
+    async def update(self, live: Live) -> Made | None:
+        """Change and remove properties, in one call."""
+        wanted = {**extras(live.properties), **self.changed_fields(live)}
+        lost = extras(live.before).keys() - wanted.keys()
+        lost |= {name for name in FREE & wanted.keys() if wanted[name] is None}
+        kept = {name: value for name, value in wanted.items() if name not in lost}
+        if "tags" in kept:
+            kept["tags"] = kept["tags"] or []
+        kept = {name: value for name, value in kept.items() if value is not None}
+        return await self.patch(live, kept, set(lost))
+
+    async def patch(self, live: Live, wanted: Body, lost: set[str]) -> Made | None:
+        """Set some properties and remove others, as far as they are there."""
+        now = await self.show(live) or {}
+        changes: list[Body] = [
+            {"op": "replace" if name in now else "add", "path": pointer(name), "value": value}
+            for name, value in wanted.items()
+        ]
+        changes += [{"op": "remove", "path": pointer(name)} for name in sorted(lost & now.keys())]
+        if not changes:
+            return None
+        answer = await live.request("PATCH", json=changes, headers=PATCH, idempotent=True)
+        return Made(body=answer.body)
+
+    async def share(self, live: Live) -> Made | None:
+        """Let exactly the wanted projects use it."""
+        rows = (await live.request("GET", "members")).body["members"]
+        now, wanted = {row["member_id"] for row in rows}, set(live.given("members") or [])
+        for project in sorted(wanted - now):
+            await live.request("POST", "members", {"member": project})
+        for project in sorted(now - wanted):
+            await forgiving(live.request("DELETE", f"members/{project}", idempotent=True))
+        return None
+
+    async def switch(self, live: Live) -> Made | None:
+        """Let its data be used, or not."""
+        verb = "reactivate" if live.given("active") else "deactivate"
+        await live.request("POST", f"actions/{verb}", idempotent=True)
+        return None
+
+    async def checked(self, live: Live) -> Progress:
+        return await self.fetched(live)
+
+
+def extras(properties: Mapping[str, Any]) -> Body:
+    """The free properties; the service takes text only."""
+    given = properties.get("extra_properties") or {}
+    return {str(name): str(value) for name, value in given.items()}
+
+
+def pointer(name: str) -> str:
+    """A property as a JSON pointer."""
+    return "/" + name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,42 @@
+"""OS::Heat::AccessPolicy: resources that a user of the stack may read."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
+from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
+from hearth.resources.neutron.order import at
+from hearth.schema import LIST, Prop, Support
+from hearth.template.expr import Const
+
+ALLOWED = "AllowedResources"
+
+
+class AccessPolicy(ResourceType):
+    """Names resources of this stack; a user that has the policy may read them, and no others."""
+
+    type_name = "OS::Heat::AccessPolicy"
+    support = Support()
+    properties = {
+        ALLOWED: Prop(LIST, "Names of resources of this stack.", required=True),
+    }
+    pure = True
+    identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
+    visibility_delay_s = 0
+
+    def make(self, live: Live) -> Made:
+        return Made(physical_id=live.physical_name)
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        """None; what is named only has to be there. Raises Rejected."""
+        known = program.resources
+        named = (end for end in at(ALLOWED)(definition.properties) if isinstance(end, Const))
+        missing = [str(end.value) for end in named if str(end.value) not in known]
+        if missing:
+            problems = [
+                InvalidTemplateReference(definition.span, one, nearest(one, known))
+                for one in missing
+            ]
+            raise Rejected(problems)
+        return ()

@@ -1,0 +1,42 @@
+"""Objects that others put signals into, through a temporary URL."""
+
+from urllib.parse import quote
+
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live
+from hearth.resources.heat.stack_user import password_of
+
+OBJECTS = "object-store"
+KEY = "x-account-meta-temp-url-key"
+
+
+async def temporary_url_key(live: Live) -> str:
+    """The key of the account's temporary URLs, set if there is none.
+
+    Several may set it at once: the one that stands then is everybody's.
+    """
+    account = await live.cloud.request(OBJECTS, "HEAD", "")
+    if not account.headers.get(KEY):
+        headers = {"X-Account-Meta-Temp-URL-Key": password_of(live)}
+        await live.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
+        account = await live.cloud.request(OBJECTS, "HEAD", "")
+    return account.headers[KEY]
+
+
+async def drop_object(live: Live, container: str, name: str) -> None:
+    """Delete an object, and its container if that was the last one.
+
+    In a container with versions each call brings the one before back, until there is none.
+    """
+    path = f"/{quote(container)}/{quote(name)}"
+    try:
+        while True:
+            await live.cloud.request(OBJECTS, "DELETE", path, idempotent=True)
+    except CloudFault as fault:
+        if not fault.not_found:
+            raise
+    try:
+        await live.cloud.request(OBJECTS, "DELETE", f"/{quote(container)}", idempotent=True)
+    except CloudFault as fault:
+        if not (fault.not_found or fault.conflict):
+            raise

@@ -1,0 +1,222 @@
+"""OS::Heat::SwiftSignal and its handle: signals are versions of an object.
+
+Whoever has the temporary URL puts a new version; the container keeps the older ones beside it.
+Source: spec/software-config.md, section 15.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import (
+    NOTHING_MADE,
+    Failed,
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
+from hearth.resources.heat.signed_url import NEVER, temporary_url
+from hearth.resources.heat.wait_condition import of_status, too_late
+from hearth.schema import INTEGER, NUMBER, STRING, Attr, Prop, Range, Support
+
+BEGUN = "in progress"  # what is in the object before any signal
+LOOK_AGAIN_S = 2.0
+PATH = re.compile(r"/v1/AUTH_[^/]+/(?P<container>[^/]+)/(?P<name>[^/]+)$")
+STATUSES = ("SUCCESS", "FAILURE")
+
+
+class SwiftSignalHandle(ResourceType):
+    """A URL that takes signals: each PUT to it is one."""
+
+    type_name = "OS::Heat::SwiftSignalHandle"
+    support = Support(version="2014.2")
+    attributes = {
+        "curl_cli": Attr(STRING, "A curl command that sends a signal; add the data.", cached=False),
+        "endpoint": Attr(STRING, "URL that takes signals.", cached=False),
+        "token": Attr(STRING, "Nothing: the URL needs no token.", cached=False),
+    }
+    service = OBJECTS
+    identified_by = IntentKey.OWN_ID
+    known_by = "the generated name of the object, in a container that has the stack's id as name"
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (
+            Step("key", self.make_key),
+            Step("container", self.make_container),
+            Step("object", self.make_object, self.find),
+            Step("url", self.sign),
+        )
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("drop-object", self.drop),) if live.physical_id else ()
+
+    async def make_key(self, live: Live) -> Made | None:
+        """The account has a key for temporary URLs."""
+        await temporary_url_key(live)
+        return None
+
+    async def make_container(self, live: Live) -> Made | None:
+        """A container that keeps the older versions of its objects in itself."""
+        headers = {"X-Versions-Location": live.stack.id}
+        path = f"/{quote(live.stack.id)}"
+        await live.cloud.request(OBJECTS, "PUT", path, headers=headers, idempotent=True)
+        return None
+
+    async def make_object(self, live: Live) -> Made:
+        """The object that signals are put into."""
+        path = f"/{quote(live.stack.id)}/{quote(live.physical_name)}"
+        await live.cloud.request(OBJECTS, "PUT", path, data=BEGUN)
+        return Made(physical_id=live.physical_name)
+
+    async def find(self, live: Live) -> Made | None:
+        path = f"/{quote(live.stack.id)}/{quote(live.physical_name)}"
+        try:
+            await live.cloud.request(OBJECTS, "HEAD", path)
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            raise
+        return Made(physical_id=live.physical_name)
+
+    async def sign(self, live: Live) -> Made:
+        """The URL; in a step of its own, so that it is signed with the key that the account has."""
+        key, base = await temporary_url_key(live), await live.cloud.endpoint(OBJECTS)
+        url = temporary_url(base, key, live.stack.id, live.physical, ends=NEVER)
+        return Made(data={"signal_url": url})
+
+    async def drop(self, live: Live) -> Made | None:
+        """Delete the object with all its versions, and the container if it was the last one."""
+        await drop_object(live, live.stack.id, live.physical)
+        return None
+
+    def reference(self, live: Live) -> str:
+        return live.data.get("signal_url") or live.name
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        url = live.data.get("signal_url")
+        return {"endpoint": url, "token": "", "curl_cli": f"curl -i -X PUT '{url}'"}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return self.recordable(live).get(name)
+
+
+class SwiftSignal(ResourceType):
+    """Is complete when its handle has received so many successes in time."""
+
+    type_name = "OS::Heat::SwiftSignal"
+    support = Support(version="2014.2")
+    properties = {
+        "count": Prop(
+            INTEGER,
+            "How many successes to wait for.",
+            default=1,
+            constraints=(Range(min=1, max=1000),),
+        ),
+        "handle": Prop(STRING, "URL of the handle: a reference to it.", required=True),
+        "timeout": Prop(
+            NUMBER, "Seconds to wait.", required=True, constraints=(Range(min=1, max=43200),)
+        ),
+    }
+    attributes = {
+        "data": Attr(STRING, "Data of the signals by their id, as JSON text."),
+    }
+    service = OBJECTS
+    identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("wait", self.begin, poll=self.wait),)
+
+    async def begin(self, live: Live) -> Made:
+        """Nothing to make: what counts is in the object."""
+        return Made(physical_id=live.physical_name)
+
+    async def wait(self, live: Live) -> Progress:
+        """Whether enough signals are there, one of them tells of a failure, or time is over."""
+        url = str(live.properties["handle"])
+        place = PATH.search(urlsplit(url).path)
+        if place is None:
+            return Failed(f"handle: {url} is no temporary URL of an object", "ValueError")
+        container, name = unquote(place["container"]), unquote(place["name"])
+        if container != live.stack.id:
+            words = f"handle: {container} is not the container of the signals of this stack"
+            return Failed(words, "ValueError")
+        texts = await read(live, container, name)
+        try:
+            signals = signals_in(list(texts.values()))
+        except ValueError as problem:
+            return Failed(str(problem), "Error")
+        count, timeout_s = int(live.given("count") or 1), float(live.properties["timeout"])
+        left_s = live.started_at + timeout_s - live.now
+        if left_s < 0:
+            return Failed(too_late(signals, count), "SwiftSignalTimeout")
+        failures = [str(one["reason"]) for one in of_status(signals, "FAILURE")]
+        if failures:
+            return Failed(";".join(failures), "SwiftSignalFailure")
+        if len(signals) >= count:
+            return Ready({"signals": signals})
+        return Later(min(LOOK_AGAIN_S, left_s + 0.01), {"texts": texts})
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return self.recordable(live).get(name)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        if live.body is None:
+            return {}
+        data = {ident: one["data"] for ident, one in live.body.get("signals", {}).items()}
+        return {"data": json.dumps(data)}
+
+
+async def read(live: Live, container: str, name: str) -> dict[str, str]:
+    """All versions of the object, oldest first, the present one last: {object: text}.
+
+    An older version never changes: it is read once and then kept in the body.
+    """
+    known = dict((live.body or {}).get("texts", {}))
+    base, prefix = f"/{quote(container)}", quote(f"{len(name):03x}{name}/")
+    rows = await live.cloud.listing(OBJECTS, f"{base}?format=json&prefix={prefix}")
+    older = sorted(str(row["name"]) for row in rows)
+    texts = {}
+    for one in older:
+        texts[one] = known[one] if one in known else await text_of(live, f"{base}/{quote(one)}")
+    texts[name] = await text_of(live, f"{base}/{quote(name)}")
+    return texts
+
+
+async def text_of(live: Live, path: str) -> str:
+    """An object as text."""
+    body = (await live.cloud.request(OBJECTS, "GET", path)).body
+    return body if isinstance(body, str) else "" if body is None else json.dumps(body)
+
+
+def signals_in(texts: list[str]) -> dict[str, Mapping[str, Any]]:
+    """The signals in versions of an object, by id; raises ValueError for one that is none."""
+    signals: dict[str, Mapping[str, Any]] = {}
+    for text in texts:
+        if text == BEGUN:
+            continue
+        try:
+            given = json.loads(text) if text.strip() else {}
+        except ValueError:
+            raise ValueError(f"This signal is no JSON: {text[:100]}") from None
+        if not isinstance(given, dict):
+            raise ValueError(f"This signal is no JSON object: {text[:100]}")
+        number = len(signals) + 1
+        status = given.get("status", "SUCCESS")
+        if status not in STATUSES:
+            raise ValueError(f"Unknown status: {status}")
+        signals[str(given.get("id", number))] = {
+            "status": status,
+            "reason": given.get("reason", f"Signal {number} received"),
+            "data": given.get("data"),
+        }
+    return signals

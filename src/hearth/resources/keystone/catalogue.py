@@ -1,0 +1,97 @@
+"""OS::Keystone::Service, OS::Keystone::Endpoint and OS::Keystone::Region: the catalogue."""
+
+from hearth.resources.collection import Collection
+from hearth.resources.keystone.base import KeystoneResource
+from hearth.schema import BOOLEAN, STRING, AllowedValues, Prop, Resolve, Support
+
+
+class Service(KeystoneResource):
+    """A service in the catalogue."""
+
+    type_name = "OS::Keystone::Service"
+    support = Support(version="5.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "enabled": Prop(
+            BOOLEAN,
+            "Whether the catalogue shows it.",
+            default=True,
+            update_allowed=True,
+            since="6.0.0",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "type": Prop(
+            STRING,
+            "What clients look for, as compute or volumev3.",
+            required=True,
+            update_allowed=True,
+        ),
+    }
+    collection = Collection("identity", "/v3/services", body="service", update_method="PATCH")
+
+
+class Endpoint(KeystoneResource):
+    """Where a service can be reached."""
+
+    type_name = "OS::Keystone::Endpoint"
+    support = Support(version="5.0.0")
+    properties = {
+        "enabled": Prop(
+            BOOLEAN,
+            "Whether the catalogue shows it.",
+            default=True,
+            update_allowed=True,
+            since="6.0.0",
+        ),
+        "interface": Prop(
+            STRING,
+            "Who is to use it.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues(["public", "internal", "admin"]),),
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "region": Prop(
+            STRING, "The region, by id.", update_allowed=True, constraint="keystone.region"
+        ),
+        "service": Prop(
+            STRING,
+            "The service, by name or id.",
+            required=True,
+            update_allowed=True,
+            constraint="keystone.service",
+        ),
+        "url": Prop(
+            STRING,
+            "The address; $(project_id)s in it stands for the project of who asks.",
+            required=True,
+            update_allowed=True,
+        ),
+    }
+    translation = (
+        Resolve(("service",), "keystone.service"),
+        Resolve(("region",), "keystone.region"),
+    )
+    collection = Collection("identity", "/v3/endpoints", body="endpoint", update_method="PATCH")
+    renamed = {"service": "service_id", "region": "region_id"}
+
+
+class Region(KeystoneResource):
+    """A place where services run."""
+
+    type_name = "OS::Keystone::Region"
+    support = Support(version="6.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "enabled": Prop(BOOLEAN, "Whether it may be used.", default=True, update_allowed=True),
+        "id": Prop(STRING, "Its id; generated when not given."),
+        "parent_region": Prop(
+            STRING,
+            "The region around it, by id.",
+            update_allowed=True,
+            constraint="keystone.region",
+        ),
+    }
+    translation = (Resolve(("parent_region",), "keystone.region"),)
+    collection = Collection("identity", "/v3/regions", body="region", update_method="PATCH")
+    renamed = {"parent_region": "parent_region_id"}

@@ -1,0 +1,90 @@
+"""OS::Nova::FloatingIP and its association: outer addresses in the words of old templates."""
+
+from dataclasses import replace
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live, Made
+from hearth.resources.collection import Collection
+from hearth.resources.neutron import floating_ip as neutron
+from hearth.resources.neutron.base import NeutronResource
+from hearth.schema import STRING, Attr, Prop, Resolve, Support, SupportStatus
+
+HIDDEN = Support(
+    SupportStatus.HIDDEN,
+    version="11.0.0",
+    previous=Support(SupportStatus.DEPRECATED, version="9.0.0", previous=Support(version="2014.1")),
+)
+OUTSIDE = "/v2.0/networks?router:external=True"
+
+
+class FloatingIP(NeutronResource):
+    """An outer address, from the network service."""
+
+    type_name = "OS::Nova::FloatingIP"
+    support = HIDDEN
+    properties = {
+        "pool": Prop(
+            STRING, "The outer network, by name or id; the cloud's default one when not given."
+        ),
+    }
+    attributes = {
+        "ip": Attr(STRING, "The address."),
+        "pool": Attr(STRING, "Name of the outer network."),
+    }
+    translation = (Resolve(("pool",), "neutron.network"),)
+    collection = Collection("network", "/v2.0/floatingips", body="floatingip")
+    renamed = {"pool": "floating_network_id"}
+
+    async def create(self, live: Live) -> Made:
+        if live.given("pool") is None:
+            live = replace(live, properties={"pool": await default_pool(live)})
+        return await super().create(live)
+
+    def recordable(self, live: Live) -> Body:
+        return {"ip": live.body["floating_ip_address"]} if live.body else {}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name not in self.properties and name != "ip":
+            return await super().attribute(live, name)
+        body = live.body or await self.show(live) or {}
+        if name == "ip":
+            return body.get("floating_ip_address")
+        ident = body["floating_network_id"]
+        return (await live.cloud.member("network", "/v2.0/networks", ident))["name"]
+
+
+class FloatingIPAssociation(neutron.FloatingIPAssociation):
+    """Points an outer address to the first port of a server."""
+
+    type_name = "OS::Nova::FloatingIPAssociation"
+    support = HIDDEN
+    properties = {
+        "floating_ip": Prop(STRING, "Id of the floating IP.", required=True, update_allowed=True),
+        "server_id": Prop(
+            STRING,
+            "The server, by id.",
+            required=True,
+            update_allowed=True,
+            constraint="nova.server",
+        ),
+    }
+    address = "floating_ip"
+
+    async def port(self, live: Live) -> str:
+        server = live.properties["server_id"]
+        ports = await live.cloud.listing("network", f"/v2.0/ports?device_id={server}")
+        for port in ports:
+            if any("." in one["ip_address"] for one in port["fixed_ips"]):
+                return str(port["id"])
+        words = f"server_id: server {server} has no port with an address of version 4"
+        raise CloudFault("network", 400, "BadRequest", words)
+
+
+async def default_pool(live: Live) -> str:
+    """Id of the outer network that is the default, else of the first one."""
+    networks = await live.cloud.listing("network", OUTSIDE)
+    for network in sorted(networks, key=lambda one: not one.get("is_default")):
+        return str(network["id"])
+    raise CloudFault("network", 400, "BadRequest", "pool: this cloud has no outer network")

@@ -1,0 +1,34 @@
+"""OS::Nova::Quota: how much of servers a project may have; for administrators."""
+
+from hearth.resources.quota import PROJECT, QuotaSet, limit
+from hearth.schema import Resolve, Support, SupportStatus
+
+NO_FILES = Support(SupportStatus.DEPRECATED, version="14.0.0")
+
+
+class Quota(QuotaSet):
+    """Limits of a project on servers and what belongs to them."""
+
+    type_name = "OS::Nova::Quota"
+    support = Support(version="8.0.0")
+    properties = {
+        "cores": limit("How many processors."),
+        "fixed_ips": limit("How many inner addresses."),
+        "floating_ips": limit("How many outer addresses."),
+        "injected_file_content_bytes": limit("Bytes of a file put in at boot.", support=NO_FILES),
+        "injected_file_path_bytes": limit(
+            "Length of the path of a file put in at boot.", support=NO_FILES
+        ),
+        "injected_files": limit("How many files may be put in at boot.", support=NO_FILES),
+        "instances": limit("How many servers."),
+        "key_pairs": limit("How many key pairs a user may have."),
+        "metadata_items": limit("How many metadata entries a server may have."),
+        "project": PROJECT,
+        "ram": limit("Megabytes of memory."),
+        "security_group_rules": limit("How many rules a security group may have."),
+        "security_groups": limit("How many security groups."),
+        "server_group_members": limit("How many servers a server group may have."),
+        "server_groups": limit("How many server groups."),
+    }
+    translation = (Resolve(("project",), "keystone.project"),)
+    service = "compute"

@@ -1,0 +1,100 @@
+"""What types of the load-balancer service have in common: one call at a time.
+
+While a load balancer is pending, calls to it and to its parts are refused, and made again later.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.listing import page_of
+from hearth.model.state import Action
+from hearth.resources.base import Live
+from hearth.resources.collection import Collection, CollectionResource, mark
+
+SERVICE = "load-balancer"
+BALANCERS = "/v2/lbaas/loadbalancers"
+PENDING = re.compile(r"immutable|invalid state", re.IGNORECASE)
+BALANCER_ID = re.compile(r"load balancer ([0-9a-f-]{36})", re.IGNORECASE)
+
+
+def lbaas(plural: str, body: str) -> Collection:
+    """A collection of parts of load balancers."""
+    return Collection(
+        SERVICE,
+        f"/v2/lbaas/{plural}",
+        body=body,
+        key_field=None,
+        status="provisioning_status",
+        staying=frozenset({"ERROR"}),
+    )
+
+
+class OctaviaResource(CollectionResource):
+    """A load balancer or a part of one; a tag has the intent key."""
+
+    service = SERVICE
+    known_by = "a tag, which stays"
+
+    async def busy(self, live: Live, fault: CloudFault) -> bool:
+        """Refused because something is pending; one that is to go may also still be used."""
+        if not fault.conflict:
+            return False
+        if not PENDING.search(fault.message):
+            return live.action is Action.DELETE
+        balancer = BALANCER_ID.search(fault.message)
+        return balancer is None or not await _broken(live, balancer[1])
+
+    def fields(self, live: Live) -> Body:
+        return {**super().fields(live), "tags": _tags(live)}
+
+    def changed_fields(self, live: Live) -> Body:
+        fields = super().changed_fields(live)
+        if "tags" in fields:
+            fields["tags"] = _tags(live)
+        if "description" in fields:
+            fields["description"] = fields["description"] or ""
+        return fields
+
+    async def ours(self, live: Live) -> list[Body]:
+        params = {"tags": mark(live)}
+        try:
+            answer = await live.cloud.request(SERVICE, "GET", self.path(live), params=params)
+        except CloudFault as fault:
+            if fault.not_found:  # what it is part of is gone
+                return []
+            raise
+        members, _ = page_of(answer.body, self.path(live))
+        return [member for member in members if mark(live) in (member.get("tags") or [])]
+
+
+class Inner(OctaviaResource):
+    """A part whose URL is below that of another one, which a property names."""
+
+    within: str
+    parent: str
+
+    def path(self, live: Live) -> str:
+        parent = f"/v2/lbaas/{self.within}/{live.properties[self.parent]}"
+        return f"{parent}/{self.collection.path.rpartition('/')[2]}"
+
+
+def needed(properties: Mapping[str, Any], name: str, why: str) -> Iterator[str]:
+    """What is wrong when a property is not given."""
+    if name not in properties:
+        yield f"{name} is required {why}"
+
+
+def _tags(live: Live) -> list[str]:
+    return [*(live.given("tags") or []), mark(live)]
+
+
+async def _broken(live: Live, balancer_id: str) -> bool:
+    """Whether a load balancer is in an error state, from which no waiting leads out."""
+    try:
+        body = await live.cloud.member(SERVICE, BALANCERS, balancer_id)
+    except CloudFault as fault:
+        return fault.not_found
+    return body.get("provisioning_status") == "ERROR"

@@ -1,0 +1,146 @@
+"""What administrators offer for load balancers: flavors and availability zones, with profiles.
+
+A profile says what a provider is to do, in the provider's words; a flavor or a zone is what users
+name. A profile that is used keeps its data.
+"""
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Change, IntentKey, Live
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.octavia.base import SERVICE
+from hearth.schema import BOOLEAN, STRING, Attr, Prop, Resolve, Support
+
+PROVIDER = "amphora"
+
+
+class Profile(CollectionResource):
+    """A profile; the service wants to know the provider of each."""
+
+    service = SERVICE
+    identified_by = IntentKey.RENAME
+
+    def fields(self, live: Live) -> Body:
+        return {"provider_name": PROVIDER, **super().fields(live)}
+
+    def changed_fields(self, live: Live) -> Body:
+        fields = super().changed_fields(live)
+        if "provider_name" in fields:
+            fields["provider_name"] = fields["provider_name"] or PROVIDER
+        return fields
+
+
+class FlavorProfile(Profile):
+    """What a provider does for the flavors that use it."""
+
+    type_name = "OS::Octavia::FlavorProfile"
+    support = Support(version="14.0.0")
+    properties = {
+        "flavor_data": Prop(
+            STRING,
+            "The capabilities, as JSON text.",
+            required=True,
+            update_allowed=True,
+            constraint="json_string",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "provider_name": Prop(
+            STRING,
+            "Provider whose capabilities it sets; amphora when not given.",
+            update_allowed=True,
+        ),
+    }
+    collection = Collection(SERVICE, "/v2/lbaas/flavorprofiles", "flavorprofile", key_field=None)
+
+
+class Flavor(CollectionResource):
+    """A kind of load balancers that users can choose."""
+
+    type_name = "OS::Octavia::Flavor"
+    support = Support(version="14.0.0")
+    properties = {
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "enabled": Prop(
+            BOOLEAN,
+            "Whether it may be used for new load balancers.",
+            default=True,
+            update_allowed=True,
+        ),
+        "flavor_profile": Prop(
+            STRING, "Its profile, by name or id.", required=True, constraint="octavia.flavorprofile"
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+    }
+    attributes = {
+        "flavor_profile_id": Attr(STRING, "Id of its profile."),
+    }
+    translation = (Resolve(("flavor_profile",), "octavia.flavorprofile"),)
+    service = SERVICE
+    collection = Collection(SERVICE, "/v2/lbaas/flavors", "flavor")
+    renamed = {"flavor_profile": "flavor_profile_id"}
+
+
+class AvailabilityZoneProfile(Profile):
+    """What a provider does for the availability zones that use it."""
+
+    type_name = "OS::Octavia::AvailabilityZoneProfile"
+    support = Support(version="24.0.0")
+    properties = {
+        "availability_zone_data": Prop(
+            STRING,
+            "The capabilities, as JSON text.",
+            required=True,
+            update_allowed=True,
+            constraint="json_string",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "provider_name": Prop(
+            STRING,
+            "Provider whose capabilities it sets; amphora when not given.",
+            update_allowed=True,
+        ),
+    }
+    collection = Collection(
+        SERVICE,
+        "/v2/lbaas/availabilityzoneprofiles",
+        "availability_zone_profile",
+        key_field=None,
+    )
+
+
+class AvailabilityZone(CollectionResource):
+    """A place for load balancers that users can choose; its name is its id."""
+
+    type_name = "OS::Octavia::AvailabilityZone"
+    support = Support(version="24.0.0")
+    properties = {
+        "availability_zone_profile": Prop(
+            STRING,
+            "Its profile, by name or id.",
+            required=True,
+            constraint="octavia.availabilityzoneprofile",
+        ),
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "enabled": Prop(
+            BOOLEAN,
+            "Whether it may be used for new load balancers.",
+            default=True,
+            update_allowed=True,
+        ),
+        "name": Prop(
+            STRING,
+            "Its name; generated when not given. Another name makes another zone.",
+            update_allowed=True,
+        ),
+    }
+    attributes = {
+        "availability_zone_profile_id": Attr(STRING, "Id of its profile."),
+    }
+    translation = (Resolve(("availability_zone_profile",), "octavia.availabilityzoneprofile"),)
+    service = SERVICE
+    collection = Collection(
+        SERVICE, "/v2/lbaas/availabilityzones", "availability_zone", id_field="name"
+    )
+    renamed = {"availability_zone_profile": "availability_zone_profile_id"}
+
+    def must_replace(self, change: Change) -> str | None:
+        return "a zone keeps its name" if "name" in change.changed else None

@@ -1,0 +1,123 @@
+"""OS::Octavia::L7Policy and OS::Octavia::L7Rule: what is done with some requests of a listener."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.resources.octavia.base import Inner, OctaviaResource, lbaas, needed
+from hearth.schema import (
+    BOOLEAN,
+    LIST,
+    NUMBER,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Range,
+    Resolve,
+    Support,
+)
+
+TARGETS = {"REDIRECT_TO_POOL": "redirect_pool", "REDIRECT_TO_URL": "redirect_url"}
+KEYED = ("HEADER", "COOKIE")
+
+
+class L7Policy(OctaviaResource):
+    """What a listener does with requests that all rules of the policy fit."""
+
+    type_name = "OS::Octavia::L7Policy"
+    support = Support(version="10.0.0")
+    properties = {
+        "action": Prop(
+            STRING,
+            "What is done with them.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues(["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL"]),),
+        ),
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "listener": Prop(
+            STRING, "The listener, by name or id.", required=True, constraint="octavia.listener"
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "position": Prop(
+            NUMBER,
+            "Its place among the listener's policies, from 1; the first that fits is followed.",
+            update_allowed=True,
+            constraints=(Range(min=1),),
+        ),
+        "redirect_pool": Prop(
+            STRING,
+            "Pool that gets them, by name or id.",
+            update_allowed=True,
+            constraint="octavia.pool",
+        ),
+        "redirect_url": Prop(STRING, "URL to which clients are sent.", update_allowed=True),
+    }
+    attributes = {
+        "rules": Attr(LIST, "Its rules."),
+    }
+    translation = (
+        Resolve(("listener",), "octavia.listener"),
+        Resolve(("redirect_pool",), "octavia.pool"),
+    )
+    collection = lbaas("l7policies", "l7policy")
+    renamed = {"listener": "listener_id", "redirect_pool": "redirect_pool_id"}
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        action = properties.get("action")
+        for other, target in TARGETS.items():
+            if action == other:
+                yield from needed(properties, target, f"for the action {action}")
+            elif action and properties.get(target) is not None:
+                yield f"{target} is not for the action {action}"
+
+
+class L7Rule(Inner):
+    """A condition on requests, part of a policy."""
+
+    type_name = "OS::Octavia::L7Rule"
+    support = Support(version="10.0.0")
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "compare_type": Prop(
+            STRING,
+            "How the value is compared.",
+            required=True,
+            update_allowed=True,
+            constraints=(
+                AllowedValues(["REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"]),
+            ),
+        ),
+        "invert": Prop(
+            BOOLEAN,
+            "Whether it holds when the comparison fails.",
+            default=False,
+            update_allowed=True,
+        ),
+        "key": Prop(STRING, "Name of the header or cookie.", update_allowed=True),
+        "l7policy": Prop(
+            STRING, "The policy, by name or id.", required=True, constraint="octavia.l7policy"
+        ),
+        "type": Prop(
+            STRING,
+            "What of the request is compared.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues(["HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"]),),
+        ),
+        "value": Prop(STRING, "What to compare with.", required=True, update_allowed=True),
+    }
+    translation = (Resolve(("l7policy",), "octavia.l7policy"),)
+    collection = lbaas("rules", "rule")
+    within = "l7policies"
+    parent = "l7policy"
+    not_sent = frozenset({"l7policy"})
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if properties.get("type") in KEYED:
+            yield from needed(properties, "key", f"for the type {properties['type']}")

@@ -1,0 +1,155 @@
+"""OS::Octavia::LoadBalancer and OS::Octavia::Listener."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.resources.octavia.base import OctaviaResource, lbaas, needed
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Range,
+    Resolve,
+    Support,
+)
+
+
+class LoadBalancer(OctaviaResource):
+    """One address in front of many servers."""
+
+    type_name = "OS::Octavia::LoadBalancer"
+    support = Support(version="10.0.0")
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "availability_zone": Prop(
+            STRING,
+            "Availability zone of the service to put it into.",
+            constraint="octavia.availabilityzone",
+            since="17.0.0",
+        ),
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "flavor": Prop(
+            STRING,
+            "Flavor of load balancers, by name or id.",
+            constraint="octavia.flavor",
+            since="14.0.0",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "provider": Prop(STRING, "Provider that carries it out."),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+            constraint="keystone.project",
+        ),
+        "vip_address": Prop(
+            STRING, "The address; one of the subnet when not given.", constraint="ip_addr"
+        ),
+        "vip_subnet": Prop(
+            STRING,
+            "Subnet of the address, by name or id.",
+            required=True,
+            constraint="neutron.subnet",
+        ),
+    }
+    attributes = {
+        "flavor_id": Attr(STRING, "Id of its flavor."),
+        "pools": Attr(LIST, "Its pools."),
+        "vip_address": Attr(STRING, "The address."),
+        "vip_port_id": Attr(STRING, "Id of the port that has the address."),
+        "vip_subnet_id": Attr(STRING, "Id of the subnet of the address."),
+    }
+    translation = (
+        Resolve(("vip_subnet",), "neutron.subnet"),
+        Resolve(("flavor",), "octavia.flavor"),
+    )
+    collection = lbaas("loadbalancers", "loadbalancer")
+    renamed = {"vip_subnet": "vip_subnet_id", "flavor": "flavor_id", "tenant_id": "project_id"}
+
+
+class Listener(OctaviaResource):
+    """A port on which a load balancer takes connections."""
+
+    type_name = "OS::Octavia::Listener"
+    support = Support(version="10.0.0")
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "allowed_cidrs": Prop(
+            LIST,
+            "Networks that may connect, in CIDR notation; all when not given.",
+            update_allowed=True,
+            schema=Prop(STRING, constraint="net_cidr"),
+            since="14.0.0",
+        ),
+        "connection_limit": Prop(
+            INTEGER,
+            "How many connections it takes at once; -1 is no limit.",
+            default=-1,
+            update_allowed=True,
+            constraints=(Range(min=-1),),
+        ),
+        "default_pool": Prop(
+            STRING,
+            "Pool of requests that no policy takes, by name or id.",
+            update_allowed=True,
+            constraint="octavia.pool",
+        ),
+        "default_tls_container_ref": Prop(
+            STRING,
+            "URL of the secret with its certificate, for TERMINATED_HTTPS.",
+            update_allowed=True,
+        ),
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "loadbalancer": Prop(
+            STRING,
+            "Its load balancer, by name or id.",
+            required=True,
+            constraint="octavia.loadbalancer",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "protocol": Prop(
+            STRING,
+            "What it speaks.",
+            required=True,
+            constraints=(
+                AllowedValues(["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS", "PROXY", "UDP"]),
+            ),
+        ),
+        "protocol_port": Prop(
+            INTEGER, "The port.", required=True, constraints=(Range(min=1, max=65535),)
+        ),
+        "sni_container_refs": Prop(
+            LIST,
+            "URLs of secrets with further certificates, to choose from by host name.",
+            update_allowed=True,
+        ),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+    }
+    attributes = {
+        "default_pool_id": Attr(STRING, "Id of the pool of requests that no policy takes."),
+        "loadbalancers": Attr(LIST, "Its load balancers."),
+    }
+    translation = (
+        Resolve(("loadbalancer",), "octavia.loadbalancer"),
+        Resolve(("default_pool",), "octavia.pool"),
+    )
+    collection = lbaas("listeners", "listener")
+    renamed = {
+        "loadbalancer": "loadbalancer_id",
+        "default_pool": "default_pool_id",
+        "tenant_id": "project_id",
+    }
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if properties.get("protocol") == "TERMINATED_HTTPS":
+            yield from needed(properties, "default_tls_container_ref", "for TERMINATED_HTTPS")

@@ -1,0 +1,215 @@
+"""OS::Octavia::Pool, its members and its health monitor."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.resources.octavia.base import Inner, OctaviaResource, lbaas, needed
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Prop,
+    Range,
+    Resolve,
+    Support,
+)
+
+
+class Pool(OctaviaResource):
+    """Servers among which requests are divided."""
+
+    type_name = "OS::Octavia::Pool"
+    support = Support(version="10.0.0")
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "lb_algorithm": Prop(
+            STRING,
+            "How a member is chosen.",
+            required=True,
+            update_allowed=True,
+            constraints=(
+                AllowedValues(["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"]),
+            ),
+        ),
+        "listener": Prop(
+            STRING,
+            "Listener whose default pool it becomes, by name or id.",
+            constraint="octavia.listener",
+        ),
+        "loadbalancer": Prop(
+            STRING, "Its load balancer, by name or id.", constraint="octavia.loadbalancer"
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "protocol": Prop(
+            STRING,
+            "What its members speak.",
+            required=True,
+            constraints=(
+                AllowedValues(["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS", "PROXY", "UDP"]),
+            ),
+        ),
+        "session_persistence": Prop(
+            MAP,
+            "How requests of one client find the same member.",
+            update_allowed=True,
+            schema={
+                "cookie_name": Prop(STRING, "Name of the cookie, for APP_COOKIE."),
+                "type": Prop(
+                    STRING,
+                    "By what a client is known.",
+                    required=True,
+                    constraints=(AllowedValues(["SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"]),),
+                ),
+            },
+        ),
+        "tls_enabled": Prop(
+            BOOLEAN,
+            "Whether connections to members are encrypted.",
+            default=False,
+            update_allowed=True,
+            since="14.0.0",
+        ),
+    }
+    attributes = {
+        "healthmonitor_id": Attr(STRING, "Id of its health monitor."),
+        "listeners": Attr(STRING, "The listeners that use it."),
+        "members": Attr(LIST, "Its members.", cached=False),
+    }
+    translation = (
+        Resolve(("listener",), "octavia.listener"),
+        Resolve(("loadbalancer",), "octavia.loadbalancer"),
+    )
+    collection = lbaas("pools", "pool")
+    renamed = {"listener": "listener_id", "loadbalancer": "loadbalancer_id"}
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if not {"listener", "loadbalancer"} & properties.keys():
+            yield "one of loadbalancer and listener is required"
+        kept = properties.get("session_persistence") or {}
+        if kept.get("type") == "APP_COOKIE":
+            yield from needed(kept, "cookie_name", "in session_persistence of type APP_COOKIE")
+        elif kept.get("type") and kept.get("cookie_name"):
+            yield f"cookie_name is not for session_persistence of type {kept['type']}"
+
+
+class PoolMember(Inner):
+    """A server in a pool."""
+
+    type_name = "OS::Octavia::PoolMember"
+    support = Support(version="10.0.0")
+    properties = {
+        "address": Prop(STRING, "Its address.", required=True, constraint="ip_addr"),
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "monitor_address": Prop(
+            STRING,
+            "Address that the health monitor asks; its own when not given.",
+            constraint="ip_addr",
+        ),
+        "monitor_port": Prop(
+            INTEGER,
+            "Port that the health monitor asks; its own when not given.",
+            constraints=(Range(min=1, max=65535),),
+        ),
+        "pool": Prop(STRING, "Its pool, by name or id.", required=True, constraint="octavia.pool"),
+        "protocol_port": Prop(
+            INTEGER,
+            "Port on which it answers.",
+            required=True,
+            constraints=(Range(min=1, max=65535),),
+        ),
+        "subnet": Prop(
+            STRING, "Subnet from which it is reached, by name or id.", constraint="neutron.subnet"
+        ),
+        "tags": Prop(LIST, "Tags, free words to find it by.", update_allowed=True, since="13.0.0"),
+        "weight": Prop(
+            INTEGER,
+            "Its share of the requests, against that of the others.",
+            default=1,
+            update_allowed=True,
+            constraints=(Range(min=0, max=256),),
+        ),
+    }
+    translation = (
+        Resolve(("subnet",), "neutron.subnet"),
+        Resolve(("pool",), "octavia.pool"),
+    )
+    collection = lbaas("members", "member")
+    within = "pools"
+    parent = "pool"
+    not_sent = frozenset({"pool"})
+    renamed = {"subnet": "subnet_id"}
+
+
+class HealthMonitor(OctaviaResource):
+    """What asks the members of a pool whether they are well."""
+
+    type_name = "OS::Octavia::HealthMonitor"
+    support = Support(version="10.0.0")
+    properties = {
+        "admin_state_up": Prop(
+            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
+        ),
+        "delay": Prop(
+            INTEGER,
+            "Seconds between two questions.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "expected_codes": Prop(
+            STRING,
+            "Answers that mean a member is well, as 200, 200,202 or 200-204.",
+            update_allowed=True,
+        ),
+        "http_method": Prop(
+            STRING,
+            "HTTP method of the question.",
+            update_allowed=True,
+            constraints=(
+                AllowedValues(
+                    ["GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "CONNECT", "PATCH"]
+                ),
+            ),
+        ),
+        "max_retries": Prop(
+            INTEGER,
+            "How many questions are answered well before a member counts as well.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=1, max=10),),
+        ),
+        "pool": Prop(STRING, "The pool, by name or id.", required=True, constraint="octavia.pool"),
+        "tenant_id": Prop(
+            STRING,
+            "The project it belongs to; only administrators may choose another than their own.",
+        ),
+        "timeout": Prop(
+            INTEGER,
+            "Seconds until a question counts as not answered; less than the delay.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "type": Prop(
+            STRING,
+            "How it asks.",
+            required=True,
+            constraints=(AllowedValues(["PING", "TCP", "HTTP", "HTTPS", "UDP-CONNECT"]),),
+        ),
+        "url_path": Prop(STRING, "Path of the question.", update_allowed=True),
+    }
+    attributes = {
+        "pools": Attr(LIST, "The pool, as a list."),
+    }
+    translation = (Resolve(("pool",), "octavia.pool"),)
+    collection = lbaas("healthmonitors", "healthmonitor")
+    renamed = {"pool": "pool_id", "tenant_id": "project_id"}

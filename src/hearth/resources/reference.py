@@ -1,0 +1,173 @@
+"""The reference of resource types as pages: made from the declarations and the examples."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hearth.resources.base import NOTHING_MADE, ResourceType
+from hearth.resources.described import example
+from hearth.schema import (
+    AllowedPattern,
+    AllowedValues,
+    Attr,
+    Constraint,
+    Custom,
+    Length,
+    Modulo,
+    Prop,
+    Range,
+    Support,
+    SupportStatus,
+)
+
+INDEX = """\
+# Resource types
+
+Properties, attributes and an example of each type; `hearth docs type NAME` prints one. The pages are made from the
+declarations by `hearth docs reference`, and the examples are run by the test suite. How each is found again after a
+crash stands in [one table](../resource-types.md).
+
+"""
+
+
+def page_of(name: str) -> str:
+    """The page that a type stands on: `OS::Neutron::Net` gives `neutron`, AWS types `aws-ec2`."""
+    vendor, _, rest = name.partition("::")
+    service = rest.partition("::")[0].lower()
+    return service if vendor == "OS" else f"{vendor.lower()}-{service}"
+
+
+def pages(types: Iterable[ResourceType]) -> dict[str, str]:
+    """All pages by file name, with `README.md` as their index."""
+    by_page: dict[str, list[ResourceType]] = {}
+    for kind in sorted(types, key=lambda kind: kind.name):
+        if not kind.name.startswith("<"):
+            by_page.setdefault(page_of(kind.name), []).append(kind)
+    made = {}
+    index = [INDEX]
+    for page, kinds in sorted(by_page.items()):
+        title = "::".join(kinds[0].name.split("::")[:2])
+        index.append(f"- [{title}]({page}.md): ")
+        index.append(", ".join(kind.name.removeprefix(f"{title}::") for kind in kinds) + "\n")
+        body = "\n".join(as_markdown(kind) for kind in kinds)
+        made[f"{page}.md"] = f"# {title}\n\n{body}"
+    return {"README.md": "".join(index), **made}
+
+
+def as_markdown(kind: ResourceType) -> str:
+    """A type as a section of a page."""
+    lines = [f"## {kind.name}", "", _first_line(kind), *_notes(kind)]
+    if kind.properties:
+        lines += ["", "| property | type | | what it is |", "| --- | --- | --- | --- |"]
+        lines += _rows(kind.properties, "")
+    attributes = {name: one for name, one in kind.attributes.items() if name != "show"}
+    if attributes:
+        lines += ["", "| attribute | type | what it is |", "| --- | --- | --- |"]
+        lines += [_attribute(name, one) for name, one in sorted(attributes.items())]
+    text = example(kind)
+    if text is not None:
+        lines += ["", "```yaml", text.rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _first_line(kind: ResourceType) -> str:
+    return (type(kind).__doc__ or "").partition("\n")[0].strip()
+
+
+def _notes(kind: ResourceType) -> Iterator[str]:
+    notes = []
+    if kind.support.status != SupportStatus.SUPPORTED:
+        notes.append(_support(kind.support))
+    if kind.service is not None:
+        need = f"Needs the {kind.service} service"
+        extension = getattr(kind, "extension", None)
+        notes.append(f"{need} with its extension {extension}." if extension else f"{need}.")
+    words = kind.key_in_words()
+    if words and words != NOTHING_MADE:
+        notes.append(f"After a crash it is known by {words}.")
+    if kind.takes_signals():
+        notes.append("Takes signals.")
+    if kind.snapshot_policy_allowed:
+        notes.append("`deletion_policy: Snapshot` is possible.")
+    if notes:
+        yield ""
+        yield " ".join(notes)
+
+
+def _support(support: Support) -> str:
+    words = f"{str(support.status).capitalize()}"
+    return f"{words} since {support.version}." if support.version else f"{words}."
+
+
+def _rows(properties: Mapping[str, Prop], path: str) -> Iterator[str]:
+    for name, prop in sorted(properties.items()):
+        if prop.support is not None and prop.support.hidden:
+            continue
+        yield _row(f"{path}{name}", prop, nested=bool(path))
+        yield from _inner(prop, f"{path}{name}")
+
+
+def _inner(prop: Prop, path: str) -> Iterator[str]:
+    if prop.entries is not None:
+        yield from _rows(prop.entries, f"{path}.")
+    elif prop.item is not None and prop.item.entries is not None:
+        yield from _rows(prop.item.entries, f"{path}[].")
+
+
+def _row(path: str, prop: Prop, *, nested: bool) -> str:
+    traits = []
+    if prop.required:
+        traits.append("required")
+    if prop.has_default and prop.default is not None:
+        traits.append(f"default {_value(prop.default)}")
+    if not nested:
+        traits.append("updated in place" if prop.update_allowed else "a change replaces it")
+    words = [prop.description, *map(_constraint, prop.constraints)]
+    if prop.item is not None:
+        words += [f"Each: {_constraint(one)}" for one in prop.item.constraints]
+    if prop.support is not None and prop.support.status != SupportStatus.SUPPORTED:
+        words.append(_support(prop.support))
+    told = " ".join(word for word in words if word).replace("|", "\\|")
+    return f"| `{path}` | {_kind(prop)} | {'; '.join(traits)} | {told} |"
+
+
+def _kind(prop: Prop) -> str:
+    item = prop.item
+    return f"{prop.kind.value} of {item.kind.value}s" if item is not None else prop.kind.value
+
+
+def _constraint(constraint: Constraint) -> str:
+    match constraint:
+        case AllowedValues(values=values):
+            return f"One of {', '.join(_value(one) for one in values)}."
+        case AllowedPattern(pattern=pattern):
+            return f"Matches `{pattern}`."
+        case Range(min=low, max=high):
+            return _bounds("", low, high)
+        case Length(min=low, max=high):
+            return _bounds("Length ", low, high)
+        case Modulo(step=step, offset=offset):
+            return f"A multiple of {step}, and {offset} more."
+        case Custom(name=name):
+            return f"Checked as `{name}`."
+    return ""
+
+
+def _bounds(what: str, low: Any, high: Any) -> str:
+    if low is not None and high is not None:
+        words = f"{low} to {high}."
+    elif low is not None:
+        words = f"at least {low}."
+    else:
+        words = f"at most {high}."
+    return f"{what}{words}" if what else words.capitalize()
+
+
+def _value(value: Any) -> str:
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _attribute(name: str, one: Attr) -> str:
+    kind = one.kind.value if one.kind is not None else ""
+    words = one.description.replace("|", "\\|")
+    return f"| `{name}` | {kind} | {words} |"

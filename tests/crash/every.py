@@ -1,0 +1,265 @@
+"""kill -9 under all types at once: each type's full template is a stack of its own.
+
+    python -m tests.crash.every [--rounds N] [--windows N] [--json FILE] [TYPE…]
+
+All calls that change something are held, so that all stacks stand still, each before its next call.
+Then Hearth is killed in one of the windows, or the calls are let go and come to the next round. A
+life creates, updates and deletes all stacks and is killed in two rounds of each; after each of the
+three, the cloud must hold what it holds after a life without kills.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hearth.resources.described import example
+from hearth.resources.registry import builtin_types
+from tests.crash import account
+from tests.crash.processes import Client, Cloud, Hearth, until
+from tests.crash.windows import LATE_S, WINDOWS
+from tests.types.case import Subject, subject
+
+WRITES = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
+METHODS = ("POST", "PUT", "PATCH", "DELETE")
+STILL_S = 1.5  # no further call comes: all wait
+KILLS = 2  # in an operation; a stack whose owner died three times in one is failed by design
+END_S = 240.0
+VERBS = ("create", "update", "delete")
+BEFORE, UNANSWERED, UNCOMMITTED, LATE = WINDOWS
+
+
+@dataclass
+class Result:
+    """What was under way at the kills, and what must not be."""
+
+    kills: int = 0
+    hit: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # type, verb, window
+    wrong: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Lives:
+    """One cloud, one Hearth, and all the stacks."""
+
+    def __init__(self, folder: Path, subjects: Iterable[Subject]) -> None:
+        self.cloud = Cloud()
+        self.hearth = Hearth(folder, self.cloud)
+        self.hearth.start()
+        users = ("admin", "demo")
+        self.clients = {user: Client(self.cloud, self.hearth.url, user) for user in users}
+        self.subjects = {f"k-{one.slug}": one for one in subjects}
+        self.ids: dict[str, str] = {}
+        self.wanted: dict[str, Counter[str]] = {}
+        self.result = Result()
+
+    def close(self) -> None:
+        for client in self.clients.values():
+            client.close()
+        self.hearth.kill()
+        self.cloud.close()
+
+    def live(self, window: str = "", first: int = 0) -> None:
+        """A life, killed in a window in the rounds from `first` on; without one: as it shall be."""
+        rounds = range(first, first + KILLS) if window else range(0)
+        self.cloud.admin("POST", "ledger/mark")
+        for verb in VERBS:
+            before = self.result.kills
+            self._act(verb, window, rounds)
+            self._look(verb, window, f"{window} {verb} {before}")
+
+    # acts
+
+    def _act(self, verb: str, window: str, rounds: range) -> None:
+        self._arm(0, window, rounds)
+        for name, one in self.subjects.items():
+            self._ask(verb, name, one)
+        for number in range(rounds.stop):
+            if not self._all_wait(verb):
+                break
+            if number in rounds:
+                self._note(verb, window)
+                self._strike(window, lambda n=number: self._arm(n + 1, window, rounds))
+            else:
+                self._arm(number + 1, window, rounds)
+        self.cloud.clear()
+        until(f"the end of {verb}", lambda: not self._open(verb), END_S)
+
+    def _arm(self, number: int, window: str, rounds: range) -> None:
+        """Let go what waits, and be ready for the calls of a round."""
+        self.cloud.clear()
+        if number >= rounds.stop:
+            return
+        kept = {"withhold": True} if window == UNANSWERED and number in rounds else {"hold": True}
+        match = {"path_regex": WRITES}
+        self.cloud.knobs(
+            [{"match": {**match, "method": method}, "effect": kept} for method in METHODS]
+        )
+
+    def _ask(self, verb: str, name: str, one: Subject) -> None:
+        client = self._client(one)
+        *_, full = (start for start in one.starts() if start.name == "full")
+        if verb == "create":
+            self.ids[name] = client.create(name, full.template, {})  # type: ignore[arg-type]
+        elif verb == "delete":
+            client.delete(name, self.ids[name])
+        elif full.changes:
+            template = one.with_properties(full.changes[-1].properties)
+            client.update(name, self.ids[name], template, {})  # type: ignore[arg-type]
+
+    def _client(self, one: Subject) -> Client:
+        return self.clients[one.case.get("caller", "demo")]
+
+    def _open(self, verb: str) -> list[str]:
+        """The stacks that are not at the end of an act; raises for a failed one."""
+        waiting = []
+        for name, one in self.subjects.items():
+            status, reason = self._client(one).state(name, self.ids[name])
+            if status.endswith("_FAILED"):
+                raise AssertionError(f"{name}: {status}: {reason}")
+            if status.endswith("IN_PROGRESS") or not status:
+                waiting.append(name)
+        return waiting
+
+    # kills
+
+    def _all_wait(self, verb: str) -> bool:
+        """Wait until no further call comes; False when all stacks have come to their ends."""
+        since, before = time.monotonic(), -1
+
+        def still() -> bool:
+            nonlocal since, before
+            now = self.cloud.waiting()
+            if now != before:
+                since, before = time.monotonic(), now
+            return time.monotonic() - since > STILL_S
+
+        until("all calls to wait", still, END_S)
+        return before > 0
+
+    def _note(self, verb: str, window: str) -> None:
+        """Which types have a call under way."""
+        query = (
+            "SELECT DISTINCT resource.type FROM node"
+            " JOIN resource ON resource.id = node.resource_id WHERE node.phase = 'intent'"
+        )
+        with sqlite3.connect(self.hearth.file, timeout=10) as database:
+            for (name,) in database.execute(query):
+                self.result.hit[name, verb, window] += 1
+        database.close()
+
+    def _strike(self, window: str, arm: Callable[[], None]) -> None:
+        self.result.kills += 1
+        if window == LATE:
+            self.hearth.kill()
+            self.hearth.start()
+            time.sleep(LATE_S)
+            arm()
+            return
+        lock = self._answered_into_a_lock() if window == UNCOMMITTED else None
+        self.hearth.kill()
+        if window == BEFORE:
+            self.cloud.release(discard=True)
+        if lock is not None:
+            lock.execute("ROLLBACK")
+            lock.close()
+        arm()
+        self.hearth.start()
+
+    def _answered_into_a_lock(self) -> sqlite3.Connection:
+        """All calls are answered, and nothing of it can be committed."""
+        lock = sqlite3.connect(self.hearth.file, timeout=10, isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        self.cloud.release()
+        until("the answers", lambda: self.cloud.waiting() == 0, END_S)
+        time.sleep(0.5)
+        return lock
+
+    # account
+
+    def _look(self, verb: str, window: str, when: str) -> None:
+        objects = self.cloud.objects()
+        if verb == "delete":
+            self.result.wrong += [f"{when}: {line}" for line in account.after_delete(objects)]
+        elif not window:
+            alive = [one for one in objects if one["deleted"] is None]
+            self.wanted[verb] = Counter(account.kind_of(one) for one in alive)
+        else:
+            found = account.after_create(objects, self.wanted[verb])
+            self.result.wrong += [f"{when}: {line}" for line in found.wrong]
+
+
+def run(folder: Path, names: Iterable[str], rounds: int, windows: Iterable[str]) -> Result:
+    """Lives in all windows, with kills in the rounds from the first to `rounds`."""
+    began = time.monotonic()
+    lives = Lives(folder, [subject(name) for name in names])
+    try:
+        lives.live()
+        for window in windows:
+            for first in range(0, rounds, KILLS):
+                lives.live(window, first)
+    except Exception as problem:  # told with what there is by then
+        lives.result.wrong.append(f"{type(problem).__name__}: {problem}")
+    finally:
+        lives.close()
+    lives.result.seconds = round(time.monotonic() - began, 1)
+    return lives.result
+
+
+def everything() -> list[str]:
+    """The types that have an example and make calls."""
+    return sorted(
+        name
+        for name, kind in builtin_types().items()
+        if example(kind) is not None and (kind.service or kind.needs_users)
+    )
+
+
+def as_json(result: Result, names: list[str]) -> dict[str, Any]:
+    """The result: kills by type, verb and window."""
+    table: dict[str, dict[str, dict[str, int]]] = {}
+    for (name, verb, window), number in sorted(result.hit.items()):
+        table.setdefault(name, {}).setdefault(verb, {})[window] = number
+    return {
+        "kills": result.kills,
+        "types": len(names),
+        "hits": sum(result.hit.values()),
+        "wrong": result.wrong,
+        "never_hit": [name for name in names if name not in table],
+        "seconds": result.seconds,
+        "by_type": table,
+    }
+
+
+def main() -> int:
+    """The command; its exit status."""
+    parser = argparse.ArgumentParser(description="kill -9 under all types at once.")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--windows", type=int, default=len(WINDOWS))
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("types", nargs="*")
+    given = parser.parse_args()
+    names = given.types or everything()
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(Path(folder), names, given.rounds, list(WINDOWS)[: given.windows])
+    told = as_json(result, names)
+    if given.json:
+        given.json.write_text(json.dumps(told, indent=1) + "\n")
+    for line in result.wrong:
+        print(f"WRONG {line}")
+    print(f"{result.kills} kills under {len(names)} types, {told['hits']} calls under way, "
+          f"never hit: {told['never_hit']}, {result.seconds} s")  # fmt: skip
+    return 1 if result.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Host aggregates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.devcloud.running import Served
+
+
+def nova(served: Served, method: str, path: str, body: Any = None) -> Any:
+    return served.call(method, f"/compute/v2.1{path}", body, user="admin")
+
+
+def new(served: Served, **fields: Any) -> Any:
+    return nova(served, "POST", "/os-aggregates", {"aggregate": fields})
+
+
+def act(served: Served, ident: int, verb: str, **fields: Any) -> int:
+    return int(nova(served, "POST", f"/os-aggregates/{ident}/action", {verb: fields}).status_code)
+
+
+def test_fields_are_checked_and_names_are_unique(fresh: Served) -> None:
+    assert new(fresh).status_code == 400
+    assert new(fresh, name="").status_code == 400
+    assert new(fresh, name="a", hosts=[]).status_code == 400
+    assert new(fresh, name="a").ok
+    assert new(fresh, name="a").status_code == 409
+    other = new(fresh, name="b").json()["aggregate"]["id"]
+    path = f"/os-aggregates/{other}"
+    assert nova(fresh, "PUT", path, {"aggregate": {"name": "a"}}).status_code == 409
+    assert nova(fresh, "PUT", path, {"aggregate": {}}).status_code == 400
+    assert nova(fresh, "PUT", path, {"aggregate": {"name": "b"}}).ok
+
+
+def test_a_host_is_in_one_zone_and_leaves_before_its_aggregate(fresh: Served) -> None:
+    one = new(fresh, name="one", availability_zone="z1").json()["aggregate"]["id"]
+    two = new(fresh, name="two", availability_zone="z2").json()["aggregate"]["id"]
+    assert act(fresh, one, "add_host", host="devcloud") == 200
+    assert act(fresh, one, "add_host", host="devcloud") == 409
+    assert act(fresh, two, "add_host", host="devcloud") == 409
+    assert nova(fresh, "DELETE", f"/os-aggregates/{one}").status_code == 400
+    assert act(fresh, one, "remove_host", host="devcloud") == 200
+    assert act(fresh, one, "remove_host", host="devcloud") == 404
+    assert nova(fresh, "DELETE", f"/os-aggregates/{one}").ok
+
+
+def test_the_zone_is_among_the_metadata(fresh: Served) -> None:
+    ident = new(fresh, name="one", availability_zone="z1").json()["aggregate"]["id"]
+    assert act(fresh, ident, "set_metadata", metadata={"a": "1", "b": 2}) == 400
+    assert act(fresh, ident, "set_metadata", metadata={"a": "1", "availability_zone": None}) == 200
+    shown = nova(fresh, "GET", f"/os-aggregates/{ident}").json()["aggregate"]
+    assert (shown["availability_zone"], shown["metadata"]) == (None, {"a": "1"})
