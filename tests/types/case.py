@@ -172,6 +172,6 @@ def subject(type_name: str, *, there: bool = False) -> Subject:
     assert found, f"the example of {type_name} has none of it"
     case = dict(cases().get(type_name) or {})
     real = case.pop("real", None) or {}
-    for key, value in (real if there else {}).items():
-        case[key] = {**(case.get(key) or {}), **value} if isinstance(value, dict) else value
+    for key, told in (real if there else {}).items():
+        case[key] = {**(case.get(key) or {}), **told} if isinstance(told, dict) else told
     return Subject(kind, text, template, found[-1], case)

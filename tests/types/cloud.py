@@ -162,7 +162,7 @@ def _furnish(admin: Any, demo: Any) -> None:
     image = "fedora-20.x86_64"
     if admin.image.find_image(image) is None:
         admin.image.create_image(
-            name=image, disk_format="qcow2", container_format="bare", visibility="public",
+            name=image, disk_format="raw", container_format="bare", visibility="public",
             data=b"\0" * 4096, validate_checksum=False,
         )  # fmt: skip
     if demo.network.find_network("private") is None:
