@@ -163,20 +163,23 @@ class CollectionResource(ResourceType):
 
     async def ours(self, live: Live) -> list[Body]:
         """All objects under the record's key, oldest first as the service lists them."""
-        key_field = self.collection.key_field
+        key_field, members = self.collection.key_field, await self.members(live)
+        if key_field is not None:
+            return [member for member in members if member.get(key_field) == mark(live)]
+        return [member for member in members if member.get("name") == live.physical_name]
+
+    async def members(self, live: Live) -> Sequence[Body]:
+        """All objects of the collection; none when what it is part of is gone."""
         try:
-            members = await live.cloud.listing(
+            return await live.cloud.listing(
                 self.collection.service,
                 self.collection.detail or self.path(live),
                 microversion=self.collection.microversion,
             )
         except CloudFault as fault:
-            if fault.not_found:  # what the collection is part of is gone, and all in it
+            if fault.not_found:
                 return []
             raise
-        if key_field is not None:
-            return [member for member in members if member.get(key_field) == mark(live)]
-        return [member for member in members if member.get("name") == live.physical_name]
 
     async def describe(self, live: Live) -> Made | None:
         """Put what the user wants into the field that carried the key."""

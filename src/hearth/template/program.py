@@ -157,13 +157,22 @@ class ResourceDefinition:
         evaluated = self.evaluate(world) if require else self._evaluate(world, require=False)
         if evaluated.unknown and not evaluated.problems:
             evaluated = self._evaluate(world, nulls=True, require=require)
-        if not self.core.has_policy or self.child is not None:
+        if self.child is not None:
             return evaluated
-        findings = Findings(
-            [*evaluated.problems], [*evaluated.findings.lookups], locate=self._locate
-        )
-        self.policy(NullWorld(world), findings)
+        conflicts = self.conflicts(evaluated) if require and not evaluated.problems else []
+        if not conflicts and not self.core.has_policy:
+            return evaluated
+        problems = [*evaluated.problems, *conflicts]
+        findings = Findings(problems, [*evaluated.findings.lookups], locate=self._locate)
+        if self.core.has_policy:
+            self.policy(NullWorld(world), findings)
         return replace(evaluated, findings=findings)
+
+    def conflicts(self, evaluated: Evaluated) -> list[Problem]:
+        """What is wrong with the properties taken together, as far as they are known."""
+        at = self._place("properties")
+        found = self.type_info.conflicts(evaluated.properties, evaluated.open_properties)
+        return [StackValidationFailed(at, words, "Property error") for words in found]
 
     def policy(self, world: World, findings: Findings | None = None) -> Mapping[str, Any]:
         """The update policy with its defaults; what is wrong goes to the findings."""

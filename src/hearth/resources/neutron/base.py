@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.model.state import Action
 from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.collection import CollectionResource
 
@@ -79,17 +78,8 @@ class Told(NeutronResource):
             return await super().ours(live)
         if live.given("name"):
             return []
-        found = await live.cloud.listing("network", self.path(live))
+        found = await self.members(live)
         return [one for one in found if one["name"] == live.physical_name]
-
-
-class Patient(NeutronResource):
-    """Something that takes no change while an agent carries out another one."""
-
-    busy_type: ClassVar[str]  # of the error that says so
-
-    async def busy(self, live: Live, fault: CloudFault) -> bool:
-        return live.action is Action.UPDATE and fault.type == self.busy_type
 
 
 class Natural(NeutronResource):
@@ -101,7 +91,7 @@ class Natural(NeutronResource):
     async def ours(self, live: Live) -> list[Body]:
         fields = self.fields(live)
         wanted = {name: fields.get(name) for name in self.alike}
-        found = await live.cloud.listing("network", self.path(live))
+        found = await self.members(live)
         return [one for one in found if {n: one.get(n) for n in self.alike} == wanted]
 
 

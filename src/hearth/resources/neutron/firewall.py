@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import TEXTS, Patient, Unshared
+from hearth.resources.neutron.base import TEXTS, Unshared
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -20,11 +21,13 @@ from hearth.schema import (
 )
 
 
-class Guard(Unshared, Patient):
-    """A part of a firewall."""
+class Guard(Unshared):
+    """A part of a firewall; it takes no change while an agent carries out another one."""
 
     extension = "fwaas"
-    busy_type = "FirewallInPendingState"
+
+    async def busy(self, live: Live, fault: CloudFault) -> bool:
+        return fault.type == "FirewallInPendingState"
 
 
 class FirewallRule(Guard):

@@ -27,7 +27,7 @@ class QoSRule(NeutronResource):
 
     async def ours(self, live: Live) -> list[Body]:
         fields = self.fields(live)
-        found = await live.cloud.listing("network", self.path(live))
+        found = await self.members(live)
         return [one for one in found if fields.items() <= one.items()]
 
 
