@@ -1,8 +1,10 @@
 """One type's life on a cloud: what was done, what came of it."""
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +52,14 @@ class Orchestration:
         self.token = token
         self.patience_s = patience_s
         self.http = requests.Session()
+        self.signals: Mapping[str, list[Any]] = {}
+        self.signalled: set[str] = set()
+
+    def signalling(self, signals: Mapping[str, list[Any]]) -> "Orchestration":
+        """The same, which sends these signals while it waits: once to each new resource."""
+        other = copy(self)
+        other.signals, other.signalled = signals, set()
+        return other
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """The body of an answer; raises Wrong with the error's message."""
@@ -86,11 +96,30 @@ class Orchestration:
                 raise
             if stack["stack_status"] == f"{action}_COMPLETE":
                 return
+            self.signal(path)
             if stack["stack_status"] == f"{action}_FAILED":
                 raise Wrong(stack["stack_status_reason"])
             time.sleep(pause)
             pause = min(pause * 1.3, 0.25)
         raise Wrong(f"{action} is not over after {self.patience_s:g} s")
+
+    def signal(self, path: str) -> None:
+        """Send the signals that are still to be sent, to resources that are there by now."""
+        for name, bodies in self.signals.items():
+            try:
+                found = self.resource(path, name)
+            except Wrong:
+                continue
+            ident = f"{path} {found['physical_resource_id']}"
+            if found["resource_status"] != "CREATE_COMPLETE" or ident in self.signalled:
+                continue
+            self.signalled.add(ident)
+            for body in bodies:
+                if found["resource_type"] == "OS::Heat::SwiftSignalHandle":
+                    url = found["attributes"]["endpoint"]
+                    assert self.http.put(url, data=json.dumps(body), timeout=120).ok
+                else:
+                    self.call("POST", f"{path}/resources/{name}/signal", body)
 
     def update(self, path: str, template: Template | str, *, converge: bool = False) -> None:
         body = {"template": template, **({"converge": True} if converge else {})}
@@ -122,6 +151,7 @@ class Orchestration:
 def tell(subject: Subject, heat: Orchestration, name: str) -> Story:
     """Live through all of it; a start that went wrong ends there, the next one begins anew."""
     story = Story(subject.type_name)
+    heat = heat.signalling(subject.told("signal"))
     try:
         starts = list(subject.starts())
     except Exception as problem:
@@ -154,7 +184,7 @@ def _live(
         before = heat.actions(path, resource)
         heat.update(path, template, converge=converge)
         done = heat.actions(path, resource)[len(before) :]
-        if done and not kind.replaced_at_every_update:
+        if done and not (kind.replaced_at_every_update or kind.nested):
             raise Wrong(f"the resource was worked on: {', '.join(done)}")
 
     try:
@@ -218,3 +248,5 @@ def _changed(
         raise Wrong("nothing was done")
     if ("CREATE" not in done) != in_place:
         raise Wrong("replaced" if in_place else "not replaced")
+    if not in_place:
+        heat.act(path, "check")  # what is new did not go with what it replaced

@@ -49,6 +49,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **glance.TRANSITIONS,
     **octavia.TRANSITIONS,
     **designate.TRANSITIONS,
+    **barbican.TRANSITIONS,
     **zaqar.TRANSITIONS,
 }
 

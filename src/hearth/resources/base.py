@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -24,7 +24,8 @@ from hearth.resources.live import (
     Step,
     Users,
 )
-from hearth.schema import Attr, Kind, Prop, Rule, Support
+from hearth.resources.translate import move, renamed_among
+from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support
 
 __all__ = [
     "Change",
@@ -72,6 +73,7 @@ class ResourceType:
     update_policy: Mapping[str, Prop] = {}
     support: Support = Support()
     translation: Sequence[Rule] = ()
+    relations: Sequence[Relation] = ()  # between properties
     physical_name_limit: int = 255
     pure: ClassVar[bool] = False
     nested: ClassVar[bool] = False
@@ -207,8 +209,24 @@ class ResourceType:
         """Whether a failed one is replaced by the next update (spec/engine.md, 6.4)."""
         return True
 
+    def conflicts(
+        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
+    ) -> Iterable[str]:
+        """What is wrong with properties taken together; those that are open have no value yet."""
+        checks = type(self).check_properties is not ResourceType.check_properties
+        if not (checks or self.relations):
+            return
+        moved = move(properties, self.translation)
+        still_open = {*still_open, *renamed_among(self.translation, still_open)}
+        yield from (str(problem) for problem in moved.problems)
+        for relation in self.relations:
+            if not relation.holds(moved.properties, still_open):
+                yield str(relation)
+        if not still_open:
+            yield from self.check_properties(moved.properties)
+
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        """What is wrong with properties taken together; values not yet known are null."""
+        """What is wrong with properties taken together beyond `relations`; all are known."""
         return ()
 
     # what is shown

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from hearth.cloud.contract import Body
+from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import (
@@ -35,7 +35,7 @@ CONFLICT_S = 3.0
 
 @dataclass(frozen=True)
 class Collection:
-    """Where objects of a type live: service, path, and the root key of one object.
+    """Where objects of a type live: service, path, and the root key of one object ("": none).
 
     `detail` is the path of the list with full bodies where it differs; `plural` the root key of
     lists; `id_field` the field that becomes the physical id; `key_field` the field that takes the
@@ -56,6 +56,14 @@ class Collection:
     failing: frozenset[str] = frozenset({"ERROR"})
     status: str = "status"
     staying: frozenset[str] = frozenset()
+
+    def wrapped(self, fields: Body) -> Body:
+        """The fields of one object as a call has them."""
+        return {self.body: fields} if self.body else fields
+
+    def unwrapped(self, answer: Response) -> Body:
+        """The one object of an answer."""
+        return answer.part(self.body) if self.body else dict(answer.body or {})
 
 
 class CollectionResource(ResourceType):
@@ -101,7 +109,7 @@ class CollectionResource(ResourceType):
         if self.wanted_key_field(live) is not None:
             steps.append(Step("describe", self.describe, poll=self.poll))
         if self.identified_by is IntentKey.RENAME and live.wanted_name != live.physical_name:
-            steps.append(Step("rename", self.rename))
+            steps.append(Step("rename", self.rename, poll=self.poll))
         return (*steps, *self.after_create(live))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
@@ -141,10 +149,10 @@ class CollectionResource(ResourceType):
             collection.service,
             "POST",
             self.path(live),
-            json={collection.body: fields},
+            json=collection.wrapped(fields),
             microversion=collection.microversion,
         )
-        made = answer.part(collection.body)
+        made = collection.unwrapped(answer)
         return Made(physical_id=str(made[collection.id_field]), body=made)
 
     async def find(self, live: Live) -> Made | None:
@@ -194,11 +202,11 @@ class CollectionResource(ResourceType):
             collection.service,
             collection.update_method,
             self.url(live, live.physical),
-            json={collection.body: fields},
+            json=collection.wrapped(fields),
             microversion=collection.microversion,
             idempotent=True,
         )
-        return Made(body=answer.part(collection.body) or None)
+        return Made(body=collection.unwrapped(answer) or None)
 
     async def delete(self, live: Live) -> Made | None:
         """The delete call; what is gone already is done."""

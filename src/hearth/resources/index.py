@@ -3,6 +3,13 @@
 from collections.abc import Mapping
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
+    "barbican.container": (
+        "OS::Barbican::CertificateContainer",
+        "OS::Barbican::GenericContainer",
+        "OS::Barbican::RSAContainer",
+    ),
+    "barbican.order": ("OS::Barbican::Order",),
+    "barbican.secret": ("OS::Barbican::Secret",),
     "cfn.wait_condition": (
         "AWS::CloudFormation::WaitCondition",
         "AWS::CloudFormation::WaitConditionHandle",
@@ -14,6 +21,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "cinder.volume": ("OS::Cinder::Volume",),
     "cinder.volume_attachment": ("OS::Cinder::VolumeAttachment",),
     "cinder.volume_type": ("OS::Cinder::VolumeType",),
+    "designate.zone": ("OS::Designate::RecordSet", "OS::Designate::Zone"),
     "glance.web_image": ("OS::Glance::WebImage",),
     "heat.access_policy": ("OS::Heat::AccessPolicy",),
     "heat.delay": ("OS::Heat::Delay",),

@@ -26,6 +26,7 @@ class Kind:
     matches: tuple[str, ...] = ("id", "name")
     gives: str = "id"
     inner: str | None = None  # a key around each member
+    alone: bool = False  # asked for by its URL: what others share is in no list
 
 
 def _neutron(label: str, collection: str) -> Kind:
@@ -53,6 +54,8 @@ KINDS: Mapping[str, Kind] = {
     "cinder.backup": Kind("VolumeBackup", "block-storage", "/backups/detail"),
     "cinder.vtype": Kind("VolumeType", "block-storage", "/types"),
     "cinder.qos_specs": Kind("QoSSpecs", "block-storage", "/qos-specs"),
+    "barbican.secret": Kind("Secret", "key-manager", "/v1/secrets", alone=True),
+    "barbican.container": Kind("Container", "key-manager", "/v1/containers", alone=True),
     "designate.zone": Kind("Zone", "dns", "/v2/zones"),
     "neutron.network": _neutron("Network", "networks"),
     "neutron.subnet": _neutron("Subnet", "subnets"),
@@ -67,6 +70,15 @@ KINDS: Mapping[str, Kind] = {
         "FloatingIP", "network", "/v2.0/floatingips", ("id", "floating_ip_address")
     ),
     "neutron.taas.tap_service": _neutron("TapService", "taas/tap_services"),
+    "neutron.taas.tap_flow": _neutron("TapFlow", "taas/tap_flows"),
+    "neutron.flow_classifier": _neutron("FlowClassifier", "sfc/flow_classifiers"),
+    "neutron.port_pair": _neutron("PortPair", "sfc/port_pairs"),
+    "neutron.port_pair_group": _neutron("PortPairGroup", "sfc/port_pair_groups"),
+    "neutron.lbaas.loadbalancer": _octavia("LoadBalancer", "loadbalancers"),
+    "neutron.lbaas.listener": _octavia("Listener", "listeners"),
+    "neutron.lbaas.pool": _octavia("Pool", "pools"),
+    "neutron.lbaas.provider": _octavia("Provider", "providers", "name"),
+    "nova.network": _neutron("Network", "networks"),
     "keystone.user": _keystone("KeystoneUser", "users"),
     "keystone.project": _keystone("KeystoneProject", "projects"),
     "keystone.domain": _keystone("KeystoneDomain", "domains"),
@@ -84,6 +96,18 @@ KINDS: Mapping[str, Kind] = {
     "octavia.availabilityzoneprofile": _octavia(
         "AvailabilityZoneProfile", "availabilityzoneprofiles"
     ),
+    "blazar.reservation": Kind("Lease", "reservation", "/leases"),
+    "ironic.node": Kind("Node", "baremetal", "/v1/nodes", ("uuid", "name"), "uuid"),
+    "ironic.portgroup": Kind("PortGroup", "baremetal", "/v1/portgroups", ("uuid", "name"), "uuid"),
+    "magnum.cluster_template": Kind(
+        "ClusterTemplate", "container-infra", "/clustertemplates", ("uuid", "name"), "uuid"
+    ),
+    "manila.share_network": Kind("ShareNetwork", "shared-file-system", "/share-networks/detail"),
+    "manila.share_snapshot": Kind("ShareSnapshot", "shared-file-system", "/snapshots/detail"),
+    "manila.share_type": Kind("ShareType", "shared-file-system", "/types"),
+    "mistral.workflow": Kind("Workflow", "workflow", "/workflows"),
+    "trove.flavor": Kind("Flavor", "database", "/flavors"),
+    "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", ("name",), "name"),
 }
 
 
@@ -98,7 +122,7 @@ class Names:
     def begin(self, kinds: Iterable[str]) -> None:
         """Ask for the lists of these kinds now, all at once; `id_of` waits for what it needs."""
         for kind in kinds:
-            if kind in KINDS:
+            if kind in KINDS and not KINDS[kind].alone:
                 self._asked(kind, KINDS[kind])
 
     async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
@@ -108,11 +132,16 @@ class Names:
             return value
         if (before := self._found.get((kind, value))) is not None:
             return before
+        if known.alone:
+            return await self._there(kind, known, value, at)
         try:
             members = await self._members(kind, known)
         except CloudFault as fault:
             if fault.status == 403:
                 return value  # who may not list may still name an id
+            if fault.type == "EndpointNotFound":
+                words = f"{kind} {value}: this cloud has no {known.service} service"
+                return StackValidationFailed(at, words, PREFIX)
             raise
         for field in known.matches:
             found = [m for m in members if m.get(field) == value]
@@ -125,8 +154,19 @@ class Names:
                 words = f"There are {len(found)} of {known.label} named {value}; use an id."
                 return StackValidationFailed(at, words, PREFIX)
         like = nearest(value, (str(m["name"]) for m in members if m.get("name")))
-        words = f"The {known.label} ({value}) could not be found.{hint(like)}"
-        return StackValidationFailed(at, words, PREFIX)
+        return _missing(known, value, at, hint(like))
+
+    async def _there(self, kind: str, known: Kind, value: str, at: Span | None) -> str | Problem:
+        ident = value.rstrip("/").rpartition("/")[2]
+        try:
+            await self._cloud.request(known.service, "GET", f"{known.path}/{ident}")
+        except CloudFault as fault:
+            if fault.not_found:
+                return _missing(known, value, at)
+            if fault.status != 403:
+                raise
+        self._found[kind, value] = value
+        return value
 
     async def _own(self, found: list[Body]) -> list[Body]:
         project = (await self._cloud.whoami()).project_id
@@ -145,6 +185,11 @@ class Names:
     async def _list(self, known: Kind) -> list[Body]:
         members = await self._cloud.listing(known.service, known.path)
         return [m[known.inner] for m in members] if known.inner else list(members)
+
+
+def _missing(known: Kind, value: str, at: Span | None, like: str = "") -> Problem:
+    words = f"The {known.label} ({value}) could not be found.{like}"
+    return StackValidationFailed(at, words, PREFIX)
 
 
 def _seen(task: asyncio.Task[Any]) -> None:

@@ -23,9 +23,9 @@ from hearth.schema import (
 INDEX = """\
 # Resource types
 
-Properties, attributes and an example of each type; `hearth docs type NAME` prints one. The pages are made from the
-declarations by `hearth docs reference`, and the examples are run by the test suite. How each is found again after a
-crash stands in [one table](../resource-types.md).
+Properties, attributes and an example of each type; `hearth docs type NAME` prints one. The pages
+are made from the declarations by `hearth docs reference`, and the examples are run by the test
+suite. How each is found again after a crash stands in [one table](../resource-types.md).
 
 """
 

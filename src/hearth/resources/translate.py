@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,15 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
                 for holder, key in places(values, path):
                     holder.pop(key, None)
     return Resolved(values, tuple(problems))
+
+
+def renamed_among(rules: Sequence[Rule], names: Collection[str]) -> set[str]:
+    """What properties of these names become by the rules."""
+    return {
+        rule.path[0]
+        for rule in rules
+        if isinstance(rule, Replace) and rule.value_path is not None and rule.value_path[0] in names
+    }
 
 
 def _copied(value: Any) -> Any:

@@ -30,6 +30,15 @@ from hearth.schema.prop import (
     Support,
     SupportStatus,
 )
+from hearth.schema.relation import (
+    AtLeastOne,
+    AtMostOne,
+    Needs,
+    NotAbove,
+    OnlyFor,
+    Relation,
+    RequiredFor,
+)
 from hearth.schema.translation import Add, Delete, Replace, Resolve, Rule, ordered
 
 __all__ = [
@@ -43,6 +52,8 @@ __all__ = [
     "Add",
     "AllowedPattern",
     "AllowedValues",
+    "AtLeastOne",
+    "AtMostOne",
     "Attr",
     "Constraint",
     "Custom",
@@ -52,9 +63,14 @@ __all__ = [
     "Length",
     "Lookup",
     "Modulo",
+    "Needs",
+    "NotAbove",
+    "OnlyFor",
     "Prop",
     "Range",
+    "Relation",
     "Replace",
+    "RequiredFor",
     "Resolve",
     "Rule",
     "Support",

@@ -5,7 +5,7 @@ Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,12 @@ class ChildType:
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
         """The child is known by its template, not made of properties."""
         return
+
+    def conflicts(
+        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
+    ) -> Iterable[str]:
+        """The child's own resources tell what is wrong with its parameters."""
+        return ()
 
     def implicit_requires(
         self, name: str, definition: ResourceDefinition, program: Program

@@ -157,13 +157,22 @@ class ResourceDefinition:
         evaluated = self.evaluate(world) if require else self._evaluate(world, require=False)
         if evaluated.unknown and not evaluated.problems:
             evaluated = self._evaluate(world, nulls=True, require=require)
-        if not self.core.has_policy or self.child is not None:
+        if self.child is not None:
             return evaluated
-        findings = Findings(
-            [*evaluated.problems], [*evaluated.findings.lookups], locate=self._locate
-        )
-        self.policy(NullWorld(world), findings)
+        conflicts = self.conflicts(evaluated) if require and not evaluated.problems else []
+        if not conflicts and not self.core.has_policy:
+            return evaluated
+        problems = [*evaluated.problems, *conflicts]
+        findings = Findings(problems, [*evaluated.findings.lookups], locate=self._locate)
+        if self.core.has_policy:
+            self.policy(NullWorld(world), findings)
         return replace(evaluated, findings=findings)
+
+    def conflicts(self, evaluated: Evaluated) -> list[Problem]:
+        """What is wrong with the properties taken together, as far as they are known."""
+        at = self._place("properties")
+        found = self.type_info.conflicts(evaluated.properties, evaluated.open_properties)
+        return [StackValidationFailed(at, words, "Property error") for words in found]
 
     def policy(self, world: World, findings: Findings | None = None) -> Mapping[str, Any]:
         """The update policy with its defaults; what is wrong goes to the findings."""
@@ -390,7 +399,13 @@ class Program:
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
+            if own or not self._stands_for_a_reference(look.value, evaluated)
         )
+
+    def _stands_for_a_reference(self, value: Any, evaluated: Evaluated) -> bool:
+        """Whether a value in a definition may be the name of a resource that is not there yet."""
+        known = isinstance(value, str) and value in self.resources
+        return known and bool(evaluated.open_properties)
 
     def text(self, pseudo: str) -> str:
         """The text of a pseudo parameter by its last word, as in `stack_name`."""

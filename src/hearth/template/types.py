@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,6 +35,11 @@ class TypeInfo(Protocol):
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The template of the child stack that these properties make; None if there is none."""
+
+    def conflicts(
+        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
+    ) -> Iterable[str]:
+        """What is wrong with properties taken together; those that are open have no value yet."""
 
     def implicit_requires(
         self, name: str, definition: ResourceDefinition, program: Program

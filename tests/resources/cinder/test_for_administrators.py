@@ -58,6 +58,26 @@ def test_types_follow_specifications_as_long_as_they_are_named():
     assert drive(story, user="admin") == ([["one"], ["two"], []], {})
 
 
+def test_a_replacement_takes_the_types_over_and_a_rollback_gives_them_back():
+    async def story(driver):
+        for name in ("slow", "fast"):
+            await driver.create(QOS, {"name": name, "specs": {"a": "1"}}, name)
+        await driver.create(TYPE, {"name": "one"})
+        old = await driver.create(TIE, {"qos_specs": "slow", "volume_types": ["one"]}, "old")
+        for step in old.kind.replaced_steps(old):
+            await step.do(old)
+        new = await driver.create(TIE, {"qos_specs": "fast", "volume_types": ["one"]}, "new")
+        await driver.delete(new)
+        for step in old.kind.taken_back_steps(old):
+            await step.do(old)
+        path = f"/qos-specs/{old.properties['qos_specs']}/associations"
+        rows = (await driver.cloud.request("block-storage", "GET", path)).body
+        await driver.delete_all()
+        return len(rows["qos_associations"]), driver.left()
+
+    assert drive(story, user="admin") == (1, {})
+
+
 def test_a_type_whose_encryption_was_made_without_an_answer_is_encrypted_once():
     async def story(driver):
         driver.knobs(withheld("/encryption$"))

@@ -6,6 +6,9 @@ import json
 import pytest
 
 from hearth.resources.heat.resource_group import member_names
+from hearth.resources.registry import default_catalog
+from hearth.template import Environment, compile_template
+from hearth.template.scope import NOWHERE
 from tests.resources.fake import live_of
 
 GROUP = "OS::Heat::ResourceGroup"
@@ -72,3 +75,21 @@ def test_one_member_stands_for_all_in_validation_and_none_for_none():
     kind = group({}).kind
     assert list(kind.nested_definition({"count": 9, "resource_def": MEMBER})["resources"]) == ["0"]
     assert kind.nested_definition({"count": 0, "resource_def": MEMBER}) is None
+
+
+def test_a_reference_in_a_member_is_no_name_to_look_for_before_it_is_known():
+    def looked_for(network):
+        template = (
+            "heat_template_version: 2021-04-16\n"
+            "resources:\n  net: {type: OS::Neutron::Net}\n  g:\n    type: OS::Heat::ResourceGroup\n"
+            "    properties:\n      resource_def:\n        type: OS::Neutron::Port\n"
+            f"        properties: {{network: {network}, qos_policy: slow}}\n"
+        )
+        module = compile_template(
+            template, files={}, environment=Environment.parse({}), catalog=default_catalog()
+        )
+        program = module.specialise({}, stack_name="s", project_id="p")
+        return {look.value for look in program.check_values(NOWHERE).lookups}
+
+    assert looked_for("{get_resource: net}") == {"slow"}
+    assert looked_for("net") == {"net", "slow"}

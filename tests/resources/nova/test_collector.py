@@ -84,6 +84,26 @@ def test_by_a_url_that_anybody_may_read():
     assert left == {}
 
 
+def test_the_object_goes_when_the_guest_is_to_poll_another_one_or_none():
+    def object_of(name):
+        return {"deployment_swift_data": {"container": "guests", "object": name}}
+
+    async def story(driver):
+        web = await made(driver, "POLL_TEMP_URL", **object_of("one"))
+        there = []
+        for given in (
+            server("POLL_TEMP_URL", **object_of("two")),
+            server("POLL_SERVER_HEAT"),
+        ):
+            await driver.update(web, given)
+            things = driver.running.cloud.store.all("object-store.objects")
+            there.append([thing.body["name"] for thing in things])
+        await driver.delete_all()
+        return there, driver.left()
+
+    assert drive(story) == ([["two"], []], {})
+
+
 def test_by_a_queue_is_refused_in_plain_words():
     async def story(driver):
         with pytest.raises(CloudFault, match="messaging"):

@@ -3,7 +3,10 @@
 import pytest
 
 from hearth.cloud import CloudFault
+from hearth.devcloud.seed import fixed_hex
 from tests.resources.driver import drive
+
+FLAVOR = "OS::Nova::Flavor"
 
 
 def test_a_flavor_is_found_by_its_key():
@@ -48,3 +51,23 @@ def test_a_volume_type_with_its_specifications():
         return shown["name"], shown["description"], driver.left()
 
     assert drive(story, user="admin") == ("faster", "d", {})
+
+
+def test_projects_are_let_in_to_a_private_flavor_only():
+    async def story(driver):
+        given = {"ram": 64, "vcpus": 1}
+        project = (await driver.cloud.whoami()).project_id
+        own = await driver.create(FLAVOR, {**given, "is_public": False})
+        other = await driver.create(FLAVOR, {**given, "is_public": False, "tenants": ["demo"]})
+        await driver.create(FLAVOR, {**given, "tenants": ["demo"]})
+
+        async def who(flavor):
+            path = f"/flavors/{flavor.physical_id}/os-flavor-access"
+            return [row["tenant_id"] for row in await driver.cloud.listing("compute", path)]
+
+        demo = fixed_hex("project", "demo")
+        seen = await who(own) == [project], await who(other) == [demo]
+        await driver.delete_all()
+        return seen, driver.left()
+
+    assert drive(story, user="admin") == ((True, True), {})

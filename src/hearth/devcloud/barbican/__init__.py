@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from hearth.devcloud.barbican import secrets
+from hearth.devcloud.barbican import acls, containers, orders, secrets
 from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
 
 
@@ -42,8 +42,9 @@ _VERSIONS: list[Route] = [("GET", "/", _versions), ("GET", "/v1", _versions)]
 
 SERVICE = Service(
     name="key-manager",
-    router=Router(_VERSIONS, secrets.ROUTES),
+    router=Router(_VERSIONS, secrets.ROUTES, containers.ROUTES, orders.ROUTES, acls.ROUTES),
     refusal=_refusal,
     open=_is_open,
     unauthorized=unauthorized,
 )
+TRANSITIONS = {"key-manager.made": orders.made}

@@ -50,6 +50,14 @@ def _name(value: Any) -> str:
     return value
 
 
+_ZONE_TTL_S = 3600
+_TTL_MAX_S = 2147483647
+
+
+def _zone_ttl(value: Any) -> Any:
+    return _ZONE_TTL_S if value is None else integer(1, _TTL_MAX_S)(value)
+
+
 ZONES = Collection(
     "dns",
     "zones",
@@ -58,10 +66,10 @@ ZONES = Collection(
         "name": Field(_name, required=True, update=False),
         "email": Field(nullable(text())),
         "description": Field(nullable(text(160))),
-        "ttl": Field(integer(1), default=3600),
+        "ttl": Field(_zone_ttl, default=_ZONE_TTL_S),
         "type": Field(one_of("PRIMARY", "SECONDARY"), default="PRIMARY", update=False),
         "masters": Field(list_of(), default=list),
-        "attributes": Field(mapping, default=dict),
+        "attributes": Field(mapping, default=dict, update=False),
     },
 )
 RECORDS = Collection(
@@ -77,7 +85,7 @@ RECORDS = Collection(
         ),
         "records": Field(list_of(text(4096)), required=True),
         "description": Field(nullable(text(160))),
-        "ttl": Field(integer(1, null=True)),
+        "ttl": Field(integer(1, _TTL_MAX_S, null=True)),
     },
 )
 
@@ -157,6 +165,7 @@ def create(call: Call) -> Reply:
     if values["email"] is None and values["type"] == "PRIMARY":
         text_ = "'email' is a required property"
         raise Incomplete(["type", "email"], text_, "required", "email")
+    _check_masters(values)
     store = call.cloud.store
     if store.where(ZONES.table, name=values["name"]):
         raise Refusal(409, "duplicate_zone", "Duplicate Zone")
@@ -213,8 +222,15 @@ def update(call: Call) -> Reply:
         changes = ZONES.for_update(given if isinstance(given, dict) else {})
     except Invalid as error:
         raise _invalid(error) from None
+    _check_masters({**thing.body, **changes})
     thing.body.update(changes)
     return _pending(call, thing, "UPDATE")
+
+
+def _check_masters(values: Body) -> None:
+    if (values["type"] == "SECONDARY") != bool(values["masters"]):
+        text_ = "'masters' is for a SECONDARY zone, which needs it"
+        raise Incomplete(["masters"], text_, "required", "masters")
 
 
 def delete(call: Call) -> Reply:
@@ -243,6 +259,8 @@ def create_record(call: Call) -> Reply:
         raise _invalid(error) from None
     if not ("." + values["name"]).endswith("." + zone.body["name"]):
         raise Refusal(400, "invalid_recordset_location", "RecordSet is not within a valid zone")
+    if values["type"] == "SOA":
+        raise Refusal(400, "bad_request", "Creating a SOA recordset is not allowed")
     _check_records(values["type"], values["records"])
     same = {"zone_id": zone.id, "name": values["name"], "type": values["type"]}
     if call.cloud.store.where(RECORDS.table, **same):
@@ -269,9 +287,17 @@ def show_record(call: Call) -> Reply:
     return Reply(200, _shown(call, _record(call)))
 
 
+def _changeable(call: Call) -> Thing:
+    """A record set that is not the service's own; raises a 400 for one that is."""
+    thing, zone = _record(call), _zone(call)
+    if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
+        raise Refusal(400, "bad_request", "The service looks after this recordset itself")
+    return thing
+
+
 def update_record(call: Call) -> Reply:
     """PUT of one: 202."""
-    thing, given = _record(call), call.json()
+    thing, given = _changeable(call), call.json()
     try:
         changes = RECORDS.for_update(given if isinstance(given, dict) else {})
     except Invalid as error:
@@ -283,7 +309,7 @@ def update_record(call: Call) -> Reply:
 
 def delete_record(call: Call) -> Reply:
     """DELETE of one: 202."""
-    return _pending(call, _record(call), "DELETE")
+    return _pending(call, _changeable(call), "DELETE")
 
 
 _PATH = "/v2/zones"

@@ -17,7 +17,7 @@ from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import people, tokens
 from hearth.devcloud.keystone.assignments import expanded, roles_on
 from hearth.devcloud.keystone.rest import bad, find, forbidden, link, listed, missing
-from hearth.devcloud.store import Thing
+from hearth.devcloud.store import Thing, stamp_micro_z
 
 TRUSTS = Collection(
     "identity",
@@ -37,6 +37,7 @@ TRUSTS = Collection(
         "deleted_at": Field(create=False),
     },
 )
+ALIKE = ("trustee_user_id", "project_id", "impersonation", "expires_at")
 
 
 def _view(call: Call, thing: Thing, *, detail: bool) -> Body:
@@ -91,11 +92,22 @@ def create(call: Call) -> Reply:
             raise bad("expires_at is not a time") from None
         if expires <= store.time:
             raise bad("expires_at is in the past")
+        values["expires_at"] = stamp_micro_z(int(expires))  # the database keeps whole seconds
+        _unlike_all_before(call, values)
     thing_id = store.new_hex()
     hidden: Body = {"roles": [role.id for role in expanded(store, wanted)]}
     thing = Thing(thing_id, TRUSTS.table, project_id, {"id": thing_id, **values}, hidden)
     store.insert(thing)
     return Reply(201, {"trust": _view(call, thing, detail=True)})
+
+
+def _unlike_all_before(call: Call, values: Body) -> None:
+    """A second one that is alike in everything is refused, also when the first one is deleted."""
+    trustor = find(call, "users", values["trustor_user_id"])
+    alike = [values[name] for name in ALIKE]
+    if alike in trustor.hidden.setdefault("trusts", []):
+        raise Refusal(409, message="Conflict occurred attempting to store trust - Duplicate entry")
+    trustor.hidden["trusts"].append(alike)
 
 
 def trusts(call: Call) -> Reply:

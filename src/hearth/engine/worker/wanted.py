@@ -41,6 +41,8 @@ def wanted_of(
     if evaluated.unknown:
         names = ", ".join(sorted(evaluated.unknown))
         raise Trouble("InvalidTemplateReference", f"values of {names} are not known")
+    if conflicts := definition.conflicts(evaluated):
+        raise Rejected(conflicts)
     current = operation.current
     requires = operation.program.requires.get(definition.name, ())
     turned = definition.name in operation.restored  # not what the template alone says

@@ -108,6 +108,13 @@ class QoSAssociation(ResourceType):
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("dissociate", self.dissociate),) if live.physical_id else ()
 
+    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+        """A type follows one set of specifications: the new resource needs those of the old one."""
+        return self.delete_steps(live)
+
+    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.create_steps(live)
+
     async def associate(self, live: Live) -> Made:
         """Associate the types wanted, let those of before go that are not."""
         wanted, before = set(live.properties["volume_types"]), live.before.get("volume_types")

@@ -49,6 +49,15 @@ def steps(live: Live) -> tuple[Step, ...]:
     return (*before, Step("collector", write))
 
 
+def change_steps(live: Live) -> tuple[Step, ...]:
+    """The same after an update; an object that nobody polls any more goes first."""
+    data = live.data
+    there = (data.get("metadata_container"), data.get("metadata_object"))
+    polled = live.given("software_config_transport") == "POLL_TEMP_URL"
+    left = "metadata_object" in data and not (polled and there == place(live))
+    return (*((Step("drop-object", drop_object),) if left else ()), *steps(live))
+
+
 def drop_steps(live: Live) -> tuple[Step, ...]:
     """Remove what the transport needed."""
     objects = (Step("drop-object", drop_object),) if "metadata_object" in live.data else ()
@@ -124,9 +133,7 @@ def access(live: Live, kind: str) -> Body:
 
 async def make_object(live: Live) -> Made:
     """Make the object that the guest polls, and the URL for that."""
-    given: dict[str, Any] = live.given("deployment_swift_data") or {}
-    container = given.get("container") or live.physical_name
-    name = given.get("object") or live.record_id
+    container, name = place(live)
     key = await temporary_url_key(live)
     await live.cloud.request(OBJECTS, "PUT", f"/{quote(container)}", idempotent=True)
     await put(live, container, name, {})
@@ -135,6 +142,12 @@ async def make_object(live: Live) -> Made:
     return Made(
         data={"metadata_url": url, "metadata_container": container, "metadata_object": name}
     )
+
+
+def place(live: Live) -> tuple[str, str]:
+    """Container and name of the object that the guest polls."""
+    given: dict[str, Any] = live.given("deployment_swift_data") or {}
+    return given.get("container") or live.physical_name, given.get("object") or live.record_id
 
 
 async def put(live: Live, container: str, name: str, text: Any) -> None:

@@ -25,7 +25,7 @@ class Flavor(CollectionResource):
         "swap": Prop(INTEGER, "Size of the swap disk in megabytes.", default=0),
         "tenants": Prop(
             LIST,
-            "Projects that may use it, by name or id.",
+            "Projects that may use it when it is not public, by name or id.",
             default=[],
             update_allowed=True,
             schema=Prop(STRING, constraint="keystone.project"),
@@ -58,12 +58,13 @@ class Flavor(CollectionResource):
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         specs = (Step("extra-specs", self.specify),) if live.given("extra_specs") else ()
-        access = (Step("access", self.admit),) if live.given("tenants") else ()
+        access = () if live.given("is_public") else (Step("access", self.admit),)
         return (*specs, *access)
 
     def update_steps(self, live: Live) -> tuple[Step, ...]:
         specs = (Step("extra-specs", self.specify),) if "extra_specs" in live.changed else ()
-        access = (Step("access", self.admit),) if "tenants" in live.changed else ()
+        private = "tenants" in live.changed and not live.given("is_public")
+        access = (Step("access", self.admit),) if private else ()
         return (*specs, *access)
 
     async def specify(self, live: Live) -> Made | None:
@@ -80,10 +81,11 @@ class Flavor(CollectionResource):
         return None
 
     async def admit(self, live: Live) -> Made | None:
-        """Let exactly the wanted projects use it."""
+        """Let exactly the wanted projects use a private flavor: that of the stack if none."""
         path = f"/flavors/{live.physical}/os-flavor-access"
         rows = await live.cloud.listing("compute", path)
-        now, wanted = {row["tenant_id"] for row in rows}, set(live.given("tenants") or [])
+        now = {row["tenant_id"] for row in rows}
+        wanted = set(live.given("tenants") or [live.stack.project_id])
         calls = [("addTenantAccess", one) for one in sorted(wanted - now)]
         calls += [("removeTenantAccess", one) for one in sorted(now - wanted)]
         for verb, tenant in calls:

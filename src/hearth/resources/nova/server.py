@@ -279,7 +279,7 @@ class Server(CollectionResource):
     def update_steps(self, live: Live) -> tuple[Step, ...]:
         tags = (Step("tags", self.apply_tags),) if "tags" in live.changed else ()
         moved = bool(live.changed & {"software_config_transport", "deployment_swift_data"})
-        return (*update_steps(self, live), *tags, *(collector.steps(live) if moved else ()))
+        return (*update_steps(self, live), *tags, *(collector.change_steps(live) if moved else ()))
 
     def must_replace(self, change: Change) -> str | None:
         after, changed = change.after, change.changed

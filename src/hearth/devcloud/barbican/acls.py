@@ -1,0 +1,65 @@
+"""Who may read a secret or a container beside, or instead of, the whole project."""
+
+from __future__ import annotations
+
+from hearth.devcloud.barbican import base
+from hearth.devcloud.barbican.base import bad
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.store import Thing
+
+
+def _thing(call: Call) -> Thing:
+    thing = base.own(call, call.segments[1])
+    if not (call.caller.is_admin or thing.body["creator_id"] == call.caller.user_id):
+        raise Refusal(403, message="Forbidden")
+    return thing
+
+
+def _wanted(call: Call) -> Body:
+    given = base.given(call)
+    rule = given.get("read")
+    if given.keys() - {"read"} or not isinstance(rule, dict):
+        raise bad("Provided object does not match schema: 'read' is the only operation")
+    users, open_ = rule.get("users", []), rule.get("project-access", True)
+    if rule.keys() - {"users", "project-access"} or not isinstance(open_, bool):
+        raise bad("Provided object does not match schema: 'project-access' is true or false")
+    if not isinstance(users, list) or not all(isinstance(one, str) for one in users):
+        raise bad("Provided object does not match schema: 'users' is a list of ids")
+    return dict(rule)
+
+
+def show(call: Call) -> Reply:
+    """GET: what was set, or that the project may read it."""
+    rule = base.find(call, call.segments[1]).hidden.get("acl")
+    return Reply(200, {"read": rule or {"project-access": True}})
+
+
+def replace(call: Call) -> Reply:
+    """PUT: 200 with the list's address."""
+    return _keep(call, _thing(call), {})
+
+
+def change(call: Call) -> Reply:
+    """PATCH: 200 with the list's address."""
+    thing = _thing(call)
+    return _keep(call, thing, thing.hidden.get("acl") or {})
+
+
+def _keep(call: Call, thing: Thing, before: Body) -> Reply:
+    now = base.stamp(call)
+    usual: Body = {"users": [], "project-access": True, "created": now}
+    thing.hidden["acl"] = {**usual, **before, **_wanted(call), "updated": now}
+    return Reply(200, {"acl_ref": f"{next(iter(base.ref(call, thing).values()))}/acl"})
+
+
+def drop(call: Call) -> Reply:
+    """DELETE: 200; the project may read it again."""
+    _thing(call).hidden.pop("acl", None)
+    return Reply(200)
+
+
+ROUTES: list[Route] = [
+    (method, f"/v1/{plural}/{{}}/acl", handler)
+    for plural in ("secrets", "containers")
+    for method, handler in (("GET", show), ("PUT", replace), ("PATCH", change), ("DELETE", drop))
+]

@@ -1,0 +1,124 @@
+"""What secrets, containers and orders have in common: URLs as ids, lists by pages, who may see."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from hearth.devcloud.http import Body, Call, Refusal, Reply
+from hearth.devcloud.listing import filtered
+from hearth.devcloud.store import Thing, stamp_z
+
+_PAGE = 10
+_PAGE_MAX = 100
+_PAGING = frozenset({"limit", "offset", "sort"})
+_OTHER_NAMES = {"alg": "algorithm", "bits": "bit_length"}
+
+
+def bad(message: str) -> Refusal:
+    """400."""
+    return Refusal(400, message=message)
+
+
+def given(call: Call) -> Body:
+    """The body as an object; raises a 400."""
+    found = call.json()
+    if not isinstance(found, dict):
+        raise bad("Provided object does not match schema: it is no object")
+    return found
+
+
+def stamp(call: Call) -> str:
+    """Now."""
+    return stamp_z(call.cloud.store.time).rstrip("Z")
+
+
+def new(call: Call, plural: str, body: Body, hidden: Body, *, implicit: bool = False) -> Thing:
+    """A new thing of the caller."""
+    caller, now = call.caller, stamp(call)
+    body = {"created": now, "updated": now, "status": "ACTIVE", **body}
+    body["creator_id"] = caller.user_id
+    thing = Thing(
+        call.cloud.store.new_id(), f"key-manager.{plural}", caller.project_id, body, hidden
+    )
+    return call.cloud.store.insert(thing, implicit=implicit)
+
+
+def ref(call: Call, thing: Thing) -> Body:
+    """Its URL, under the key that bodies have for it."""
+    plural = thing.table.partition(".")[2]
+    return {f"{plural[:-1]}_ref": f"{call.base}/key-manager/v1/{plural}/{thing.id}"}
+
+
+def created(call: Call, thing: Thing, status: int = 201) -> Reply:
+    """The answer to a POST."""
+    body = ref(call, thing)
+    return Reply(status, body, {"Location": next(iter(body.values()))})
+
+
+def view(call: Call, thing: Thing) -> Body:
+    """What is shown."""
+    shown = {**thing.body, **ref(call, thing)}
+    if thing.hidden.get("payload") is not None:
+        shown["content_types"] = {"default": thing.hidden["type"]}
+    return shown
+
+
+def find(call: Call, plural: str, ident: str | None = None) -> Thing:
+    """A thing that the caller may read; raises a 403 or 404."""
+    thing = call.cloud.store.get(f"key-manager.{plural}", ident or call.ids[0])
+    if thing is None:
+        raise _missing(plural)
+    if may_read(call, thing):
+        return thing
+    if thing.project_id == call.caller.project_id:
+        raise Refusal(403, message="Forbidden")
+    raise _missing(plural)
+
+
+def own(call: Call, plural: str) -> Thing:
+    """A thing of the caller's project, or any for an administrator; raises a 403 or 404."""
+    thing = find(call, plural)
+    if call.caller.is_admin or thing.project_id == call.caller.project_id:
+        return thing
+    raise Refusal(403, message="Forbidden")
+
+
+def _missing(plural: str) -> Refusal:
+    return Refusal(404, message=f"{plural[:-1].capitalize()} not found.")
+
+
+def may_read(call: Call, thing: Thing) -> bool:
+    """Whether project, list of users or office let the caller read it."""
+    caller, rule = call.caller, thing.hidden.get("acl") or {}
+    if caller.is_admin or caller.user_id in (*rule.get("users", ()), thing.body["creator_id"]):
+        return True
+    return thing.project_id == caller.project_id and bool(rule.get("project-access", True))
+
+
+def listed(call: Call, plural: str) -> Reply:
+    """GET of a collection: a page of it, with the way to the next and the one before."""
+    query = {_OTHER_NAMES.get(k, k): v for k, v in call.query.items() if k not in _PAGING}
+    things = call.cloud.store.all(f"key-manager.{plural}")
+    found = filtered([t for t in things if t.project_id == call.caller.project_id], query)
+    limit, offset = min(_number(call, "limit", _PAGE), _PAGE_MAX), _number(call, "offset", 0)
+    shown = found[offset : offset + limit]
+    body: Body = {plural: [view(call, thing) for thing in shown], "total": len(found)}
+    path = f"{call.base}/key-manager/v1/{plural}?"
+    more = {k: v[0] for k, v in call.query.items() if k not in _PAGING}
+    if offset + limit < len(found):
+        body["next"] = path + urlencode({"limit": limit, "offset": offset + limit, **more})
+    if offset > 0:
+        before = max(0, offset - limit)
+        body["previous"] = path + urlencode({"limit": limit, "offset": before, **more})
+    return Reply(200, body)
+
+
+def _number(call: Call, name: str, usual: int) -> int:
+    text = call.argument(name) or ""
+    return int(text) if text.isdigit() else usual
+
+
+def delete(call: Call) -> Reply:
+    """DELETE of one, whatever it is: 204."""
+    call.cloud.store.remove(own(call, call.segments[1]))
+    return Reply(204)

@@ -1,0 +1,84 @@
+"""What types of the key-manager service have in common: their ids are URLs.
+
+The service changes nothing but a secret's payload, so a thing keeps the name it is made under.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Failed, IntentKey, Later, Live, Made, Progress, Ready
+from hearth.resources.collection import POLL_S, Collection, CollectionResource
+
+SERVICE = "key-manager"
+PAGE = 100
+
+
+def kept(plural: str) -> Collection:
+    """A collection of the service, read in large pages."""
+    singular = plural.removesuffix("s")
+    return Collection(
+        SERVICE,
+        f"/v1/{plural}",
+        body=singular,
+        detail=f"/v1/{plural}?limit={PAGE}",
+        id_field=f"{singular}_ref",
+        key_field=None,
+    )
+
+
+class BarbicanResource(CollectionResource):
+    """Something the service keeps; nothing of it is updated."""
+
+    service = SERVICE
+    identified_by = IntentKey.OWN_NAME
+    known_by = (
+        "the generated name; what the user names is not known again, "
+        "and a lost call may leave one more of it"
+    )
+    word: ClassVar[str]
+
+    async def create(self, live: Live) -> Made:
+        answer = await live.cloud.request(
+            SERVICE, "POST", self.collection.path, json=self.fields(live)
+        )
+        return Made(physical_id=str(answer.body[self.collection.id_field]))
+
+    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+        match body.get("status"):
+            case "ACTIVE":
+                return Ready(body)
+            case "ERROR":
+                why = f"{body.get('error_status_code')} - {body.get('error_reason')}"
+                return Failed(f"{self.word} '{live.wanted_name}' failed: {why}", "Error")
+        return Later(POLL_S, body)
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        url = self.url(live, live.physical)
+        shown: Body = (await live.cloud.request(SERVICE, "GET", url)).body
+        return shown
+
+    def in_url(self, live: Live, physical_id: str) -> str:
+        return id_of(physical_id)
+
+
+def id_of(ref: str) -> str:
+    """The id at the end of a URL."""
+    return ref.rstrip("/").rpartition("/")[2]
+
+
+async def payload(live: Live, ref: str) -> Any:
+    """What is in a secret, as text; None when it has nothing yet."""
+    path = f"/v1/secrets/{id_of(ref)}"
+    shown = (await live.cloud.request(SERVICE, "GET", path)).body
+    kind = (shown.get("content_types") or {}).get("default")
+    if kind is None:
+        return None
+    try:
+        accept = {"Accept": kind}
+        return (await live.cloud.request(SERVICE, "GET", f"{path}/payload", headers=accept)).body
+    except CloudFault as fault:
+        if fault.not_found:
+            return None
+        raise

@@ -1,0 +1,140 @@
+"""Containers: secrets that belong together."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from hearth.cloud.contract import Body
+from hearth.resources.barbican.base import BarbicanResource, kept
+from hearth.resources.base import Live
+from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support
+
+
+class Container(BarbicanResource):
+    """Secrets by name; those of a certificate or a key pair have their own properties."""
+
+    collection = kept("containers")
+    word = "Container"
+    kind: ClassVar[str]
+
+    def fields(self, live: Live) -> Body:
+        refs = [{"name": name, "secret_ref": ref} for name, ref in self.secrets(live.properties)]
+        return {"name": live.wanted_name, "type": self.kind, "secret_refs": refs}
+
+    def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+        """Names and URLs of the secrets: property certificate_ref is the one called certificate."""
+        for name in self.properties:
+            if name.endswith("_ref") and properties.get(name):
+                yield name.removesuffix("_ref"), properties[name]
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {**super().recordable(live), **_by_name(live.body or {})}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name != "secret_refs":
+            return await super().attribute(live, name)
+        return _by_name(await self.show(live) or {})["secret_refs"]
+
+
+def _by_name(body: Mapping[str, Any]) -> dict[str, Any]:
+    if "secret_refs" not in body:
+        return {}
+    return {"secret_refs": {one.get("name"): one["secret_ref"] for one in body["secret_refs"]}}
+
+
+class GenericContainer(Container):
+    """Secrets that belong together, under names of the user."""
+
+    type_name = "OS::Barbican::GenericContainer"
+    support = Support(version="6.0.0")
+    properties = {
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "secrets": Prop(
+            LIST,
+            "The secrets.",
+            schema=Prop(
+                MAP,
+                schema={
+                    "name": Prop(STRING, "Its name in the container.", required=True),
+                    "ref": Prop(STRING, "Its URL.", required=True, constraint="barbican.secret"),
+                },
+            ),
+        ),
+    }
+    attributes = {
+        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
+        "container_ref": Attr(STRING, "Its URL."),
+        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
+        "status": Attr(STRING, "Its status."),
+    }
+    kind = "generic"
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        refs = [one.get("ref") for one in properties.get("secrets") or [] if one]
+        refs = [ref for ref in refs if ref is not None]
+        if len(refs) != len(set(refs)):
+            yield "secrets: a secret stands in it twice"
+
+    def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+        for one in properties.get("secrets") or []:
+            yield one["name"], one["ref"]
+
+
+class CertificateContainer(Container):
+    """A certificate with what belongs to it."""
+
+    type_name = "OS::Barbican::CertificateContainer"
+    support = Support(version="6.0.0")
+    properties = {
+        "certificate_ref": Prop(
+            STRING, "URL of the secret with the certificate.", constraint="barbican.secret"
+        ),
+        "intermediates_ref": Prop(
+            STRING,
+            "URL of the secret with the certificates between it and the root.",
+            constraint="barbican.secret",
+        ),
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "private_key_passphrase_ref": Prop(
+            STRING,
+            "URL of the secret with the passphrase of the private key.",
+            constraint="barbican.secret",
+        ),
+        "private_key_ref": Prop(
+            STRING, "URL of the secret with the private key.", constraint="barbican.secret"
+        ),
+    }
+    attributes = {
+        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
+        "container_ref": Attr(STRING, "Its URL."),
+        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
+        "status": Attr(STRING, "Its status."),
+    }
+    kind = "certificate"
+
+
+class RSAContainer(Container):
+    """A pair of keys; it has both, or it is empty."""
+
+    type_name = "OS::Barbican::RSAContainer"
+    support = Support(version="6.0.0")
+    properties = {
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "private_key_passphrase_ref": Prop(
+            STRING,
+            "URL of the secret with the passphrase of the private key.",
+            constraint="barbican.secret",
+        ),
+        "private_key_ref": Prop(
+            STRING, "URL of the secret with the private key.", constraint="barbican.secret"
+        ),
+        "public_key_ref": Prop(
+            STRING, "URL of the secret with the public key.", constraint="barbican.secret"
+        ),
+    }
+    attributes = {
+        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
+        "container_ref": Attr(STRING, "Its URL."),
+        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
+        "status": Attr(STRING, "Its status."),
+    }
+    kind = "rsa"

@@ -1,0 +1,132 @@
+"""OS::Barbican::Order: a key, a pair of keys or a certificate that the service makes."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
+from hearth.resources.base import Live
+from hearth.schema import INTEGER, STRING, AllowedValues, Attr, Prop, Support
+
+KEY = frozenset({"algorithm", "bit_length", "mode", "expiration", "payload_content_type"})
+ALLOWED: Mapping[str, frozenset[str]] = {
+    "key": KEY,
+    "asymmetric": KEY | {"pass_phrase"},
+    "certificate": frozenset(
+        {"request_type", "subject_dn", "source_container_ref", "ca_id", "profile", "request_data"}
+    ),
+}
+NEEDED: Mapping[str, frozenset[str]] = {
+    "stored-key": frozenset({"subject_dn", "source_container_ref"}),
+    "simple-cmc": frozenset({"request_data"}),
+    "custom": frozenset(),
+}
+MADE = ("certificate", "intermediates", "private_key", "public_key")
+
+
+class Order(BarbicanResource):
+    """Something secret that the service makes itself; it stays when the order is deleted."""
+
+    type_name = "OS::Barbican::Order"
+    support = Support(version="2014.2")
+    properties = {
+        "algorithm": Prop(STRING, "Algorithm of the key."),
+        "bit_length": Prop(INTEGER, "Length of the key in bits."),
+        "ca_id": Prop(STRING, "Id of the authority that signs the certificate.", since="5.0.0"),
+        "expiration": Prop(
+            STRING,
+            "When the key is no longer given out, in ISO 8601 form.",
+            constraint="expiration",
+        ),
+        "mode": Prop(STRING, "Mode of the algorithm."),
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "pass_phrase": Prop(STRING, "Passphrase of the private key.", since="5.0.0"),
+        "payload_content_type": Prop(STRING, "What the key is given out as."),
+        "profile": Prop(STRING, "Profile by which the authority signs.", since="5.0.0"),
+        "request_data": Prop(STRING, "The request, in the authority's form.", since="5.0.0"),
+        "request_type": Prop(
+            STRING,
+            "How the certificate is asked for.",
+            constraints=(AllowedValues(["stored-key", "simple-cmc", "custom"]),),
+            since="5.0.0",
+        ),
+        "source_container_ref": Prop(
+            STRING,
+            "URL of the container with the key pair to certify.",
+            constraint="barbican.container",
+            since="5.0.0",
+        ),
+        "subject_dn": Prop(
+            STRING, "Whom the certificate is for, as a distinguished name.", since="5.0.0"
+        ),
+        "type": Prop(
+            STRING,
+            "What to make.",
+            required=True,
+            constraints=(AllowedValues(["key", "asymmetric", "certificate"]),),
+            since="5.0.0",
+        ),
+    }
+    attributes = {
+        "certificate": Attr(
+            STRING, "The certificate itself, where the order has made one.", since="5.0.0"
+        ),
+        "container_ref": Attr(
+            STRING,
+            "URL of the container of what was made, where it is several secrets.",
+            since="5.0.0",
+        ),
+        "intermediates": Attr(
+            STRING, "The certificates between it and the root, where there are any.", since="5.0.0"
+        ),
+        "order_ref": Attr(STRING, "Its URL."),
+        "private_key": Attr(
+            STRING, "The private key itself, where the order has made one.", since="5.0.0"
+        ),
+        "public_key": Attr(
+            STRING, "The public key itself, where the order has made one.", since="5.0.0"
+        ),
+        "secret_ref": Attr(STRING, "URL of the secret that was made, where it is one."),
+        "status": Attr(STRING, "Its status."),
+    }
+    collection = kept("orders")
+    word = "Order"
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        kind = properties.get("type")
+        if kind is None:
+            return
+        unfit = sorted(properties.keys() - {"type", "name"} - ALLOWED[kind])
+        if unfit:
+            fit = ", ".join(sorted({"name", *ALLOWED[kind]}))
+            yield f"{', '.join(unfit)}: not for an order of type {kind}, which takes {fit}"
+        wanted = NEEDED.get(properties.get("request_type", ""), frozenset())
+        missing = sorted(wanted - properties.keys())
+        if missing and kind == "certificate":
+            yield f"{', '.join(missing)} required for the request_type {properties['request_type']}"
+
+    def fields(self, live: Live) -> Body:
+        meta = super().fields(live)
+        if "source_container_ref" in meta:
+            meta["container_ref"] = meta.pop("source_container_ref")
+        return {"type": meta.pop("type"), "meta": meta}
+
+    async def ours(self, live: Live) -> list[Body]:
+        orders = await live.cloud.listing(SERVICE, str(self.collection.detail))
+        return [one for one in orders if (one.get("meta") or {}).get("name") == live.physical_name]
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name not in MADE:
+            return await super().attribute(live, name)
+        ref = (await self.show(live) or {}).get("container_ref")
+        if ref is None:
+            return None
+        try:
+            found = await live.cloud.request(SERVICE, "GET", f"/v1/containers/{id_of(ref)}")
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            raise
+        refs = {one["name"]: one["secret_ref"] for one in found.body["secret_refs"]}
+        return await payload(live, refs[name]) if name in refs else None

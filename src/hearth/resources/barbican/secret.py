@@ -1,0 +1,79 @@
+"""OS::Barbican::Secret: a password, a key or a certificate."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.barbican.base import BarbicanResource, kept, payload
+from hearth.resources.base import Live
+from hearth.schema import INTEGER, STRING, AllowedValues, Attr, Prop, Range, Support
+
+TEXT = "text/plain"
+BYTES = "application/octet-stream"
+
+
+class Secret(BarbicanResource):
+    """Something that only those may read who are let."""
+
+    type_name = "OS::Barbican::Secret"
+    support = Support(version="2014.2")
+    properties = {
+        "algorithm": Prop(STRING, "Algorithm that it is for, as a remark."),
+        "bit_length": Prop(
+            INTEGER, "Its length in bits, as a remark.", constraints=(Range(min=0),)
+        ),
+        "expiration": Prop(
+            STRING, "When it is no longer given out, in ISO 8601 form.", constraint="expiration"
+        ),
+        "mode": Prop(STRING, "Mode of the algorithm, as a remark."),
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "payload": Prop(STRING, "The secret itself. Without one it can be put in later."),
+        "payload_content_encoding": Prop(
+            STRING,
+            "How the payload is written; base64 for bytes.",
+            constraints=(AllowedValues(["base64"]),),
+        ),
+        "payload_content_type": Prop(
+            STRING,
+            "What the payload is; text when not given.",
+            constraints=(AllowedValues(["text/plain", "application/octet-stream"]),),
+        ),
+        "secret_type": Prop(
+            STRING,
+            "What kind of secret it is.",
+            default="opaque",
+            constraints=(
+                AllowedValues(
+                    ["symmetric", "public", "private", "certificate", "passphrase", "opaque"]
+                ),
+            ),
+            since="5.0.0",
+        ),
+    }
+    attributes = {
+        "decrypted_payload": Attr(STRING, "The secret itself; bytes in base64."),
+        "status": Attr(STRING, "Its status."),
+    }
+    collection = kept("secrets")
+    word = "Secret"
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        kind = properties.get("payload_content_type")
+        encoded = "payload_content_encoding" in properties
+        if "payload_content_type" in properties and "payload" not in properties:
+            yield "payload_content_type cannot be specified without payload"
+        if kind == BYTES and not encoded:
+            yield f"payload_content_encoding is required for the payload_content_type {BYTES}"
+        if (encoded and kind == TEXT) or (encoded and "payload_content_type" not in properties):
+            yield f"payload_content_encoding is for the payload_content_type {BYTES} only"
+
+    def fields(self, live: Live) -> Body:
+        fields = super().fields(live)
+        return {"payload_content_type": TEXT, **fields} if "payload" in fields else fields
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name != "decrypted_payload":
+            return await super().attribute(live, name)
+        if live.given("payload_content_type") == BYTES:
+            return live.given("payload")
+        return await payload(live, live.physical)

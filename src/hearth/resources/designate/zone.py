@@ -1,0 +1,178 @@
+"""OS::Designate::Zone and OS::Designate::RecordSet: names, and what they stand for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.resources.base import Live, Made
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.schema import (
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Length,
+    Prop,
+    Range,
+    Replace,
+    Resolve,
+    Support,
+    SupportStatus,
+)
+
+SERVICE = "dns"
+LABEL_MAX = 63  # characters
+
+
+def named(plural: str, update_method: str) -> Collection:
+    """A collection of the service; bodies have no root key."""
+    return Collection(
+        SERVICE,
+        f"/v2/{plural}",
+        body="",
+        update_method=update_method,
+        staying=frozenset({"ERROR"}),
+    )
+
+
+class DesignateResource(CollectionResource):
+    """Something that the name servers have to learn."""
+
+    service = SERVICE
+
+
+class Zone(DesignateResource):
+    """A domain whose names the service answers for."""
+
+    type_name = "OS::Designate::Zone"
+    support = Support(version="8.0.0")
+    properties = {
+        "attributes": Prop(
+            MAP, "Hints by which the service chooses its name servers.", since="24.0.0"
+        ),
+        "description": Prop(
+            STRING, "What it is for.", update_allowed=True, constraints=(Length(max=160),)
+        ),
+        "email": Prop(
+            STRING,
+            "Mail address of whoever looks after it; needed for a primary one.",
+            update_allowed=True,
+        ),
+        "masters": Prop(
+            LIST,
+            "Servers that a secondary one is copied from.",
+            update_allowed=True,
+            support=Support(SupportStatus.DEPRECATED, version="15.0.0"),
+        ),
+        "name": Prop(
+            STRING,
+            "Its name, with a dot at the end.",
+            required=True,
+            constraints=(Length(max=255),),
+        ),
+        "primaries": Prop(
+            LIST, "Servers that a secondary one is copied from.", update_allowed=True
+        ),
+        "ttl": Prop(
+            INTEGER,
+            "Seconds for which others may remember its records, unless those say otherwise.",
+            update_allowed=True,
+            constraints=(Range(min=1, max=2147483647),),
+        ),
+        "type": Prop(
+            STRING,
+            "Whether it is kept here or copied from elsewhere.",
+            default="PRIMARY",
+            constraints=(AllowedValues(["PRIMARY", "SECONDARY"]),),
+        ),
+    }
+    attributes = {
+        "serial": Attr(STRING, "Number of its present version."),
+    }
+    translation = (Replace(("masters",), value_name="primaries"),)
+    collection = named("zones", "PATCH")
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        kind = properties.get("type")
+        if kind == "PRIMARY" and "email" not in properties:
+            yield "email is required for a zone of type PRIMARY"
+        if kind == "SECONDARY" and not {"primaries", "masters"} & properties.keys():
+            yield "primaries is required for a zone of type SECONDARY"
+
+
+class RecordSet(DesignateResource):
+    """What a name in a zone stands for."""
+
+    type_name = "OS::Designate::RecordSet"
+    support = Support(version="8.0.0")
+    properties = {
+        "description": Prop(
+            STRING, "What it is for.", update_allowed=True, constraints=(Length(max=160),)
+        ),
+        "name": Prop(
+            STRING,
+            "The name; without a dot at the end it is one in the zone. Generated when not given.",
+            constraints=(Length(max=255),),
+        ),
+        "records": Prop(
+            LIST,
+            "What it stands for, as is usual for its type.",
+            required=True,
+            update_allowed=True,
+        ),
+        "ttl": Prop(
+            INTEGER,
+            "Seconds for which others may remember it; that of the zone when not given.",
+            update_allowed=True,
+            constraints=(Range(min=1, max=2147483647),),
+        ),
+        "type": Prop(
+            STRING,
+            "What kind of thing the records are.",
+            required=True,
+            constraints=(
+                AllowedValues(
+                    [
+                        "A",
+                        "AAAA",
+                        "CNAME",
+                        "MX",
+                        "SRV",
+                        "TXT",
+                        "SPF",
+                        "NS",
+                        "PTR",
+                        "SSHFP",
+                        "SOA",
+                        "CAA",
+                        "CERT",
+                        "NAPTR",
+                    ]
+                ),
+            ),
+        ),
+        "zone": Prop(
+            STRING, "The zone, by name or id.", required=True, constraint="designate.zone"
+        ),
+    }
+    translation = (Resolve(("zone",), "designate.zone"),)
+    collection = named("recordsets", "PUT")
+    not_sent = frozenset({"zone"})
+
+    async def create(self, live: Live) -> Made:
+        properties = {**live.properties, "name": await _full_name(live)}
+        return await super().create(replace(live, properties=properties))
+
+    def path(self, live: Live) -> str:
+        return f"/v2/zones/{live.properties['zone']}/recordsets"
+
+
+async def _full_name(live: Live) -> str:
+    """The name of a record set, up to the dot at its end."""
+    name = live.given("name") or live.physical_name[-LABEL_MAX:].lstrip("-")
+    if name.endswith("."):
+        return str(name)
+    zone = await live.cloud.member(SERVICE, "/v2/zones", live.properties["zone"])
+    return f"{name}.{zone['name']}"
