@@ -25,7 +25,7 @@ from hearth.resources.live import (
     Users,
 )
 from hearth.resources.translate import move, renamed_among
-from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support
+from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, broken
 
 __all__ = [
     "Change",
@@ -221,7 +221,7 @@ class ResourceType:
         yield from (str(problem) for problem in moved.problems)
         for relation in self.relations:
             if not relation.holds(moved.properties, still_open):
-                yield str(relation)
+                yield broken(relation, moved.properties)
         if not still_open:
             yield from self.check_properties(moved.properties)
 

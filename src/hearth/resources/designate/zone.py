@@ -1,8 +1,6 @@
 """OS::Designate::Zone and OS::Designate::RecordSet: names, and what they stand for."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from hearth.resources.base import Live, Made
 from hearth.resources.collection import Collection, CollectionResource
@@ -17,6 +15,7 @@ from hearth.schema import (
     Prop,
     Range,
     Replace,
+    RequiredFor,
     Resolve,
     Support,
     SupportStatus,
@@ -93,13 +92,10 @@ class Zone(DesignateResource):
     }
     translation = (Replace(("masters",), value_name="primaries"),)
     collection = named("zones", "PATCH")
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind = properties.get("type")
-        if kind == "PRIMARY" and "email" not in properties:
-            yield "email is required for a zone of type PRIMARY"
-        if kind == "SECONDARY" and not {"primaries", "masters"} & properties.keys():
-            yield "primaries is required for a zone of type SECONDARY"
+    relations = (
+        RequiredFor("email", "type", "PRIMARY"),
+        RequiredFor("primaries", "type", "SECONDARY"),
+    )
 
 
 class RecordSet(DesignateResource):

@@ -1,6 +1,6 @@
 """Gateways between networks of the cloud and physical ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -15,13 +15,17 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     Attr,
+    Each,
     Length,
+    OnlyFor,
     Prop,
     Range,
     Replace,
+    RequiredFor,
     Resolve,
     Support,
     SupportStatus,
+    Where,
 )
 
 
@@ -166,13 +170,17 @@ class NetworkGateway(NeutronResource):
         "network", "/v2.0/network-gateways", body="network_gateway", key_field=None
     )
     not_sent = frozenset({"connections"})
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        for one in properties.get("connections") or []:
-            if one.get("segmentation_type") == "vlan" and "segmentation_id" not in one:
-                yield "connections: segmentation_type vlan needs a segmentation_id"
-            if one.get("segmentation_type") == "flat" and one.get("segmentation_id"):
-                yield "connections: segmentation_id does not go with segmentation_type flat"
+    relations = (
+        Each(
+            "connections",
+            RequiredFor("segmentation_id", "segmentation_type", "vlan"),
+            Where(
+                "segmentation_type",
+                ("flat",),
+                OnlyFor("segmentation_id", "segmentation_type", "vlan"),
+            ),
+        ),
+    )
 
     def must_replace(self, change: Change) -> str | None:
         return "its devices can not be changed" if "devices" in change.changed else None

@@ -1,8 +1,5 @@
 """OS::Neutron::SubnetPool and OS::Neutron::AddressScope."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import Unshared
@@ -14,6 +11,7 @@ from hearth.schema import (
     AllowedValues,
     Attr,
     Length,
+    NotAbove,
     Prop,
     Range,
     Resolve,
@@ -84,11 +82,7 @@ class SubnetPool(Unshared):
     translation = (Resolve(("address_scope",), "neutron.address_scope"),)
     collection = Collection("network", "/v2.0/subnetpools", body="subnetpool")
     renamed = {"address_scope": "address_scope_id"}
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        least, most = properties.get("min_prefixlen"), properties.get("max_prefixlen")
-        if least is not None and most is not None and least > most:
-            yield "min_prefixlen is above max_prefixlen"
+    relations = (NotAbove("min_prefixlen", "max_prefixlen"),)
 
 
 class AddressScope(Unshared):
