@@ -15,7 +15,9 @@ from hearth.schema import (
     Prop,
     Range,
     Replace,
+    AtLeastOne,
     RequiredFor,
+    Where,
     Resolve,
     Support,
     SupportStatus,
@@ -94,7 +96,7 @@ class Zone(DesignateResource):
     collection = named("zones", "PATCH")
     relations = (
         RequiredFor("email", "type", "PRIMARY"),
-        RequiredFor("primaries", "type", "SECONDARY"),
+        Where("type", ("SECONDARY",), AtLeastOne("primaries", "masters")),
     )
 
 
