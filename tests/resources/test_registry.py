@@ -11,10 +11,30 @@ import hearth.resources
 from hearth.cloud import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import ResourceType
+from hearth.resources.checks import CHECKS
 from hearth.resources.index import INDEX
 from hearth.resources.known import INSTEAD, KNOWN
+from hearth.resources.lookup import KINDS
 from hearth.resources.registry import Catalog, builtin_types, default_catalog
 from tests.resources.facts import FACTS
+
+CONSTRAINTS = """
+barbican.container barbican.secret blazar.reservation cinder.backup cinder.qos_specs
+cinder.snapshot cinder.volume cinder.vtype cron_expression designate.zone dns_domain
+dns_name expiration glance.image ip_addr ip_or_cidr ironic.node ironic.portgroup iso_8601
+json_string keystone.domain keystone.group keystone.project keystone.region keystone.role
+keystone.service keystone.user mac_addr magnum.cluster_template manila.share_network
+manila.share_snapshot manila.share_type mistral.workflow net_cidr neutron.address_scope
+neutron.flow_classifier neutron.lbaas.listener neutron.lbaas.loadbalancer
+neutron.lbaas.pool neutron.lbaas.provider neutron.network neutron.port neutron.port_pair
+neutron.port_pair_group neutron.qos_policy neutron.router neutron.security_group
+neutron.segment neutron.subnet neutron.subnetpool neutron.taas.tap_flow
+neutron.taas.tap_service nova.flavor nova.host nova.keypair nova.network nova.server
+octavia.availabilityzone octavia.availabilityzoneprofile octavia.flavor
+octavia.flavorprofile octavia.l7policy octavia.listener octavia.loadbalancer octavia.pool
+rel_dns_name test_constr timezone trove.flavor zaqar.queue
+""".split()  # noqa: SIM905
+"""The named constraints of Heat."""
 
 
 def test_types_are_found_by_their_exact_name():
@@ -85,6 +105,7 @@ def test_every_declared_type_stands_in_the_index():
 def test_a_template_loads_the_types_it_names_and_no_others():
     code = """
 import sys
+from hearth.resources.lookup import KINDS
 from hearth.resources.registry import default_catalog
 catalog = default_catalog()
 before = set(sys.modules)
@@ -96,3 +117,7 @@ print(*sorted(m for m in set(sys.modules) - before if m.startswith("hearth.resou
     loaded = done.stdout.split()
     assert "hearth.resources.cinder.volume" in loaded
     assert not [name for name in loaded if ".nova" in name or ".neutron" in name], loaded
+
+
+def test_every_constraint_that_templates_may_name_is_known():
+    assert set(CONSTRAINTS) <= KINDS.keys() | CHECKS.keys()

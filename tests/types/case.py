@@ -21,7 +21,7 @@ from tests.types.values import NeedsCase, unused, value
 CASES = Path(__file__).with_name("cases")
 KEYS = {
     "caller", "needs", "minimal", "full", "update", "update_with", "variants", "skip", "no_update",
-    "replaces", "in_place", "real", "lost", "signal",
+    "replaces", "in_place", "real", "elsewhere", "lost", "signal",
 }  # fmt: skip
 Template = dict[str, Any]
 
@@ -126,6 +126,7 @@ class Subject:
             if other == now[name]:
                 raise NeedsCase(f"{name}: the other value is the same")
             now = {**now, name: other, **(self.told("update_with").get(name) or {})}
+            now = {key: value for key, value in now.items() if value is not None}
             in_place = prop.update_allowed
             if name in self.told("replaces") or name in self.told("in_place"):
                 in_place = not in_place
@@ -160,8 +161,8 @@ def cases() -> Mapping[str, Mapping[str, Any]]:
     return told
 
 
-def subject(type_name: str) -> Subject:
-    """A type with its example and its case."""
+def subject(type_name: str, *, there: bool = False) -> Subject:
+    """A type with its example and its case; `there`: on a cloud that is there, not in a box."""
     kind = builtin_types()[type_name]
     text = example(kind)
     assert text is not None, f"{type_name} has no example"
@@ -169,4 +170,8 @@ def subject(type_name: str) -> Subject:
     template["heat_template_version"] = str(template["heat_template_version"])
     found = [n for n, body in template["resources"].items() if body["type"] == type_name]
     assert found, f"the example of {type_name} has none of it"
-    return Subject(kind, text, template, found[-1], cases().get(type_name) or {})
+    case = dict(cases().get(type_name) or {})
+    real = case.pop("real", None) or {}
+    for key, told in (real if there else {}).items():
+        case[key] = {**(case.get(key) or {}), **told} if isinstance(told, dict) else told
+    return Subject(kind, text, template, found[-1], case)

@@ -34,6 +34,7 @@ class Place:
     patience_s: float
     connections: dict[str, Any]
     remains: Callable[[], list[str]]
+    there: bool = False  # a cloud that is there, not one in a box
     cloud_url: str = ""  # of devcloud, for what only it can do
     local: threading.local = field(default_factory=threading.local)
 
@@ -84,7 +85,7 @@ def in_a_box(folder: Path) -> Iterator[Place]:
         _make_room(admin)
         dev.mark()
         callers = {"admin": admin, "demo": demo}
-        yield Place("devcloud", dev.url, 60, callers, dev.left_over, dev.cloud_url)
+        yield Place("devcloud", dev.url, 60, callers, dev.left_over, cloud_url=dev.cloud_url)
 
 
 def _make_room(admin: Any) -> None:
@@ -125,6 +126,7 @@ def real(admin_name: str, folder: Path) -> Iterator[Place]:
 
     admin, demo = openstack.connect(cloud=admin_name), openstack.connect(cloud="demo")
     _make_room(admin)
+    _furnish(admin, demo)
     password = secrets.token_hex(16)
     domain = _users(admin, password)
     config = folder / "hearth.conf"
@@ -148,10 +150,24 @@ def real(admin_name: str, folder: Path) -> Iterator[Place]:
             def remains() -> list[str]:
                 return sorted(_everything(admin) - before)
 
-            yield Place("real", found["url"], 300, {"admin": admin, "demo": demo}, remains)
+            callers = {"admin": admin, "demo": demo}
+            yield Place("real", found["url"], 300, callers, remains, there=True)
         finally:
             process.terminate()
             process.wait(20)
+
+
+def _furnish(admin: Any, demo: Any) -> None:
+    """What the examples and cases take to be there, as it is in devcloud."""
+    image = "fedora-20.x86_64"
+    if admin.image.find_image(image) is None:
+        admin.image.create_image(
+            name=image, disk_format="raw", container_format="bare", visibility="public",
+            data=b"\0" * 4096, validate_checksum=False,
+        )  # fmt: skip
+    if demo.network.find_network("private") is None:
+        network = demo.network.create_network(name="private")
+        demo.network.create_subnet(network_id=network.id, ip_version=4, cidr="10.0.0.0/24")
 
 
 def _users(admin: Any, password: str) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.resources.registry import builtin_types
-from tests.types.case import cases, subject
+from tests.types.case import subject
 from tests.types.cloud import Place, in_a_box, real
 from tests.types.story import Story, tell
 
@@ -32,12 +32,22 @@ def lives(place: Place, names: Iterable[str], at_once: int = AT_ONCE) -> list[St
 
 
 def _life(place: Place, name: str) -> Story:
-    case = cases().get(name) or {}
-    reason = place.lacks(name)
+    one = subject(name, there=place.there)
+    reason = place.lacks(name) or one.case.get("elsewhere", "")
     if reason:
-        return Story(name, unavailable=reason)
-    one = subject(name)
-    return tell(one, place.heat(case.get("caller", "demo")), f"t-{one.slug}")
+        story = Story(name, unavailable=reason)
+    else:
+        story = tell(one, place.heat(one.case.get("caller", "demo")), f"t-{one.slug}")
+    tell_of(story)
+    return story
+
+
+def tell_of(story: Story) -> None:
+    """A line, and what went wrong."""
+    state = "unavailable" if story.unavailable else "WRONG" if story.wrong else "ok"
+    lines = [f"{state:12} {story.type_name}  {len(story.verbs)} verbs {story.unavailable}"]
+    lines += [f"    {wrong}" for wrong in story.wrong]
+    print("\n".join(lines), flush=True)
 
 
 def as_json(place: Place, stories: Sequence[Story], left: Sequence[str]) -> dict[str, Any]:
@@ -81,14 +91,8 @@ def main() -> int:
             stories = lives(place, names, given.at_once)
             left = place.left_over()
         result = as_json(place, stories, left)
-    for story in stories:
-        state = "unavailable" if story.unavailable else "WRONG" if story.wrong else "ok"
-        print(f"{state:12} {story.type_name}  {len(story.verbs)} verbs {story.unavailable}")
-        if given.verbose:
-            for verb in story.verbs:
-                print(f"    {verb.start}: {verb.verb} {verb.of} {verb.seconds} s {verb.wrong}")
-        for wrong in story.wrong:
-            print(f"    {wrong}")
+    for verb in (verb for story in stories for verb in story.verbs if given.verbose):
+        print(f"    {verb.start}: {verb.verb} {verb.of} {verb.seconds} s {verb.wrong}")
     print(f"left over: {left}")
     print(f"{result['types']} types, {result['unavailable']} unavailable, {result['verbs']} verbs, "
           f"{result['wrong']} wrong, {time.monotonic() - began:.0f} s")  # fmt: skip

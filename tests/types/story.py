@@ -184,7 +184,7 @@ def _live(
         before = heat.actions(path, resource)
         heat.update(path, template, converge=converge)
         done = heat.actions(path, resource)[len(before) :]
-        if done and not kind.replaced_at_every_update:
+        if done and not (kind.replaced_at_every_update or kind.nested):
             raise Wrong(f"the resource was worked on: {', '.join(done)}")
 
     try:

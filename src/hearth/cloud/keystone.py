@@ -45,8 +45,10 @@ class KeystoneSession:
         region: str | None = None,
         interface: str = "public",
         verify: bool | str = True,
+        service_user: PasswordCredential | None = None,
     ) -> None:
         self.credential = credential
+        self._service_user = service_user
         self.region = region
         self._threads = threads
         self._interface = interface
@@ -128,7 +130,7 @@ class KeystoneSession:
         if isinstance(self.credential, NamedCredential):
             return self._open_named(self.credential)
         session = ka_session.Session(verify=self._verify, timeout=30)
-        session.auth = _plugin(self.credential, session)
+        session.auth = self._plugin(session)
         return session
 
     def _open_named(self, named: NamedCredential) -> Any:
@@ -142,6 +144,36 @@ class KeystoneSession:
             self.region = region.get_region_name() or self.region
             self._interface = region.get_interface() or self._interface
             return region.get_session()
+
+    def _plugin(self, session: Any) -> Any:
+        credential = self.credential
+        match credential:
+            case TokenCredential(auth_url=url, token=token, project_id=project):
+                return self._token_plugin(_v3(url), token, project, session)
+            case TrustCredential(service_user=user, trust_id=trust_id):
+                return v3.Password(**_user(user), trust_id=trust_id)
+            case AppCredential(auth_url=url, id=ident, secret=secret):
+                return v3.ApplicationCredential(
+                    _v3(url), application_credential_id=ident, application_credential_secret=secret
+                )
+            case PasswordCredential():
+                return _password(credential)
+            case NamedCredential():
+                raise AssertionError("opened by openstack.config")
+
+    def _token_plugin(self, auth_url: str, token: str, project_id: str | None, session: Any) -> Any:
+        """The token's own catalogue when its scope fits; otherwise a token for the project."""
+        try:
+            answer = _looked_at(session, auth_url, token, by=token)
+        except ka_errors.Forbidden:  # as that of a trust, which may not look at itself
+            if self._service_user is None:
+                raise
+            service = _password(self._service_user)
+            answer = _looked_at(session, auth_url, token, by=service.get_token(session))
+        info = access.create(resp=answer, auth_token=token)
+        if project_id is None or info.project_id == project_id:
+            return AccessInfoPlugin(info, auth_url=auth_url)
+        return v3.Token(auth_url, token, project_id=project_id)
 
     def _find_endpoint(self, service: str) -> str | None:
         version = DISCOVERED.get(service)
@@ -163,44 +195,25 @@ class KeystoneSession:
         return str(found) if found else None
 
 
-def _plugin(credential: Credential, session: Any) -> Any:
-    match credential:
-        case TokenCredential(auth_url=url, token=token, project_id=project):
-            return _token_plugin(_v3(url), token, project, session)
-        case TrustCredential(service_user=user, trust_id=trust_id):
-            return v3.Password(**_user(user), trust_id=trust_id)
-        case AppCredential(auth_url=url, id=ident, secret=secret):
-            return v3.ApplicationCredential(
-                _v3(url), application_credential_id=ident, application_credential_secret=secret
-            )
-        case PasswordCredential():
-            scope = {
-                name: getattr(credential, name)
-                for name in (
-                    "project_id",
-                    "project_name",
-                    "project_domain_id",
-                    "project_domain_name",
-                    "domain_id",
-                    "domain_name",
-                )
-            }
-            return v3.Password(**_user(credential), **scope)
-        case NamedCredential():
-            raise AssertionError("opened by openstack.config")
+def _looked_at(session: Any, auth_url: str, token: str, *, by: str) -> Any:
+    """The answer about a token."""
+    headers = {"X-Auth-Token": by, "X-Subject-Token": token, "Accept": "application/json"}
+    return session.get(f"{auth_url}/auth/tokens", headers=headers, authenticated=False)
 
 
-def _token_plugin(auth_url: str, token: str, project_id: str | None, session: Any) -> Any:
-    """The token's own catalogue when its scope fits; otherwise a token for the project."""
-    answer = session.get(
-        f"{auth_url}/auth/tokens",
-        headers={"X-Auth-Token": token, "X-Subject-Token": token, "Accept": "application/json"},
-        authenticated=False,
-    )
-    info = access.create(resp=answer, auth_token=token)
-    if project_id is None or info.project_id == project_id:
-        return AccessInfoPlugin(info, auth_url=auth_url)
-    return v3.Token(auth_url, token, project_id=project_id)
+def _password(user: PasswordCredential) -> Any:
+    scope = {
+        name: getattr(user, name)
+        for name in (
+            "project_id",
+            "project_name",
+            "project_domain_id",
+            "project_domain_name",
+            "domain_id",
+            "domain_name",
+        )
+    }
+    return v3.Password(**_user(user), **scope)
 
 
 def _user(user: PasswordCredential) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class CloudPool:
                 region=config.region,
                 interface=config.interface,
                 verify=config.verify,
+                service_user=config.service_user,
             )
             bounds = (self._all, self._bound(credential))
             cloud = self._clouds[credential] = HttpCloud(

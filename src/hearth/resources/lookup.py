@@ -70,6 +70,15 @@ KINDS: Mapping[str, Kind] = {
         "FloatingIP", "network", "/v2.0/floatingips", ("id", "floating_ip_address")
     ),
     "neutron.taas.tap_service": _neutron("TapService", "taas/tap_services"),
+    "neutron.taas.tap_flow": _neutron("TapFlow", "taas/tap_flows"),
+    "neutron.flow_classifier": _neutron("FlowClassifier", "sfc/flow_classifiers"),
+    "neutron.port_pair": _neutron("PortPair", "sfc/port_pairs"),
+    "neutron.port_pair_group": _neutron("PortPairGroup", "sfc/port_pair_groups"),
+    "neutron.lbaas.loadbalancer": _octavia("LoadBalancer", "loadbalancers"),
+    "neutron.lbaas.listener": _octavia("Listener", "listeners"),
+    "neutron.lbaas.pool": _octavia("Pool", "pools"),
+    "neutron.lbaas.provider": _octavia("Provider", "providers", "name"),
+    "nova.network": _neutron("Network", "networks"),
     "keystone.user": _keystone("KeystoneUser", "users"),
     "keystone.project": _keystone("KeystoneProject", "projects"),
     "keystone.domain": _keystone("KeystoneDomain", "domains"),
@@ -87,6 +96,18 @@ KINDS: Mapping[str, Kind] = {
     "octavia.availabilityzoneprofile": _octavia(
         "AvailabilityZoneProfile", "availabilityzoneprofiles"
     ),
+    "blazar.reservation": Kind("Lease", "reservation", "/leases"),
+    "ironic.node": Kind("Node", "baremetal", "/v1/nodes", ("uuid", "name"), "uuid"),
+    "ironic.portgroup": Kind("PortGroup", "baremetal", "/v1/portgroups", ("uuid", "name"), "uuid"),
+    "magnum.cluster_template": Kind(
+        "ClusterTemplate", "container-infra", "/clustertemplates", ("uuid", "name"), "uuid"
+    ),
+    "manila.share_network": Kind("ShareNetwork", "shared-file-system", "/share-networks/detail"),
+    "manila.share_snapshot": Kind("ShareSnapshot", "shared-file-system", "/snapshots/detail"),
+    "manila.share_type": Kind("ShareType", "shared-file-system", "/types"),
+    "mistral.workflow": Kind("Workflow", "workflow", "/workflows"),
+    "trove.flavor": Kind("Flavor", "database", "/flavors"),
+    "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", ("name",), "name"),
 }
 
 
@@ -118,6 +139,9 @@ class Names:
         except CloudFault as fault:
             if fault.status == 403:
                 return value  # who may not list may still name an id
+            if fault.type == "EndpointNotFound":
+                words = f"{kind} {value}: this cloud has no {known.service} service"
+                return StackValidationFailed(at, words, PREFIX)
             raise
         for field in known.matches:
             found = [m for m in members if m.get(field) == value]
