@@ -10,17 +10,17 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtLeastOne,
     Attr,
     Length,
     Prop,
     Range,
     Replace,
-    AtLeastOne,
     RequiredFor,
-    Where,
     Resolve,
     Support,
     SupportStatus,
+    Where,
 )
 
 SERVICE = "dns"
@@ -156,15 +156,12 @@ class RecordSet(DesignateResource):
         ),
     }
     translation = (Resolve(("zone",), "designate.zone"),)
-    collection = named("recordsets", "PUT")
+    collection = named("zones/{zone}/recordsets", "PUT")
     not_sent = frozenset({"zone"})
 
     async def create(self, live: Live) -> Made:
         properties = {**live.properties, "name": await _full_name(live)}
         return await super().create(replace(live, properties=properties))
-
-    def path(self, live: Live) -> str:
-        return f"/v2/zones/{live.properties['zone']}/recordsets"
 
 
 async def _full_name(live: Live) -> str:

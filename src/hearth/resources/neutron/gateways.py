@@ -5,7 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Change, IntentKey, Live, Made, Step
+from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.collection import Collection, forgiving
 from hearth.resources.neutron.base import Natural, NeutronResource
 from hearth.schema import (
@@ -64,15 +64,6 @@ class L2Gateway(NeutronResource):
     extension = "l2-gateway"
     identified_by = IntentKey.RENAME
     collection = Collection("network", "/v2.0/l2-gateways", body="l2_gateway", key_field=None)
-
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
-        if "devices" in fields:
-            fields["devices"] = [
-                {**device, "interfaces": [known(one) for one in device["interfaces"]]}
-                for device in fields["devices"]
-            ]
-        return fields
 
 
 class L2GatewayConnection(Natural):
@@ -181,9 +172,7 @@ class NetworkGateway(NeutronResource):
             ),
         ),
     )
-
-    def must_replace(self, change: Change) -> str | None:
-        return "its devices can not be changed" if "devices" in change.changed else None
+    replaced_for = {"devices": "its devices can not be changed"}
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         steps = super().after_create(live)

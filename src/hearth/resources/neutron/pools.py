@@ -2,7 +2,7 @@
 
 from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import Unshared
+from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -19,7 +19,7 @@ from hearth.schema import (
 )
 
 
-class SubnetPool(Unshared):
+class SubnetPool(NeutronResource):
     """Addresses from which subnets are taken."""
 
     type_name = "OS::Neutron::SubnetPool"
@@ -85,7 +85,7 @@ class SubnetPool(Unshared):
     relations = (NotAbove("min_prefixlen", "max_prefixlen"),)
 
 
-class AddressScope(Unshared):
+class AddressScope(NeutronResource):
     """A range in which addresses do not overlap."""
 
     type_name = "OS::Neutron::AddressScope"
@@ -115,7 +115,7 @@ class AddressScope(Unshared):
     collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
 
 
-class QoSPolicy(Unshared):
+class QoSPolicy(NeutronResource):
     """A policy on the quality of service."""
 
     type_name = "OS::Neutron::QoSPolicy"

@@ -1,8 +1,5 @@
 """OS::Neutron::ProviderNet: a network on a known physical one; for administrators."""
 
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live
-from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.neutron.net import Net
 from hearth.schema import (
     BOOLEAN,
@@ -94,6 +91,4 @@ class ProviderNet(Net):
         "router_external": "router:external",
     }
     relations = (OnlyFor("segmentation_id", "network_type", "vlan", "vxlan", "gre", "geneve"),)
-
-    def fields(self, live: Live) -> Body:
-        return NeutronResource.fields(self, live)  # whoever may make it may also speak of sharing
+    for_admins = frozenset()  # whoever may make it may also speak of sharing

@@ -1,10 +1,5 @@
 """OS::Neutron::Subnet: a block of addresses on a network."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
@@ -177,9 +172,4 @@ class Subnet(NeutronResource):
         OnlyFor("ipv6_address_mode", "ip_version", 6),
         Same("ipv6_ra_mode", "ipv6_address_mode"),
     )
-
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
-        if fields.get("gateway_ip") == "":
-            fields["gateway_ip"] = None
-        return fields
+    null_for = {"gateway_ip": ""}

@@ -1,7 +1,7 @@
 """OS::Nova::Server: a virtual machine."""
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -178,11 +178,7 @@ class Server(CollectionResource):
         OnlyFor("deployment_swift_data", "software_config_transport", "POLL_TEMP_URL"),
         Each("networks", AtMostOne("fixed_ip", "port")),
     )
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(
-            definition, program, order.at("networks", "network"), order.at("networks", "uuid")
-        )
+    comes_after = (order.Subnets(("networks.network", "networks.uuid")),)
 
     # create
 

@@ -68,17 +68,6 @@ class OctaviaResource(CollectionResource):
         return [member for member in members if mark(live) in (member.get("tags") or [])]
 
 
-class Inner(OctaviaResource):
-    """A part whose URL is below that of another one, which a property names."""
-
-    within: str
-    parent: str
-
-    def path(self, live: Live) -> str:
-        parent = f"/v2/lbaas/{self.within}/{live.properties[self.parent]}"
-        return f"{parent}/{self.collection.path.rpartition('/')[2]}"
-
-
 def _tags(live: Live) -> list[str]:
     return [*(live.given("tags") or []), mark(live)]
 

@@ -1,6 +1,6 @@
 """OS::Octavia::L7Policy and OS::Octavia::L7Rule: what is done with some requests of a listener."""
 
-from hearth.resources.octavia.base import Inner, OctaviaResource, lbaas
+from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -72,7 +72,7 @@ class L7Policy(OctaviaResource):
     )
 
 
-class L7Rule(Inner):
+class L7Rule(OctaviaResource):
     """A condition on requests, part of a policy."""
 
     type_name = "OS::Octavia::L7Rule"
@@ -110,8 +110,6 @@ class L7Rule(Inner):
         "value": Prop(STRING, "What to compare with.", required=True, update_allowed=True),
     }
     translation = (Resolve(("l7policy",), "octavia.l7policy"),)
-    collection = lbaas("rules", "rule")
-    within = "l7policies"
-    parent = "l7policy"
+    collection = lbaas("l7policies/{l7policy}/rules", "rule")
     not_sent = frozenset({"l7policy"})
     relations = (RequiredFor("key", "type", "HEADER", "COOKIE"),)

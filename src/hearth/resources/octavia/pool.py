@@ -1,6 +1,6 @@
 """OS::Octavia::Pool, its members and its health monitor."""
 
-from hearth.resources.octavia.base import Inner, OctaviaResource, lbaas
+from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -99,7 +99,7 @@ class Pool(OctaviaResource):
     )
 
 
-class PoolMember(Inner):
+class PoolMember(OctaviaResource):
     """A server in a pool."""
 
     type_name = "OS::Octavia::PoolMember"
@@ -142,9 +142,7 @@ class PoolMember(Inner):
         Resolve(("subnet",), "neutron.subnet"),
         Resolve(("pool",), "octavia.pool"),
     )
-    collection = lbaas("members", "member")
-    within = "pools"
-    parent = "pool"
+    collection = lbaas("pools/{pool}/members", "member")
     not_sent = frozenset({"pool"})
     renamed = {"subnet": "subnet_id"}
 
