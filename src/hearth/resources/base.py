@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import NotSupported, Problem, Rejected
@@ -25,7 +25,7 @@ from hearth.resources.live import (
     Users,
 )
 from hearth.resources.translate import move, renamed_among
-from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support
+from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, broken
 
 __all__ = [
     "Change",
@@ -58,6 +58,13 @@ class IntentKey(StrEnum):
     NONE = "nothing"
 
 
+class Before(Protocol):
+    """Resources of a template that must come before one that does not refer to them."""
+
+    def names(self, definition: Any, program: Any) -> Iterable[str]:
+        """Their names, for the resource of a definition."""
+
+
 NOTHING_MADE = "none is needed: it makes nothing in the cloud"
 
 
@@ -86,6 +93,8 @@ class ResourceType:
     snapshot_policy_allowed: bool = False
     needs_users: ClassVar[bool] = False  # makes a user in the stack's project
     replaced_at_every_update: ClassVar[bool] = False  # even when nothing of it changed
+    replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
+    comes_after: ClassVar[Sequence[Before]] = ()  # what comes first although nothing refers to it
     signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
     substitute: str | None = None  # the type that may take over without a replacement
     service: str | None = None  # without it in the catalogue the type is unavailable
@@ -196,7 +205,7 @@ class ResourceType:
 
     def must_replace(self, change: Change) -> str | None:
         """The type's own reason to replace, beyond properties that cannot be updated."""
-        return None
+        return next((why for n, why in self.replaced_for.items() if n in change.changed), None)
 
     async def busy(self, live: Live, fault: CloudFault) -> bool:
         """Whether a refused call left nothing and only has to wait.
@@ -221,7 +230,7 @@ class ResourceType:
         yield from (str(problem) for problem in moved.problems)
         for relation in self.relations:
             if not relation.holds(moved.properties, still_open):
-                yield str(relation)
+                yield broken(relation, moved.properties)
         if not still_open:
             yield from self.check_properties(moved.properties)
 
@@ -282,7 +291,8 @@ class ResourceType:
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """Names of resources that must come first although nothing refers to them."""
-        return ()
+        for before in self.comes_after:
+            yield from before.names(definition, program)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
         """The template of the child, for validation; None for types without one."""

@@ -26,7 +26,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.schema import Kind
+from hearth.schema import Kind, Prop
 
 MARK = "hearth:"
 POLL_S = 2.0
@@ -36,6 +36,8 @@ CONFLICT_S = 3.0
 @dataclass(frozen=True)
 class Collection:
     """Where objects of a type live: service, path, and the root key of one object ("": none).
+
+    The path may have properties in it: /v2.0/qos/policies/{policy}/dscp_marking_rules.
 
     `detail` is the path of the list with full bodies where it differs; `plural` the root key of
     lists; `id_field` the field that becomes the physical id; `key_field` the field that takes the
@@ -71,7 +73,10 @@ class CollectionResource(ResourceType):
 
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
-    renamed: ClassVar[Mapping[str, str]] = {}  # property → field
+    renamed: ClassVar[Mapping[str, str]] = {}  # property → field; a.b is the entry b of a
+    null_for: ClassVar[Mapping[str, Any]] = {}  # property → the value that is null in the service
+    generated: ClassVar[frozenset[str]] = frozenset({"name"})  # the generated name where not given
+    together: ClassVar[frozenset[str]] = frozenset()  # when one of these changes, all are sent
     key_stays: ClassVar[bool] = False  # nothing can be changed later: the user's text goes first
     identified_by = IntentKey.TAG
 
@@ -82,22 +87,40 @@ class CollectionResource(ResourceType):
         return self.fields_of(live, live.properties, frozenset(self.properties))
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        """The given properties as fields; null ones are left out."""
+        """The given properties as fields; null ones are left out, at every depth."""
         fields: Body = {}
-        for name in self.properties:
+        for name, prop in self.properties.items():
             if name in names and name not in self.not_sent and name != "value_specs":
                 value = values.get(name)
+                if name in self.generated:
+                    value = value or live.physical_name
                 if value is not None:
-                    fields[self.renamed.get(name, name)] = value
-        if "name" in self.properties and "name" in names:
-            fields["name"] = live.wanted_name
+                    null = name in self.null_for and value == self.null_for[name]
+                    field = self.renamed.get(name, name)
+                    fields[field] = None if null else self._entries(prop, value, name)
         if "value_specs" in names:
             fields |= dict(values.get("value_specs") or {})
         return fields
 
+    def _entries(self, prop: Prop | None, value: Any, path: str) -> Any:
+        """A value with the entries that the schema declares under their names in the service."""
+        match value:
+            case list() if prop is not None and prop.item is not None:
+                return [self._entries(prop.item, one, path) for one in value]
+            case Mapping() if prop is not None and prop.entries is not None:
+                return {
+                    self.renamed.get(f"{path}.{n}", n): self._entries(
+                        prop.entries.get(n), one, f"{path}.{n}"
+                    )
+                    for n, one in value.items()
+                    if one is not None
+                }
+        return value
+
     def changed_fields(self, live: Live) -> Body:
         """The fields of an update call: changed properties; those taken away become null."""
-        fields = self.fields_of(live, live.properties, live.changed)
+        along = self.together if live.changed & self.together else frozenset()
+        fields = self.fields_of(live, live.properties, live.changed | along)
         for name in live.changed - self.not_sent - {"value_specs", "name"}:
             fields.setdefault(self.renamed.get(name, name), None)
         return fields
@@ -282,8 +305,8 @@ class CollectionResource(ResourceType):
     # where
 
     def path(self, live: Live) -> str:
-        """The path of the collection."""
-        return self.collection.path
+        """The path of the collection; properties stand in it as {name}."""
+        return self.collection.path.format_map(live.properties)
 
     def location(self, live: Live) -> tuple[str, str, str | None]:
         collection = self.collection
@@ -307,7 +330,10 @@ class CollectionResource(ResourceType):
             stored = live.properties.get(name)
             same_words = field in body and not isinstance(body[field], dict | list)
             if simple and same_words and name not in self.not_sent and stored is not None:
-                found[name] = _alike(body[field], stored)
+                shown = body[field]
+                if shown is None:
+                    shown = self.null_for.get(name)
+                found[name] = _alike(shown, stored)
         return found
 
     def key_in_words(self) -> str:

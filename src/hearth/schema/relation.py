@@ -1,16 +1,17 @@
 """What must hold between the properties of a resource, as data.
 
-A property is given when it has a value that is not null. One whose value is not known yet is
-*open*: it may turn out to be null, so it proves nothing wrong.
+A property is given when it has a value that is neither null nor empty. One whose value is not known
+yet is *open*: it may turn out to be null, so it proves nothing wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 Properties = Mapping[str, Any]
+EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 class Relation(Protocol):
@@ -20,98 +21,87 @@ class Relation(Protocol):
         """Whether nothing is wrong, as far as the values are known."""
 
 
-@dataclass(frozen=True)
-class AtMostOne:
+class _Named:
+    """A relation whose arguments are a few names, and values behind them."""
+
+    def __init__(self, *given: Any) -> None:
+        *single, rest = (one.name for one in fields(self))  # type: ignore[arg-type]
+        for name, value in zip(single, given, strict=False):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, rest, given[len(single) :])
+
+
+@dataclass(frozen=True, init=False)
+class AtMostOne(_Named):
     """Properties that exclude one another."""
 
     names: tuple[str, ...]
 
-    def __init__(self, *names: str) -> None:
-        object.__setattr__(self, "names", names)
-
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        return len([name for name in self.names if properties.get(name) is not None]) <= 1
+        return len([name for name in self.names if _given(properties, name)]) <= 1
 
     def __str__(self) -> str:
         return f"{_listed(self.names, 'and')} exclude each other"
 
 
-@dataclass(frozen=True)
-class AtLeastOne:
+@dataclass(frozen=True, init=False)
+class AtLeastOne(_Named):
     """Properties of which one is needed."""
 
     names: tuple[str, ...]
 
-    def __init__(self, *names: str) -> None:
-        object.__setattr__(self, "names", names)
-
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        return any(n in still_open or properties.get(n) is not None for n in self.names)
+        return any(n in still_open or _given(properties, n) for n in self.names)
 
     def __str__(self) -> str:
         return f"one of {_listed(self.names, 'and')} is needed"
 
 
-@dataclass(frozen=True)
-class Needs:
+@dataclass(frozen=True, init=False)
+class Needs(_Named):
     """One property makes sense only together with others."""
 
     name: str
     needed: tuple[str, ...]
 
-    def __init__(self, name: str, *needed: str) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "needed", needed)
-
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        if properties.get(self.name) is None:
+        if not _given(properties, self.name):
             return True
-        return all(n in still_open or properties.get(n) is not None for n in self.needed)
+        return all(n in still_open or _given(properties, n) for n in self.needed)
 
     def __str__(self) -> str:
         return f"{self.name} needs {_listed(self.needed, 'and')}"
 
 
-@dataclass(frozen=True)
-class RequiredFor:
+@dataclass(frozen=True, init=False)
+class RequiredFor(_Named):
     """A property that is required where another one has one of some values."""
 
     name: str
     other: str
     values: tuple[Any, ...]
 
-    def __init__(self, name: str, other: str, *values: Any) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "values", values)
-
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
         if properties.get(self.other) not in self.values or self.name in still_open:
             return True
-        return properties.get(self.name) is not None
+        return _given(properties, self.name)
 
     def __str__(self) -> str:
         return f"{self.name} is required for {self.other} {_listed(self.values, 'or')}"
 
 
-@dataclass(frozen=True)
-class OnlyFor:
+@dataclass(frozen=True, init=False)
+class OnlyFor(_Named):
     """A property that is possible only where another one has one of some values."""
 
     name: str
     other: str
     values: tuple[Any, ...]
 
-    def __init__(self, name: str, other: str, *values: Any) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "values", values)
-
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        value = properties.get(self.other)
-        if properties.get(self.name) in (None, [], {}) or self.other in still_open:
+        if not _given(properties, self.name) or self.other in still_open:
             return True
-        return value in self.values
+        return properties.get(self.other) in self.values
 
     def __str__(self) -> str:
         return f"{self.name} is only for {self.other} {_listed(self.values, 'or')}"
@@ -119,19 +109,131 @@ class OnlyFor:
 
 @dataclass(frozen=True)
 class NotAbove:
-    """A number that is not greater than another one."""
+    """A number that is not greater than another one: a property too, or a fixed one."""
 
     low: str
-    high: str
+    high: str | int
 
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        low, high = properties.get(self.low), properties.get(self.high)
+        low = properties.get(self.low)
+        high = self.high if isinstance(self.high, int) else properties.get(self.high)
         return low is None or high is None or low <= high
 
     def __str__(self) -> str:
         return f"{self.low} must not be above {self.high}"
 
 
-def _listed(names: tuple[Any, ...], word: str) -> str:
+@dataclass(frozen=True)
+class Same:
+    """Two properties that are equal where both are given; with `among`, where one is of these."""
+
+    one: str
+    other: str
+    among: tuple[Any, ...] = ()
+
+    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
+        one, other = properties.get(self.one), properties.get(self.other)
+        if not (_given(properties, self.one) and _given(properties, self.other)) or one == other:
+            return True
+        return bool(self.among) and one not in self.among and other not in self.among
+
+    def __str__(self) -> str:
+        where = f"one of them is {_listed(self.among, 'or')}" if self.among else "both are given"
+        return f"{self.one} and {self.other} must be the same where {where}"
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """A list of maps of which no two have the same value under a key."""
+
+    name: str
+    key: str
+
+    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
+        if self.name in still_open:
+            return True
+        values = [one.get(self.key) for _, one in _maps(properties.get(self.name))]
+        values = [value for value in values if value is not None]
+        return all(value not in values[:at] for at, value in enumerate(values))
+
+    def __str__(self) -> str:
+        return f"{self.name}: no two may have the same {self.key}"
+
+
+@dataclass(frozen=True, init=False)
+class Each(_Named):
+    """Relations between the entries of a map, or of each map in a list."""
+
+    name: str
+    relations: tuple[Relation, ...]
+
+    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
+        return self.name in still_open or not self._broken(properties)
+
+    def words(self, properties: Properties) -> str:
+        """What is wrong where it does not hold, with the place."""
+        return "; ".join(self._broken(properties))
+
+    def _broken(self, properties: Properties) -> list[str]:
+        several = isinstance(properties.get(self.name), list)
+        return [
+            f"{self.name}{[at] if several else ''}: {relation}"
+            for at, one in _maps(properties.get(self.name))
+            for relation in self.relations
+            if not relation.holds(one)
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {_listed(self.relations, 'and')}"
+
+
+@dataclass(frozen=True)
+class Where:
+    """A relation that counts only where a property has one of some values."""
+
+    name: str
+    values: tuple[Any, ...]
+    relation: Relation
+
+    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
+        applies = self.name not in still_open and properties.get(self.name) in self.values
+        return not applies or self.relation.holds(properties, still_open)
+
+    def __str__(self) -> str:
+        return f"where {self.name} is {_listed(self.values, 'or')}, {self.relation}"
+
+
+@dataclass(frozen=True)
+class Unless:
+    """A relation that counts only where a property has none of some values."""
+
+    name: str
+    values: tuple[Any, ...]
+    relation: Relation
+
+    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
+        applies = self.name not in still_open and properties.get(self.name) not in self.values
+        return not applies or self.relation.holds(properties, still_open)
+
+    def __str__(self) -> str:
+        return str(self.relation)
+
+
+def broken(relation: Relation, properties: Properties) -> str:
+    """A relation that does not hold, in words."""
+    return relation.words(properties) if isinstance(relation, Each) else str(relation)
+
+
+def _given(properties: Properties, name: str) -> bool:
+    return properties.get(name) not in EMPTY
+
+
+def _maps(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
+    """The maps in a list with their places, or the one map."""
+    items = value if isinstance(value, list) else [value]
+    return [(at, one) for at, one in enumerate(items) if isinstance(one, Mapping)]
+
+
+def _listed(names: Collection[Any], word: str) -> str:
     *most, last = map(str, names)
     return f"{', '.join(most)} {word} {last}" if most else last

@@ -134,35 +134,47 @@ def test_a_secret_that_others_share_is_known_although_no_list_has_it():
 @pytest.mark.parametrize(
     ("type_name", "given", "words"),
     [
-        ("Secret", {"payload_content_type": "text/plain"}, "without payload"),
+        ("Secret", {"payload_content_type": "text/plain"}, "payload_content_type needs payload"),
         (
             "Secret",
             {"payload": "x", "payload_content_type": "application/octet-stream"},
             "payload_content_encoding is required",
         ),
-        ("Secret", {**text("x"), "payload_content_encoding": "base64"}, "octet-stream only"),
-        ("Secret", {"payload": "x", "payload_content_encoding": "base64"}, "octet-stream only"),
-        ("Order", {"type": "key", "pass_phrase": "x"}, "pass_phrase: not for an order of type key"),
-        ("Order", {"type": "certificate", "bit_length": 8}, "bit_length: not for an order"),
+        (
+            "Secret",
+            {**text("x"), "payload_content_encoding": "base64"},
+            "only for payload_content_type application/octet-stream",
+        ),
+        (
+            "Secret",
+            {"payload": "x", "payload_content_encoding": "base64"},
+            "only for payload_content_type application/octet-stream",
+        ),
+        ("Order", {"type": "key", "pass_phrase": "x"}, "pass_phrase is only for type asymmetric"),
+        (
+            "Order",
+            {"type": "certificate", "bit_length": 8},
+            "bit_length is only for type key or asymmetric",
+        ),
         (
             "Order",
             {"type": "certificate", "request_type": "stored-key", "subject_dn": "CN=x"},
-            "source_container_ref required",
+            "source_container_ref is required for request_type stored-key",
         ),
         (
             "GenericContainer",
             {"secrets": [{"name": "a", "ref": "x"}, {"name": "b", "ref": "x"}]},
-            "stands in it twice",
+            "no two may have the same ref",
         ),
     ],
 )
 def test_properties_that_do_not_go_together_are_named(type_name, given, words):
     kind = builtin_types()[f"OS::Barbican::{type_name}"]
-    (problem,) = kind.check_properties(given)
+    (problem,) = kind.conflicts(given)
     assert words in problem
 
 
 def test_secrets_that_are_not_known_yet_are_no_twins():
     kind = builtin_types()["OS::Barbican::GenericContainer"]
     unknown = [{"name": "a", "ref": None}, {"name": "b", "ref": None}]
-    assert list(kind.check_properties({"secrets": unknown})) == []
+    assert list(kind.conflicts({"secrets": unknown}, {"secrets"})) == []

@@ -85,10 +85,13 @@ def test_a_record_set_whose_zone_is_gone_leaves_nothing_to_look_for():
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({"type": "PRIMARY"}, "email is required"), ({"type": "SECONDARY"}, "primaries is required")],
+    [
+        ({"type": "PRIMARY"}, "email is required"),
+        ({"type": "SECONDARY"}, "one of primaries and masters is needed"),
+    ],
 )
 def test_a_zone_says_what_its_type_needs(given, words):
-    (problem,) = builtin_types()["OS::Designate::Zone"].check_properties(given)
+    (problem,) = builtin_types()["OS::Designate::Zone"].conflicts(given)
     assert words in problem
 
 

@@ -76,9 +76,9 @@ def test_a_shared_image_has_exactly_the_members_named():
 
 
 def test_formats_fit_each_other_and_members_need_sharing():
-    check = builtin_types()[IMAGE].check_properties
+    check = builtin_types()[IMAGE].conflicts
     (words,) = check({"container_format": "ami", "disk_format": "raw"})
     assert words.startswith("container_format and disk_format must be the same")
     (words,) = check({"members": ["p"], "visibility": "private"})
-    assert words == "members needs visibility to be shared"
+    assert words == "members is only for visibility shared"
     assert not list(check({"container_format": "ami", "disk_format": "ami"}))

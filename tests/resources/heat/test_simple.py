@@ -60,8 +60,8 @@ def test_a_random_string_has_what_was_asked_for():
 def test_minimums_above_the_length_are_refused():
     live = live_of("OS::Heat::RandomString", {"length": 3})
     wanted = {"length": 3, "character_classes": [{"class": "digits", "min": 4}]}
-    assert list(live.kind.check_properties(wanted))
-    assert not list(live.kind.check_properties(live.properties))
+    assert list(live.kind.conflicts(wanted))
+    assert not list(live.kind.conflicts(live.properties))
     assert sets_of(live.properties)
 
 

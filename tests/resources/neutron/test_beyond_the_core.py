@@ -229,12 +229,16 @@ def test_a_port_keeps_what_is_plugged_in_when_the_template_says_nothing_of_it():
         ),
         ("Quota", {"project": "p"}, "at least one of"),
         ("ProviderNet", {"network_type": "flat", "segmentation_id": "1"}, "segmentation_id"),
-        ("Segment", {"network_type": "vlan", "segmentation_id": 1}, "needs physical_network"),
+        (
+            "Segment",
+            {"network_type": "vlan", "segmentation_id": 1},
+            "physical_network is required for",
+        ),
         ("Segment", {"network_type": "vxlan", "physical_network": "x"}, "physical_network"),
         (
             "Segment",
             {"network_type": "vlan", "physical_network": "x", "segmentation_id": 4095},
-            "at most 4094",
+            "segmentation_id must not be above 4094",
         ),
         ("NetworkGateway", {"connections": [{"segmentation_type": "vlan"}]}, "segmentation_id"),
         (
@@ -245,7 +249,7 @@ def test_a_port_keeps_what_is_plugged_in_when_the_template_says_nothing_of_it():
     ],
 )
 def test_properties_that_do_not_go_together_are_named(name, properties, word):
-    (problem,) = builtin_types()[f"OS::Neutron::{name}"].check_properties(properties)
+    (problem,) = builtin_types()[f"OS::Neutron::{name}"].conflicts(properties)
     assert word in problem
 
 

@@ -151,29 +151,29 @@ def test_a_part_whose_parent_is_gone_leaves_nothing_to_look_for():
     ("type_name", "given", "words"),
     [
         ("Listener", {"protocol": "TERMINATED_HTTPS"}, "default_tls_container_ref is required"),
-        ("Pool", {}, "one of loadbalancer and listener is required"),
-        ("Pool", {"listener": None, "session_persistence": {"type": "APP_COOKIE"}}, "cookie_name"),
+        ("Pool", {}, "one of loadbalancer and listener is needed"),
+        ("Pool", {"listener": "l", "session_persistence": {"type": "APP_COOKIE"}}, "cookie_name"),
         (
             "Pool",
-            {"listener": None, "session_persistence": {"type": "SOURCE_IP", "cookie_name": "x"}},
-            "cookie_name is not for session_persistence of type SOURCE_IP",
+            {"listener": "l", "session_persistence": {"type": "SOURCE_IP", "cookie_name": "x"}},
+            "session_persistence: cookie_name is only for type APP_COOKIE",
         ),
         ("L7Policy", {"action": "REDIRECT_TO_URL"}, "redirect_url is required"),
         (
             "L7Policy",
             {"action": "REJECT", "redirect_url": "http://x/"},
-            "redirect_url is not for the action REJECT",
+            "redirect_url is only for action REDIRECT_TO_URL",
         ),
-        ("L7Rule", {"type": "COOKIE"}, "key is required for the type COOKIE"),
+        ("L7Rule", {"type": "COOKIE"}, "key is required for type HEADER or COOKIE"),
         ("Quota", {"project": None}, "one of these properties is needed"),
     ],
 )
 def test_properties_that_do_not_go_together_are_named(type_name, given, words):
     kind = builtin_types()[f"OS::Octavia::{type_name}"]
-    (problem,) = kind.check_properties(given)
+    (problem,) = kind.conflicts(given)
     assert words in problem
 
 
 def test_properties_that_are_not_known_yet_are_no_problem():
-    given = {"action": "REDIRECT_TO_POOL", "redirect_pool": None}
-    assert list(builtin_types()["OS::Octavia::L7Policy"].check_properties(given)) == []
+    given, kind = {"action": "REDIRECT_TO_POOL"}, builtin_types()["OS::Octavia::L7Policy"]
+    assert list(kind.conflicts(given, {"redirect_pool"})) == []

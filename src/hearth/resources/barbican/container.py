@@ -6,7 +6,15 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.resources.barbican.base import BarbicanResource, kept
 from hearth.resources.base import Live
-from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support
+from hearth.schema import (
+    LIST,
+    MAP,
+    STRING,
+    Attr,
+    Distinct,
+    Prop,
+    Support,
+)
 
 
 class Container(BarbicanResource):
@@ -67,12 +75,7 @@ class GenericContainer(Container):
         "status": Attr(STRING, "Its status."),
     }
     kind = "generic"
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        refs = [one.get("ref") for one in properties.get("secrets") or [] if one]
-        refs = [ref for ref in refs if ref is not None]
-        if len(refs) != len(set(refs)):
-            yield "secrets: a secret stands in it twice"
+    relations = (Distinct("secrets", "ref"),)
 
     def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         for one in properties.get("secrets") or []:

@@ -1,27 +1,26 @@
 """OS::Barbican::Order: a key, a pair of keys or a certificate that the service makes."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
 from hearth.resources.base import Live
-from hearth.schema import INTEGER, STRING, AllowedValues, Attr, Prop, Support
+from hearth.schema import (
+    INTEGER,
+    STRING,
+    AllowedValues,
+    Attr,
+    OnlyFor,
+    Prop,
+    RequiredFor,
+    Support,
+)
 
-KEY = frozenset({"algorithm", "bit_length", "mode", "expiration", "payload_content_type"})
-ALLOWED: Mapping[str, frozenset[str]] = {
-    "key": KEY,
-    "asymmetric": KEY | {"pass_phrase"},
-    "certificate": frozenset(
-        {"request_type", "subject_dn", "source_container_ref", "ca_id", "profile", "request_data"}
-    ),
-}
-NEEDED: Mapping[str, frozenset[str]] = {
-    "stored-key": frozenset({"subject_dn", "source_container_ref"}),
-    "simple-cmc": frozenset({"request_data"}),
-    "custom": frozenset(),
-}
+KEY = ("algorithm", "bit_length", "mode", "expiration", "payload_content_type")
+CERTIFICATE = (
+    "request_type", "subject_dn", "source_container_ref", "ca_id", "profile", "request_data",
+)  # fmt: skip
 MADE = ("certificate", "intermediates", "private_key", "public_key")
 
 
@@ -92,19 +91,14 @@ class Order(BarbicanResource):
     }
     collection = kept("orders")
     word = "Order"
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind = properties.get("type")
-        if kind is None:
-            return
-        unfit = sorted(properties.keys() - {"type", "name"} - ALLOWED[kind])
-        if unfit:
-            fit = ", ".join(sorted({"name", *ALLOWED[kind]}))
-            yield f"{', '.join(unfit)}: not for an order of type {kind}, which takes {fit}"
-        wanted = NEEDED.get(properties.get("request_type", ""), frozenset())
-        missing = sorted(wanted - properties.keys())
-        if missing and kind == "certificate":
-            yield f"{', '.join(missing)} required for the request_type {properties['request_type']}"
+    relations = (
+        *(OnlyFor(name, "type", "key", "asymmetric") for name in KEY),
+        OnlyFor("pass_phrase", "type", "asymmetric"),
+        *(OnlyFor(name, "type", "certificate") for name in CERTIFICATE),
+        RequiredFor("subject_dn", "request_type", "stored-key"),
+        RequiredFor("source_container_ref", "request_type", "stored-key"),
+        RequiredFor("request_data", "request_type", "simple-cmc"),
+    )
 
     def fields(self, live: Live) -> Body:
         meta = super().fields(live)

@@ -1,12 +1,22 @@
 """OS::Barbican::Secret: a password, a key or a certificate."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.resources.barbican.base import BarbicanResource, kept, payload
 from hearth.resources.base import Live
-from hearth.schema import INTEGER, STRING, AllowedValues, Attr, Prop, Range, Support
+from hearth.schema import (
+    INTEGER,
+    STRING,
+    AllowedValues,
+    Attr,
+    Needs,
+    OnlyFor,
+    Prop,
+    Range,
+    RequiredFor,
+    Support,
+)
 
 TEXT = "text/plain"
 BYTES = "application/octet-stream"
@@ -56,16 +66,11 @@ class Secret(BarbicanResource):
     }
     collection = kept("secrets")
     word = "Secret"
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind = properties.get("payload_content_type")
-        encoded = "payload_content_encoding" in properties
-        if "payload_content_type" in properties and "payload" not in properties:
-            yield "payload_content_type cannot be specified without payload"
-        if kind == BYTES and not encoded:
-            yield f"payload_content_encoding is required for the payload_content_type {BYTES}"
-        if (encoded and kind == TEXT) or (encoded and "payload_content_type" not in properties):
-            yield f"payload_content_encoding is for the payload_content_type {BYTES} only"
+    relations = (
+        Needs("payload_content_type", "payload"),
+        RequiredFor("payload_content_encoding", "payload_content_type", BYTES),
+        OnlyFor("payload_content_encoding", "payload_content_type", BYTES),
+    )
 
     def fields(self, live: Live) -> Body:
         fields = super().fields(live)

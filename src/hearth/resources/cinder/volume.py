@@ -1,7 +1,7 @@
 """OS::Cinder::Volume: a disk that outlives servers."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -14,6 +14,7 @@ from hearth.schema import (
     LIST,
     MAP,
     STRING,
+    AtMostOne,
     Attr,
     Prop,
     Range,
@@ -100,6 +101,7 @@ class Volume(CollectionResource):
     snapshot_policy_allowed = True
     collection = Collection(SERVICE, "/volumes", body="volume", detail="/volumes/detail")
     not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
+    relations = (AtMostOne("snapshot_id", "source_volid", "image", "imageRef"),)
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         create: tuple[Step, ...] = (Step("create", self.create, self.find, self.poll),)
@@ -268,15 +270,6 @@ class Volume(CollectionResource):
     async def attribute(self, live: Live, name: str) -> Any:
         body = await self.show(live) or {}
         return dict(body) if name == "show" else shown_of(body).get(name)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        sources = [
-            name
-            for name in ("snapshot_id", "source_volid", "image", "imageRef")
-            if properties.get(name)
-        ]
-        if len(sources) > 1:
-            yield f"{' and '.join(sources)} exclude each other"
 
 
 def shown_of(body: Mapping[str, Any]) -> Body:

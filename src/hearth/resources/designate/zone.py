@@ -1,8 +1,6 @@
 """OS::Designate::Zone and OS::Designate::RecordSet: names, and what they stand for."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from hearth.resources.base import Live, Made
 from hearth.resources.collection import Collection, CollectionResource
@@ -12,14 +10,17 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtLeastOne,
     Attr,
     Length,
     Prop,
     Range,
     Replace,
+    RequiredFor,
     Resolve,
     Support,
     SupportStatus,
+    Where,
 )
 
 SERVICE = "dns"
@@ -93,13 +94,10 @@ class Zone(DesignateResource):
     }
     translation = (Replace(("masters",), value_name="primaries"),)
     collection = named("zones", "PATCH")
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind = properties.get("type")
-        if kind == "PRIMARY" and "email" not in properties:
-            yield "email is required for a zone of type PRIMARY"
-        if kind == "SECONDARY" and not {"primaries", "masters"} & properties.keys():
-            yield "primaries is required for a zone of type SECONDARY"
+    relations = (
+        RequiredFor("email", "type", "PRIMARY"),
+        Where("type", ("SECONDARY",), AtLeastOne("primaries", "masters")),
+    )
 
 
 class RecordSet(DesignateResource):
@@ -158,15 +156,12 @@ class RecordSet(DesignateResource):
         ),
     }
     translation = (Resolve(("zone",), "designate.zone"),)
-    collection = named("recordsets", "PUT")
+    collection = named("zones/{zone}/recordsets", "PUT")
     not_sent = frozenset({"zone"})
 
     async def create(self, live: Live) -> Made:
         properties = {**live.properties, "name": await _full_name(live)}
         return await super().create(replace(live, properties=properties))
-
-    def path(self, live: Live) -> str:
-        return f"/v2/zones/{live.properties['zone']}/recordsets"
 
 
 async def _full_name(live: Live) -> str:

@@ -1,6 +1,6 @@
 """OS::Glance::WebImage: an image that the image service fetches from the web."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -21,14 +21,16 @@ from hearth.schema import (
     STRING,
     AllowedPattern,
     AllowedValues,
+    OnlyFor,
     Prop,
     Range,
+    Same,
     Support,
 )
 
 KEY = "hearth_key"
 PATCH = {"Content-Type": "application/openstack-images-v2.1-json-patch"}
-AMAZON = frozenset({"aki", "ari", "ami"})
+AMAZON = ("aki", "ari", "ami")
 IMAGE_ID = AllowedPattern(
     r"^([0-9a-fA-F]){8}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){12}$"
 )
@@ -135,16 +137,10 @@ class WebImage(CollectionResource):
     known_by = "the property hearth_key, which is removed once the id is recorded"
     collection = Collection("image", "/v2/images", body="image", key_field=None)
     not_sent = frozenset({"active", "extra_properties", "location", "members"})
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        formats = {properties.get("container_format"), properties.get("disk_format")}
-        if None not in formats and len(formats) > 1 and formats & AMAZON:
-            yield (
-                "container_format and disk_format must be the same where one of them is "
-                "aki, ari or ami"
-            )
-        if properties.get("members") and properties.get("visibility", "private") != "shared":
-            yield "members needs visibility to be shared"
+    relations = (
+        Same("container_format", "disk_format", among=AMAZON),
+        OnlyFor("members", "visibility", "shared"),
+    )
 
     # steps
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
-from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceType
 from hearth.resources.neutron.order import at
 from hearth.schema import LIST, Prop, Support
 from hearth.template.expr import Const
@@ -24,9 +24,6 @@ class AccessPolicy(ResourceType):
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0
-
-    def make(self, live: Live) -> Made:
-        return Made(physical_id=live.physical_name)
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """None; what is named only has to be there. Raises Rejected."""

@@ -1,8 +1,6 @@
 """OS::Heat::None: stands where another type is switched off."""
 
-from typing import Any
-
-from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceType
 from hearth.schema import Support
 
 
@@ -18,9 +16,3 @@ class NoneResource(ResourceType):
     visibility_delay_s = 0
     accepts_any_attribute = True
     accepts_any_property = True
-
-    def make(self, live: Live) -> Made:
-        return Made(physical_id=live.physical_name)
-
-    async def attribute(self, live: Live, name: str) -> Any:
-        return None

@@ -159,9 +159,6 @@ class ResourceGroup(NestedType):
         names = sorted(live.members, key=_order)
         return [live.members[one]["attributes"].get(name) for one in names]
 
-    def reference(self, live: Live) -> str:
-        return live.physical_id or live.name
-
 
 def removed_names(live: Live) -> list[str]:
     """Names that are not to be used, after the policies of now."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.model.span import Span
-from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, Live, ResourceType
 from hearth.schema import ANY, STRING, AllowedValues, Attr, Findings, Kind, Prop, Support, coerce
 
 TYPES = {
@@ -38,9 +38,6 @@ class Value(ResourceType):
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0
-
-    def make(self, live: Live) -> Made:
-        return Made(physical_id=live.physical_name)
 
     def recordable(self, live: Live) -> dict[str, Any]:
         return {"value": self.value_of(live)}

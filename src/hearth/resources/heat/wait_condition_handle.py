@@ -1,7 +1,7 @@
 """OS::Heat::WaitConditionHandle: receives signals. Source: spec/software-config.md, 7 and 14."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -146,9 +146,6 @@ class WaitConditionHandle(StackUser):
         reason = f"status:{entry['status']} reason:{entry['reason']}"
         return Signalled({**live.metadata, ident: entry}, reason=reason)
 
-    def reference(self, live: Live) -> str:
-        return live.physical_id or live.name
-
     def recordable(self, live: Live) -> dict[str, Any]:
         data, transport = live.data, live.given("signal_transport")
         shown: dict[str, Any] = {
@@ -168,9 +165,6 @@ class WaitConditionHandle(StackUser):
 
     async def attribute(self, live: Live, name: str) -> Any:
         return self.recordable(live).get(name)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        return ()
 
 
 def signal_of(live: Live) -> dict[str, Any]:

@@ -1,12 +1,22 @@
 """Who has which roles where: OS::Keystone::UserRoleAssignment, GroupRoleAssignment, and owners."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
 from hearth.resources.collection import forgiving
 from hearth.resources.keystone.base import KeystoneResource
-from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Support
+from hearth.schema import (
+    LIST,
+    MAP,
+    STRING,
+    AtLeastOne,
+    AtMostOne,
+    Each,
+    Prop,
+    Resolve,
+    Support,
+)
 
 ROLES = Prop(
     LIST,
@@ -28,13 +38,13 @@ ROLE_NAMES = (
     Resolve(("roles", "project"), "keystone.project"),
     Resolve(("roles", "domain"), "keystone.domain"),
 )
+ONE_PLACE = (Each("roles", AtMostOne("project", "domain"), AtLeastOne("project", "domain")),)
 
 
 class Assigned(KeystoneResource):
     """Somebody who has roles: a user or a group."""
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        return unclear_roles(properties)
+    relations = ONE_PLACE
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         return (Step("roles", self.assign),) if live.given("roles") else ()
@@ -56,9 +66,7 @@ class RoleAssignment(ResourceType):
     service = "identity"
     identified_by = IntentKey.NATURAL_KEY
     known_by = "who has which role where; to give a role again changes nothing"
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        return unclear_roles(properties)
+    relations = ONE_PLACE
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("assign", self.assign),)
@@ -120,17 +128,6 @@ class GroupRoleAssignment(RoleAssignment):
     }
     translation = (Resolve(("group",), "keystone.group"), *ROLE_NAMES)
     holder = "group"
-
-
-def unclear_roles(properties: Mapping[str, Any]) -> Iterable[str]:
-    """What is wrong with the property roles: each is for one project, or for one domain."""
-    for number, one in enumerate(properties.get("roles") or []):
-        if not isinstance(one, Mapping):
-            continue
-        if one.get("project") and one.get("domain"):
-            yield f"roles[{number}]: project and domain exclude each other"
-        elif "project" not in one and "domain" not in one:
-            yield f"roles[{number}]: one of project and domain is needed"
 
 
 def paths(who: str, properties: Mapping[str, Any]) -> set[str]:

@@ -18,6 +18,14 @@ class NeutronResource(CollectionResource):
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
     cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → what takes it away; null for all others
+    for_admins: ClassVar[frozenset[str]] = frozenset(
+        {"shared", "is_default"}
+    )  # sent when true only
+
+    def fields(self, live: Live) -> Body:
+        fields = super().fields(live)
+        unspoken = {name for name in self.for_admins if not fields.get(name)}
+        return {name: value for name, value in fields.items() if name not in unspoken}
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         return (Step("tags", self.apply_tags),) if live.given("tags") else ()
@@ -51,17 +59,6 @@ class NeutronResource(CollectionResource):
                 return True
             raise
         return (body or {}).get("status") == "ERROR"
-
-
-class Unshared(NeutronResource):
-    """Something whose sharing only administrators may speak of."""
-
-    def fields(self, live: Live) -> Body:
-        fields = super().fields(live)
-        for name in ("shared", "is_default"):
-            if not fields.get(name):
-                fields.pop(name, None)
-        return fields
 
 
 class Told(NeutronResource):

@@ -1,6 +1,6 @@
 """OS::Neutron::ExtraRouteSet: some of the routes of a router."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -56,6 +56,7 @@ class ExtraRouteSet(ResourceType):
     extension = "extraroute-atomic"
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the routes: they are added all at once, and a router has no two alike"
+    comes_after = (order.Legs(("router",)),)
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("add", self.create, self.find),)
@@ -68,9 +69,6 @@ class ExtraRouteSet(ResourceType):
 
     def check_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.legs(definition, program, order.at("router"))
 
     async def create(self, live: Live) -> Made:
         """Add the routes. One that the router has already is not ours to manage: refused."""

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import TEXTS, Unshared
+from hearth.resources.neutron.base import TEXTS, NeutronResource
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -21,7 +20,7 @@ from hearth.schema import (
 )
 
 
-class Guard(Unshared):
+class Guard(NeutronResource):
     """A part of a firewall; it takes no change while an agent carries out another one."""
 
     extension = "fwaas"
@@ -97,16 +96,7 @@ class FirewallRule(Guard):
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     collection = Collection("network", "/v2.0/fw/firewall_rules", body="firewall_rule")
-
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
-        if fields.get("protocol") == "any":
-            fields["protocol"] = None
-        return fields
-
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
-        found = dict(await super().observe(live) or {})
-        return {name: "any" if name == "protocol" and v is None else v for name, v in found.items()}
+    null_for = {"protocol": "any"}
 
 
 class FirewallPolicy(Guard):

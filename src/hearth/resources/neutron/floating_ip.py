@@ -1,6 +1,6 @@
 """OS::Neutron::FloatingIP, its association with a port, and its ports sent on one by one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
@@ -94,19 +94,8 @@ class FloatingIP(NeutronResource):
     collection = Collection("network", "/v2.0/floatingips", body="floatingip")
     not_sent = frozenset({"floating_network_id"})
     renamed = {"floating_network": "floating_network_id", "floating_subnet": "subnet_id"}
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.routes(name, program)
-
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
-        if live.changed & {"port_id", "fixed_ip_address"}:
-            fields["port_id"] = live.given("port_id")
-            if live.given("fixed_ip_address"):
-                fields["fixed_ip_address"] = live.given("fixed_ip_address")
-            else:
-                fields.pop("fixed_ip_address", None)
-        return fields
+    comes_after = (order.Routes(),)
+    together = frozenset({"port_id", "fixed_ip_address"})
 
 
 class FloatingIPAssociation(ResourceType):
@@ -130,6 +119,7 @@ class FloatingIPAssociation(ResourceType):
     address: ClassVar[str] = "floatingip_id"  # the property that names the floating IP
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the address's only port; to set it again changes nothing"
+    comes_after = (order.Routes(),)
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("associate", self.associate, self.find),)
@@ -141,9 +131,6 @@ class FloatingIPAssociation(ResourceType):
 
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("dissociate", self.dissociate),) if live.physical_id else ()
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.routes(name, program)
 
     async def associate(self, live: Live) -> Made:
         """Point the address to the port; doing it again changes nothing."""
@@ -227,23 +214,23 @@ class FloatingIPPortForward(Natural):
         Resolve(("internal_port",), "neutron.port"),
     )
     extension = "floating-ip-port-forwarding"
-    collection = Collection("network", "port_forwardings", body="port_forwarding", key_field=None)
+    collection = Collection(
+        "network",
+        "/v2.0/floatingips/{floating_ip}/port_forwardings",
+        body="port_forwarding",
+        key_field=None,
+    )
     not_sent = frozenset({"floating_ip"})
     renamed = {"internal_port": "internal_port_id", "internal_port_number": "internal_port"}
     alike = ("external_port", "protocol")
     known_by = "floating IP, outer port and protocol: no two have all three in common"
-
-    def path(self, live: Live) -> str:
-        return f"/v2.0/floatingips/{live.properties['floating_ip']}/{self.collection.path}"
+    comes_after = (order.Routes(),)
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
         fields = super().fields_of(live, values, names)
         if names & {"internal_port_number", "external_port"}:
             fields["internal_port"] = values.get("internal_port_number") or values["external_port"]
         return fields
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.routes(name, program)
 
 
 async def point(live: Live, ident: str, fields: Body) -> Body:

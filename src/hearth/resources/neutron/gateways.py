@@ -1,11 +1,11 @@
 """Gateways between networks of the cloud and physical ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Change, IntentKey, Live, Made, Step
+from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.collection import Collection, forgiving
 from hearth.resources.neutron.base import Natural, NeutronResource
 from hearth.schema import (
@@ -15,13 +15,17 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     Attr,
+    Each,
     Length,
+    OnlyFor,
     Prop,
     Range,
     Replace,
+    RequiredFor,
     Resolve,
     Support,
     SupportStatus,
+    Where,
 )
 
 
@@ -60,15 +64,6 @@ class L2Gateway(NeutronResource):
     extension = "l2-gateway"
     identified_by = IntentKey.RENAME
     collection = Collection("network", "/v2.0/l2-gateways", body="l2_gateway", key_field=None)
-
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
-        if "devices" in fields:
-            fields["devices"] = [
-                {**device, "interfaces": [known(one) for one in device["interfaces"]]}
-                for device in fields["devices"]
-            ]
-        return fields
 
 
 class L2GatewayConnection(Natural):
@@ -166,16 +161,18 @@ class NetworkGateway(NeutronResource):
         "network", "/v2.0/network-gateways", body="network_gateway", key_field=None
     )
     not_sent = frozenset({"connections"})
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        for one in properties.get("connections") or []:
-            if one.get("segmentation_type") == "vlan" and "segmentation_id" not in one:
-                yield "connections: segmentation_type vlan needs a segmentation_id"
-            if one.get("segmentation_type") == "flat" and one.get("segmentation_id"):
-                yield "connections: segmentation_id does not go with segmentation_type flat"
-
-    def must_replace(self, change: Change) -> str | None:
-        return "its devices can not be changed" if "devices" in change.changed else None
+    relations = (
+        Each(
+            "connections",
+            RequiredFor("segmentation_id", "segmentation_type", "vlan"),
+            Where(
+                "segmentation_type",
+                ("flat",),
+                OnlyFor("segmentation_id", "segmentation_type", "vlan"),
+            ),
+        ),
+    )
+    replaced_for = {"devices": "its devices can not be changed"}
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         steps = super().after_create(live)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hearth.cloud.contract import Body
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
@@ -92,12 +91,6 @@ class Net(NeutronResource):
             path = f"/v2.0/segments?network_id={live.physical}"
             return list(await live.cloud.listing("network", path))
         return await super().attribute(live, name)
-
-    def fields(self, live: Live) -> Body:
-        fields = super().fields(live)
-        if not fields.get("shared"):
-            fields.pop("shared", None)  # only administrators may speak of it
-        return fields
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         agents = (Step("agents", self.place),) if live.given("dhcp_agent_ids") else ()

@@ -37,35 +37,49 @@ class Links:
     routers: Sequence[str]
 
 
-def subnets(definition: Any, program: Any, *networks: Find) -> Iterable[str]:
-    """Subnets of the template on the networks that the definition uses."""
-    known = links(program).subnets
-    if not known:
-        return
-    ends = (end for find in networks for end in find(definition.properties))
-    wanted = {word for end in ends for word in name(end)}
-    for network in sorted(wanted):
-        for subnet in known.get(network, ()):
-            if not reaches(program, subnet, definition.name):
-                yield subnet
+@dataclass(frozen=True)
+class Subnets:
+    """Subnets of the template on the networks that stand at these paths (a.b) of the properties."""
+
+    paths: Sequence[str]
+
+    def names(self, definition: Any, program: Any) -> Iterable[str]:
+        known = links(program).subnets
+        if not known:
+            return
+        ends = (end for path in self.paths for end in at(*path.split("."))(definition.properties))
+        wanted = {word for end in ends for word in name(end)}
+        for network in sorted(wanted):
+            for subnet in known.get(network, ()):
+                if not reaches(program, subnet, definition.name):
+                    yield subnet
 
 
-def routes(resource: str, program: Any) -> Iterable[str]:
+@dataclass(frozen=True)
+class Routes:
     """Routers and their interfaces: an address can point inwards only when they are there."""
-    for other in links(program).routers:
-        if not reaches(program, other, resource):
-            yield other
+
+    def names(self, definition: Any, program: Any) -> Iterable[str]:
+        for other in links(program).routers:
+            if not reaches(program, other, definition.name):
+                yield other
 
 
-def legs(definition: Any, program: Any, *routers: Find) -> Iterable[str]:
-    """The interfaces of the template on the routers that the definition uses."""
-    wanted = {word for find in routers for end in find(definition.properties) for word in name(end)}
-    for other in links(program).routers:
-        there = program.resources[other]
-        ends = (end for key in ("router", "router_id") for end in at(key)(there.properties))
-        same = wanted & {word for end in ends for word in name(end)}
-        if same and not reaches(program, other, definition.name):
-            yield other
+@dataclass(frozen=True)
+class Legs:
+    """The interfaces of the template on the routers that stand at these properties."""
+
+    routers: Sequence[str]
+
+    def names(self, definition: Any, program: Any) -> Iterable[str]:
+        ends = (end for one in self.routers for end in at(one)(definition.properties))
+        wanted = {word for end in ends for word in name(end)}
+        for other in links(program).routers:
+            there = program.resources[other]
+            ends = (end for key in ("router", "router_id") for end in at(key)(there.properties))
+            same = wanted & {word for end in ends for word in name(end)}
+            if same and not reaches(program, other, definition.name):
+                yield other
 
 
 def links(program: Any) -> Links:

@@ -1,11 +1,8 @@
 """OS::Neutron::SubnetPool and OS::Neutron::AddressScope."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import Unshared
+from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -14,6 +11,7 @@ from hearth.schema import (
     AllowedValues,
     Attr,
     Length,
+    NotAbove,
     Prop,
     Range,
     Resolve,
@@ -21,7 +19,7 @@ from hearth.schema import (
 )
 
 
-class SubnetPool(Unshared):
+class SubnetPool(NeutronResource):
     """Addresses from which subnets are taken."""
 
     type_name = "OS::Neutron::SubnetPool"
@@ -84,14 +82,10 @@ class SubnetPool(Unshared):
     translation = (Resolve(("address_scope",), "neutron.address_scope"),)
     collection = Collection("network", "/v2.0/subnetpools", body="subnetpool")
     renamed = {"address_scope": "address_scope_id"}
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        least, most = properties.get("min_prefixlen"), properties.get("max_prefixlen")
-        if least is not None and most is not None and least > most:
-            yield "min_prefixlen is above max_prefixlen"
+    relations = (NotAbove("min_prefixlen", "max_prefixlen"),)
 
 
-class AddressScope(Unshared):
+class AddressScope(NeutronResource):
     """A range in which addresses do not overlap."""
 
     type_name = "OS::Neutron::AddressScope"
@@ -121,7 +115,7 @@ class AddressScope(Unshared):
     collection = Collection("network", "/v2.0/address-scopes", body="address_scope", key_field=None)
 
 
-class QoSPolicy(Unshared):
+class QoSPolicy(NeutronResource):
     """A policy on the quality of service."""
 
     type_name = "OS::Neutron::QoSPolicy"

@@ -1,7 +1,7 @@
 """OS::Neutron::Port: where something is plugged into a network."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -301,13 +301,11 @@ class Port(NeutronResource):
     collection = Collection("network", "/v2.0/ports", body="port")
     not_sent = frozenset({"tags", "network_id", "no_fixed_ips", "replacement_policy"})
     renamed = {"network": "network_id", "qos_policy": "qos_policy_id"}
+    comes_after = (order.Subnets(("network", "network_id")),)
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
         fields = super().fields_of(live, values, names)
         return port_fields(fields, values, names)
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(definition, program, order.at("network"), order.at("network_id"))
 
     def must_replace(self, change: Change) -> str | None:
         if change.after.get("replacement_policy") == "REPLACE_ALWAYS":

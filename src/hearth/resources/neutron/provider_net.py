@@ -1,11 +1,5 @@
 """OS::Neutron::ProviderNet: a network on a known physical one; for administrators."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live
-from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.neutron.net import Net
 from hearth.schema import (
     BOOLEAN,
@@ -13,6 +7,7 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     Attr,
+    OnlyFor,
     Prop,
     Support,
 )
@@ -95,11 +90,5 @@ class ProviderNet(Net):
         "segmentation_id": "provider:segmentation_id",
         "router_external": "router:external",
     }
-
-    def fields(self, live: Live) -> Body:
-        return NeutronResource.fields(self, live)  # whoever may make it may also speak of sharing
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind = properties.get("network_type")
-        if properties.get("segmentation_id") and kind in {"flat", "local"}:
-            yield f"segmentation_id does not go with network_type {kind}"
+    relations = (OnlyFor("segmentation_id", "network_type", "vlan", "vxlan", "gre", "geneve"),)
+    for_admins = frozenset()  # whoever may make it may also speak of sharing

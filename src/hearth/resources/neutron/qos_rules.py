@@ -10,8 +10,10 @@ from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Range, Resolve, 
 
 
 def rules(kind: str) -> Collection:
-    """The collection of a kind of rules; its path lies under the policy."""
-    return Collection("network", f"{kind}s", body=kind, key_field=None)
+    """The collection of a kind of rules; its path lies under that of the policy."""
+    return Collection(
+        "network", f"/v2.0/qos/policies/{{policy}}/{kind}s", body=kind, key_field=None
+    )
 
 
 class QoSRule(NeutronResource):
@@ -21,9 +23,6 @@ class QoSRule(NeutronResource):
     known_by = "the policy: it has one rule of a kind and direction at most"
     extension: ClassVar[str | None] = "qos"
     not_sent: ClassVar[frozenset[str]] = frozenset({"policy", "tenant_id"})
-
-    def path(self, live: Live) -> str:
-        return f"/v2.0/qos/policies/{live.properties['policy']}/{self.collection.path}"
 
     async def ours(self, live: Live) -> list[Body]:
         fields = self.fields(live)

@@ -1,16 +1,15 @@
 """OS::Neutron::RBACPolicy: lets another project use something."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import Natural
 from hearth.schema import (
     STRING,
     AllowedValues,
+    OnlyFor,
     Prop,
     Resolve,
     Support,
+    Where,
 )
 
 
@@ -53,8 +52,6 @@ class RBACPolicy(Natural):
     collection = Collection("network", "/v2.0/rbac-policies", body="rbac_policy", key_field=None)
     alike = ("object_type", "object_id", "action", "target_tenant")
     known_by = "object, action and target: no two policies have all three in common"
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind, action = properties.get("object_type"), properties.get("action")
-        if action == "access_as_external" and kind not in {None, "network"}:
-            yield f"action access_as_external is for networks, not for object_type {kind}"
+    relations = (
+        Where("action", ("access_as_external",), OnlyFor("action", "object_type", "network")),
+    )

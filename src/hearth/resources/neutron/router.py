@@ -1,6 +1,6 @@
 """OS::Neutron::Router: forwards between subnets, and to the outside."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -125,6 +125,7 @@ class Router(NeutronResource):
     )
     collection = Collection("network", "/v2.0/routers", body="router")
     not_sent = frozenset({"tags", "l3_agent_id", "l3_agent_ids"})
+    comes_after = (order.Subnets(("external_gateway_info.network",)),)
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
         fields = super().fields_of(live, values, names)
@@ -137,9 +138,6 @@ class Router(NeutronResource):
         if "external_gateway_info" in fields and fields["external_gateway_info"] is None:
             fields["external_gateway_info"] = {}
         return fields
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(definition, program, order.at("external_gateway_info", "network"))
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         return (*super().after_create(live), *self.agents(live, bool(wanted_agents(live))))

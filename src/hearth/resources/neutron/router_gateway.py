@@ -1,6 +1,6 @@
 """OS::Neutron::RouterGateway: the way out of a router, set by itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -39,15 +39,13 @@ class RouterGateway(ResourceType):
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the router's only gateway; to set it again changes nothing"
+    comes_after = (order.Subnets(("network", "network_id")),)
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("open", self.open),)
 
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("close", self.close),) if live.physical_id else ()
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(definition, program, order.at("network"), order.at("network_id"))
 
     async def open(self, live: Live) -> Made:
         """Connect the router with the outside; doing it again changes nothing."""

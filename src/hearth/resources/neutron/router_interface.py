@@ -1,6 +1,6 @@
 """OS::Neutron::RouterInterface: a router's leg on a subnet."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -15,7 +15,16 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.schema import STRING, Prop, Replace, Resolve, Support, SupportStatus
+from hearth.schema import (
+    STRING,
+    AtLeastOne,
+    AtMostOne,
+    Prop,
+    Replace,
+    Resolve,
+    Support,
+    SupportStatus,
+)
 
 
 class RouterInterface(ResourceType):
@@ -79,6 +88,7 @@ class RouterInterface(ResourceType):
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the router's port in the subnet (its device id); a router has one at most"
+    relations = (AtLeastOne("subnet", "port"), AtMostOne("subnet", "port"))
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("attach", self.attach, self.find),)
@@ -88,14 +98,6 @@ class RouterInterface(ResourceType):
 
     def check_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if all(name in properties and properties[name] is None for name in ("subnet", "port")):
-            return  # not known yet
-        if not (properties.get("subnet") or properties.get("port")):
-            yield "one of subnet and port is needed"
-        elif properties.get("subnet") and properties.get("port"):
-            yield "subnet and port exclude each other"
 
     async def attach(self, live: Live) -> Made:
         """Add the interface."""

@@ -16,10 +16,13 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtMostOne,
+    NotAbove,
     Prop,
     Range,
     Resolve,
     Support,
+    Unless,
 )
 
 RULES = "/v2.0/security-group-rules"
@@ -32,6 +35,7 @@ SHAPE = (
     "remote_ip_prefix",
     "remote_group_id",
 )
+ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # the range is one of types and codes
 EVERYTHING_OUT = ({"direction": "egress", "ethertype": version} for version in ("IPv4", "IPv6"))
 DEFAULTS: tuple[Body, ...] = tuple(EVERYTHING_OUT)
 
@@ -214,6 +218,10 @@ class SecurityGroupRule(NeutronResource):
     known_by = "the description; with one of the user's the rule itself: a group has no two alike"
     key_stays = True
     renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
+    relations = (
+        AtMostOne("remote_group", "remote_ip_prefix"),
+        Unless("protocol", ICMP, NotAbove("port_range_min", "port_range_max")),
+    )
 
     async def ours(self, live: Live) -> list[Body]:
         fields = self.fields(live)
@@ -222,14 +230,6 @@ class SecurityGroupRule(NeutronResource):
         group = fields["security_group_id"]
         rules = await live.cloud.listing("network", f"{RULES}?security_group_id={group}")
         return [rule for rule in rules if shape(rule) == shape(fields)]
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if properties.get("remote_group") and properties.get("remote_ip_prefix"):
-            yield "remote_group and remote_ip_prefix exclude each other"
-        low, high = properties.get("port_range_min"), properties.get("port_range_max")
-        icmp = properties.get("protocol") in {"icmp", "icmpv6", "ipv6-icmp", "1", "58"}
-        if low is not None and high is not None and low > high and not icmp:
-            yield "port_range_min is above port_range_max"
 
 
 def shape(rule: Mapping[str, Any]) -> tuple[str, ...]:

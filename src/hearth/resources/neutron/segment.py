@@ -1,18 +1,19 @@
 """OS::Neutron::Segment: one of the physical pieces of a network."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
     INTEGER,
     STRING,
     AllowedValues,
+    NotAbove,
+    OnlyFor,
     Prop,
     Range,
+    RequiredFor,
     Resolve,
     Support,
+    Where,
 )
 
 VLAN_MAX = 4094
@@ -46,15 +47,9 @@ class Segment(NeutronResource):
     extension = "segment"
     collection = Collection("network", "/v2.0/segments", body="segment")
     renamed = {"network": "network_id"}
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind, number = properties.get("network_type"), properties.get("segmentation_id")
-        physical = properties.get("physical_network")
-        if kind in {"flat", "local"} and number is not None:
-            yield f"segmentation_id does not go with network_type {kind}"
-        if kind in {"local", "vxlan", "gre", "geneve"} and physical:
-            yield f"physical_network does not go with network_type {kind}"
-        if kind == "vlan" and number is not None and number > VLAN_MAX:
-            yield f"segmentation_id of a vlan is at most {VLAN_MAX}"
-        if kind in {"flat", "vlan"} and "physical_network" not in properties:
-            yield f"network_type {kind} needs physical_network"
+    relations = (
+        OnlyFor("segmentation_id", "network_type", "vlan", "vxlan", "gre", "geneve"),
+        Where("network_type", ("vlan",), NotAbove("segmentation_id", VLAN_MAX)),
+        OnlyFor("physical_network", "network_type", "flat", "vlan"),
+        RequiredFor("physical_network", "network_type", "flat", "vlan"),
+    )

@@ -1,10 +1,5 @@
 """OS::Neutron::Subnet: a block of addresses on a network."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
@@ -14,11 +9,14 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtMostOne,
     Attr,
+    OnlyFor,
     Prop,
     Range,
     Replace,
     Resolve,
+    Same,
     Support,
     SupportStatus,
 )
@@ -168,20 +166,10 @@ class Subnet(NeutronResource):
     collection = Collection("network", "/v2.0/subnets", body="subnet")
     not_sent = frozenset({"tags", "network_id"})
     renamed = {"network": "network_id", "subnetpool": "subnetpool_id", "segment": "segment_id"}
-
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
-        if fields.get("gateway_ip") == "":
-            fields["gateway_ip"] = None
-        return fields
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if properties.get("prefixlen") is not None and properties.get("cidr"):
-            yield "prefixlen and cidr exclude each other"
-        if properties.get("ip_version") == 4:
-            for name in ("ipv6_ra_mode", "ipv6_address_mode"):
-                if properties.get(name):
-                    yield f"{name} needs ip_version 6"
-        ra, address = properties.get("ipv6_ra_mode"), properties.get("ipv6_address_mode")
-        if ra and address and ra != address:
-            yield "ipv6_ra_mode and ipv6_address_mode must be the same when both are given"
+    relations = (
+        AtMostOne("prefixlen", "cidr"),
+        OnlyFor("ipv6_ra_mode", "ip_version", 6),
+        OnlyFor("ipv6_address_mode", "ip_version", 6),
+        Same("ipv6_ra_mode", "ipv6_address_mode"),
+    )
+    null_for = {"gateway_ip": ""}

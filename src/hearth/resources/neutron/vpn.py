@@ -1,10 +1,9 @@
 """Virtual private networks: policies, services and connections between sites."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Live
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import TEXTS, NeutronResource, Told
@@ -256,9 +255,7 @@ class VPNService(VPN, Told):
     )
     not_sent = frozenset({"router_id", "subnet_id"})
     renamed = {"router": "router_id", "subnet": "subnet_id"}
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.legs(definition, program, order.at("router"), order.at("router_id"))
+    comes_after = (order.Legs(("router", "router_id")),)
 
 
 class IPsecSiteConnection(VPN):
@@ -335,10 +332,4 @@ class IPsecSiteConnection(VPN):
     collection = Collection(
         "network", "/v2.0/vpn/ipsec-site-connections", body="ipsec_site_connection"
     )
-
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
-        if fields.get("dpd"):
-            dpd = dict(fields["dpd"])
-            fields["dpd"] = {"action": dpd.pop("actions"), **dpd}
-        return fields
+    renamed = {"dpd.actions": "action"}

@@ -1,7 +1,7 @@
 """OS::Nova::Server: a virtual machine."""
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -23,7 +23,20 @@ from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
 from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
-from hearth.schema import LIST, MAP, STRING, Attr, Replace, Resolve, Support, SupportStatus
+from hearth.schema import (
+    LIST,
+    MAP,
+    STRING,
+    AtLeastOne,
+    AtMostOne,
+    Attr,
+    Each,
+    OnlyFor,
+    Replace,
+    Resolve,
+    Support,
+    SupportStatus,
+)
 
 VERSION = "2.26"  # shows tags and description, and a flavor by id
 VERSION_DEVICE_TAGS = "2.42"
@@ -159,11 +172,13 @@ class Server(CollectionResource):
         microversion=VERSION,
         ready=frozenset({"ACTIVE"}),
     )
-
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        return order.subnets(
-            definition, program, order.at("networks", "network"), order.at("networks", "uuid")
-        )
+    relations = (
+        AtLeastOne("image", "block_device_mapping", "block_device_mapping_v2"),
+        AtMostOne("block_device_mapping", "block_device_mapping_v2"),
+        OnlyFor("deployment_swift_data", "software_config_transport", "POLL_TEMP_URL"),
+        Each("networks", AtMostOne("fixed_ip", "port")),
+    )
+    comes_after = (order.Subnets(("networks.network", "networks.uuid")),)
 
     # create
 
@@ -366,22 +381,6 @@ class Server(CollectionResource):
             first = next((ips[0] for ips in networks_of(body).values() if ips), "")
             found["first_address"] = first
         return found
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        disks = properties.get("block_device_mapping") or properties.get("block_device_mapping_v2")
-        if "image" in properties and not properties["image"]:
-            return  # not known yet
-        if not properties.get("image") and not disks:
-            yield "neither image nor bootable volume is specified"
-        if properties.get("block_device_mapping") and properties.get("block_device_mapping_v2"):
-            yield "block_device_mapping and block_device_mapping_v2 exclude each other"
-        if properties.get("deployment_swift_data") and (
-            properties.get("software_config_transport") != "POLL_TEMP_URL"
-        ):
-            yield "deployment_swift_data needs the transport POLL_TEMP_URL"
-        for one in properties.get("networks") or []:
-            if one.get("fixed_ip") and one.get("port"):
-                yield "fixed_ip and port exclude each other"
 
     async def strays(self, live: Live) -> list[str]:
         servers = [str(one["id"]) for one in await self.ours(live)]

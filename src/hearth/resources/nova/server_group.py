@@ -1,12 +1,18 @@
 """OS::Nova::ServerGroup: servers that shall, or shall not, share a host."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from hearth.cloud.contract import Body
 from hearth.resources.base import IntentKey, Live, Made
 from hearth.resources.collection import Collection, CollectionResource
-from hearth.schema import LIST, MAP, NUMBER, STRING, AllowedValues, Prop, Support
+from hearth.schema import (
+    LIST,
+    MAP,
+    NUMBER,
+    STRING,
+    AllowedValues,
+    OnlyFor,
+    Prop,
+    Support,
+)
 
 VERSION = "2.15"  # knows the soft policies
 VERSION_RULES = "2.64"
@@ -49,6 +55,7 @@ class ServerGroup(CollectionResource):
     collection = Collection(
         "compute", "/os-server-groups", body="server_group", key_field=None, microversion=VERSION
     )
+    relations = (OnlyFor("rules", "policies", ["anti-affinity"]),)
 
     async def create(self, live: Live) -> Made:
         policies, rules = live.given("policies") or [], live.given("rules")
@@ -69,10 +76,3 @@ class ServerGroup(CollectionResource):
         )
         made = answer.part("server_group")
         return Made(physical_id=str(made["id"]), body=made)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if properties.get("rules") and properties.get("policies") not in (None, ["anti-affinity"]):
-            yield "rules need the policy anti-affinity"
-
-    async def replace_failed(self, live: Live) -> bool:
-        return True

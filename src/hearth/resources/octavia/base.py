@@ -4,8 +4,6 @@ While a load balancer is pending, calls to it and to its parts are refused, and 
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
@@ -68,23 +66,6 @@ class OctaviaResource(CollectionResource):
             raise
         members, _ = page_of(answer.body, self.path(live))
         return [member for member in members if mark(live) in (member.get("tags") or [])]
-
-
-class Inner(OctaviaResource):
-    """A part whose URL is below that of another one, which a property names."""
-
-    within: str
-    parent: str
-
-    def path(self, live: Live) -> str:
-        parent = f"/v2/lbaas/{self.within}/{live.properties[self.parent]}"
-        return f"{parent}/{self.collection.path.rpartition('/')[2]}"
-
-
-def needed(properties: Mapping[str, Any], name: str, why: str) -> Iterator[str]:
-    """What is wrong when a property is not given."""
-    if name not in properties:
-        yield f"{name} is required {why}"
 
 
 def _tags(live: Live) -> list[str]:

@@ -5,7 +5,7 @@ name. A profile that is used keeps its data.
 """
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Change, IntentKey, Live
+from hearth.resources.base import IntentKey, Live
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.octavia.base import SERVICE
 from hearth.schema import BOOLEAN, STRING, Attr, Prop, Resolve, Support
@@ -141,6 +141,4 @@ class AvailabilityZone(CollectionResource):
         SERVICE, "/v2/lbaas/availabilityzones", "availability_zone", id_field="name"
     )
     renamed = {"availability_zone_profile": "availability_zone_profile_id"}
-
-    def must_replace(self, change: Change) -> str | None:
-        return "a zone keeps its name" if "name" in change.changed else None
+    replaced_for = {"name": "a zone keeps its name"}

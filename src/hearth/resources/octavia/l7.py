@@ -1,9 +1,6 @@
 """OS::Octavia::L7Policy and OS::Octavia::L7Rule: what is done with some requests of a listener."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-from hearth.resources.octavia.base import Inner, OctaviaResource, lbaas, needed
+from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -11,8 +8,10 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     Attr,
+    OnlyFor,
     Prop,
     Range,
+    RequiredFor,
     Resolve,
     Support,
 )
@@ -65,17 +64,15 @@ class L7Policy(OctaviaResource):
     )
     collection = lbaas("l7policies", "l7policy")
     renamed = {"listener": "listener_id", "redirect_pool": "redirect_pool_id"}
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        action = properties.get("action")
-        for other, target in TARGETS.items():
-            if action == other:
-                yield from needed(properties, target, f"for the action {action}")
-            elif action and properties.get(target) is not None:
-                yield f"{target} is not for the action {action}"
+    relations = (
+        RequiredFor("redirect_pool", "action", "REDIRECT_TO_POOL"),
+        RequiredFor("redirect_url", "action", "REDIRECT_TO_URL"),
+        OnlyFor("redirect_pool", "action", "REDIRECT_TO_POOL"),
+        OnlyFor("redirect_url", "action", "REDIRECT_TO_URL"),
+    )
 
 
-class L7Rule(Inner):
+class L7Rule(OctaviaResource):
     """A condition on requests, part of a policy."""
 
     type_name = "OS::Octavia::L7Rule"
@@ -113,11 +110,6 @@ class L7Rule(Inner):
         "value": Prop(STRING, "What to compare with.", required=True, update_allowed=True),
     }
     translation = (Resolve(("l7policy",), "octavia.l7policy"),)
-    collection = lbaas("rules", "rule")
-    within = "l7policies"
-    parent = "l7policy"
+    collection = lbaas("l7policies/{l7policy}/rules", "rule")
     not_sent = frozenset({"l7policy"})
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if properties.get("type") in KEYED:
-            yield from needed(properties, "key", f"for the type {properties['type']}")
+    relations = (RequiredFor("key", "type", "HEADER", "COOKIE"),)

@@ -1,9 +1,6 @@
 """OS::Octavia::LoadBalancer and OS::Octavia::Listener."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-from hearth.resources.octavia.base import OctaviaResource, lbaas, needed
+from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -13,6 +10,7 @@ from hearth.schema import (
     Attr,
     Prop,
     Range,
+    RequiredFor,
     Resolve,
     Support,
 )
@@ -149,7 +147,4 @@ class Listener(OctaviaResource):
         "default_pool": "default_pool_id",
         "tenant_id": "project_id",
     }
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if properties.get("protocol") == "TERMINATED_HTTPS":
-            yield from needed(properties, "default_tls_container_ref", "for TERMINATED_HTTPS")
+    relations = (RequiredFor("default_tls_container_ref", "protocol", "TERMINATED_HTTPS"),)

@@ -1,9 +1,6 @@
 """OS::Octavia::Pool, its members and its health monitor."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-from hearth.resources.octavia.base import Inner, OctaviaResource, lbaas, needed
+from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -11,9 +8,13 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtLeastOne,
     Attr,
+    Each,
+    OnlyFor,
     Prop,
     Range,
+    RequiredFor,
     Resolve,
     Support,
 )
@@ -88,18 +89,17 @@ class Pool(OctaviaResource):
     )
     collection = lbaas("pools", "pool")
     renamed = {"listener": "listener_id", "loadbalancer": "loadbalancer_id"}
+    relations = (
+        AtLeastOne("loadbalancer", "listener"),
+        Each(
+            "session_persistence",
+            RequiredFor("cookie_name", "type", "APP_COOKIE"),
+            OnlyFor("cookie_name", "type", "APP_COOKIE"),
+        ),
+    )
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if not {"listener", "loadbalancer"} & properties.keys():
-            yield "one of loadbalancer and listener is required"
-        kept = properties.get("session_persistence") or {}
-        if kept.get("type") == "APP_COOKIE":
-            yield from needed(kept, "cookie_name", "in session_persistence of type APP_COOKIE")
-        elif kept.get("type") and kept.get("cookie_name"):
-            yield f"cookie_name is not for session_persistence of type {kept['type']}"
 
-
-class PoolMember(Inner):
+class PoolMember(OctaviaResource):
     """A server in a pool."""
 
     type_name = "OS::Octavia::PoolMember"
@@ -142,9 +142,7 @@ class PoolMember(Inner):
         Resolve(("subnet",), "neutron.subnet"),
         Resolve(("pool",), "octavia.pool"),
     )
-    collection = lbaas("members", "member")
-    within = "pools"
-    parent = "pool"
+    collection = lbaas("pools/{pool}/members", "member")
     not_sent = frozenset({"pool"})
     renamed = {"subnet": "subnet_id"}
 
