@@ -47,10 +47,12 @@ class Assigned(KeystoneResource):
     relations = ONE_PLACE
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
-        return (Step("roles", self.assign),) if live.given("roles") else ()
+        roles = (Step("roles", self.assign),) if live.given("roles") else ()
+        return (*super().after_create(live), *roles)
 
     def after_update(self, live: Live) -> tuple[Step, ...]:
-        return (Step("roles", self.assign),) if "roles" in live.changed else ()
+        roles = (Step("roles", self.assign),) if "roles" in live.changed else ()
+        return (*super().after_update(live), *roles)
 
     async def assign(self, live: Live) -> Made | None:
         """Give the roles wanted, take those of before that are not."""
