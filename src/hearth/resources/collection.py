@@ -27,7 +27,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.parts import Part
+from hearth.resources.parts import Call, Part
 from hearth.schema import Kind, Prop
 
 MARK = "hearth:"
@@ -70,16 +70,40 @@ class Collection:
         return answer.part(self.body) if self.body else dict(answer.body or {})
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """Where an attribute stands that the object's own body does not have.
+
+    `path` is a listing, with {id} in it. With `member`, a field of the body, it is the one of the
+    listing with that id; with `field` as well, that field of it.
+    """
+
+    path: str
+    member: str | None = None
+    field: str | None = None
+
+    async def read(self, service: str, live: Live, body: Mapping[str, Any]) -> Any:
+        """The attribute's value."""
+        path = self.path.format(id=live.physical)
+        if self.member is None:
+            return list(await live.cloud.listing(service, path))
+        found = await live.cloud.member(service, path, str(body[self.member]))
+        return found if self.field is None else found.get(self.field)
+
+
 class CollectionResource(ResourceType):
     """A resource that is a member of a collection."""
 
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
     renamed: ClassVar[Mapping[str, str]] = {}  # property → field; a.b is the entry b of a
+    created_as: ClassVar[Mapping[str, str]] = {}  # the same where the create call has another field
     null_for: ClassVar[Mapping[str, Any]] = {}  # property → the value that is null in the service
     generated: ClassVar[frozenset[str]] = frozenset({"name"})  # the generated name where not given
     together: ClassVar[frozenset[str]] = frozenset()  # when one of these changes, all are sent
+    elsewhere: ClassVar[Mapping[str, Elsewhere]] = {}  # attributes that other calls show
     parts: ClassVar[Sequence[Part]] = ()  # what properties settle by calls of their own
+    before_delete: ClassVar[Sequence[Call]] = ()  # without these the service refuses the delete
     key_stays: ClassVar[bool] = False  # nothing can be changed later: the user's text goes first
     identified_by = IntentKey.TAG
 
@@ -88,7 +112,8 @@ class CollectionResource(ResourceType):
     def fields(self, live: Live) -> Body:
         """The fields of the create call, without the key."""
         later = {part.property for part in self.parts if not part.in_create}
-        return self.fields_of(live, live.properties, frozenset(self.properties) - later)
+        fields = self.fields_of(live, live.properties, frozenset(self.properties) - later)
+        return {self.created_as.get(name, name): value for name, value in fields.items()}
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
         """The given properties as fields; null ones are left out, at every depth."""
@@ -133,6 +158,13 @@ class CollectionResource(ResourceType):
             fields.setdefault(self.renamed.get(name, name), None)
         return fields
 
+    async def attribute(self, live: Live, name: str) -> Any:
+        place = self.elsewhere.get(name)
+        if place is None:
+            return await super().attribute(live, name)
+        body = live.body or await self.show(live) or {}
+        return await place.read(self.collection.service, live, body)
+
     # steps
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
@@ -160,7 +192,8 @@ class CollectionResource(ResourceType):
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         if live.physical_id is None:
             return ()
-        return (*parts.leaving(self, self.parts), Step("delete", self.delete, poll=self.gone))
+        first = (*parts.leaving(self, self.parts), *parts.calling(self, self.before_delete))
+        return (*first, Step("delete", self.delete, poll=self.gone))
 
     def check_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)

@@ -250,6 +250,12 @@ def leaving(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
             yield Step(f"leave-{part.property.replace('_', '-')}", _bound(part.leave, kind))
 
 
+def calling(kind: Whole, calls: Iterable[Call]) -> Iterator[Step]:
+    """A step for each of some calls, which can be made again."""
+    for number, call in enumerate(calls, 1):
+        yield Step(f"prepare-{number}", _bound(call.make, kind))
+
+
 def filled(value: Any, names: Mapping[str, Any]) -> Any:
     """A body with its names replaced."""
     match value:
@@ -264,7 +270,7 @@ def filled(value: Any, names: Mapping[str, Any]) -> Any:
 
 
 def _bound(
-    act: Callable[[Whole, Live], Awaitable[None]], kind: Whole
+    act: Callable[..., Awaitable[None]], kind: Whole
 ) -> Callable[[Live], Awaitable[Made | None]]:
     async def do(live: Live) -> Made | None:
         await act(kind, live)

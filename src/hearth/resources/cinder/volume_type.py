@@ -1,7 +1,5 @@
 """OS::Cinder::VolumeType: a kind of volumes; for administrators."""
 
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.parts import Call, Entries, Members
 from hearth.schema import BOOLEAN, LIST, MAP, STRING, Prop, Support
@@ -36,7 +34,6 @@ class VolumeType(CollectionResource):
     }
     service = SERVICE
     collection = Collection(SERVICE, "/types", body="volume_type")
-    not_sent = frozenset({"is_public"})
     parts = (
         Entries(
             property="metadata",
@@ -53,13 +50,4 @@ class VolumeType(CollectionResource):
             ),
         ),
     )
-
-    def fields(self, live: Live) -> Body:
-        public = bool(live.given("is_public"))
-        return {**super().fields(live), "os-volume-type-access:is_public": public}
-
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
-        if "is_public" in live.changed:
-            fields["is_public"] = bool(live.given("is_public"))
-        return fields
+    created_as = {"is_public": "os-volume-type-access:is_public"}

@@ -1,12 +1,13 @@
 """OS::Keystone::User and OS::Keystone::Group."""
 
 from hearth.resources.collection import Collection
-from hearth.resources.keystone.roles import ROLE_NAMES, ROLES, Assigned
+from hearth.resources.keystone.base import KeystoneResource
+from hearth.resources.keystone.roles import ONE_PLACE, ROLE_NAMES, ROLES, Roles
 from hearth.resources.parts import Call, Members
 from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
-class User(Assigned):
+class User(KeystoneResource):
     """Somebody who can log in."""
 
     type_name = "OS::Keystone::User"
@@ -54,7 +55,6 @@ class User(Assigned):
         *ROLE_NAMES,
     )
     collection = Collection("identity", "/v3/users", body="user", update_method="PATCH")
-    not_sent = frozenset({"roles"})
     renamed = {"domain": "domain_id", "default_project": "default_project_id"}
     parts = (
         Members(
@@ -62,10 +62,12 @@ class User(Assigned):
             add=Call("PUT", "/v3/groups/{member}/users/{id}"),
             remove=Call("DELETE", "/v3/groups/{member}/users/{id}", undoes=True),
         ),
+        Roles(who="users/{id}"),
     )
+    relations = ONE_PLACE
 
 
-class Group(Assigned):
+class Group(KeystoneResource):
     """Users who share roles."""
 
     type_name = "OS::Keystone::Group"
@@ -87,5 +89,6 @@ class Group(Assigned):
         *ROLE_NAMES,
     )
     collection = Collection("identity", "/v3/groups", body="group", update_method="PATCH")
-    not_sent = frozenset({"roles"})
     renamed = {"domain": "domain_id"}
+    relations = ONE_PLACE
+    parts = (Roles(who="groups/{id}"),)

@@ -1,10 +1,9 @@
 """OS::Neutron::Net: a network."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from hearth.resources.base import Live
-from hearth.resources.collection import Collection
+from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.parts import Call, Members, Part
 from hearth.schema import BOOLEAN, INTEGER, LIST, MAP, STRING, Attr, Prop, Resolve
@@ -94,9 +93,4 @@ class Net(NeutronResource):
             remove=Call("DELETE", "/v2.0/agents/{member}/dhcp-networks/{id}"),
         ),
     )
-
-    async def attribute(self, live: Live, name: str) -> Any:
-        if name == "segments":
-            path = f"/v2.0/segments?network_id={live.physical}"
-            return list(await live.cloud.listing("network", path))
-        return await super().attribute(live, name)
+    elsewhere = {"segments": Elsewhere("/v2.0/segments?network_id={id}")}

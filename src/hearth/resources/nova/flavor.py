@@ -65,9 +65,9 @@ class Flavor(CollectionResource):
             own_project=True,
         ),
     )
-    renamed = {
+    generated = frozenset({"name", "flavorid"})
+    created_as = {
         "ephemeral": "OS-FLV-EXT-DATA:ephemeral",
         "flavorid": "id",
         "is_public": "os-flavor-access:is_public",
     }
-    generated = frozenset({"name", "flavorid"})
