@@ -258,6 +258,10 @@ class ResourceType:
             return body
         return (body or {}).get(name)
 
+    def as_sent(self, name: str, value: Any) -> Any:
+        """The value of a property as the service takes it."""
+        return value
+
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         """What the service shows of it now."""
         return live.body

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
 from hearth.model.state import Action
+from hearth.resources import parts
 from hearth.resources.base import (
     Failed,
     IntentKey,
@@ -26,6 +27,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.parts import Call, Part
 from hearth.schema import Kind, Prop
 
 MARK = "hearth:"
@@ -68,15 +70,40 @@ class Collection:
         return answer.part(self.body) if self.body else dict(answer.body or {})
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """Where an attribute stands that the object's own body does not have.
+
+    `path` is a listing, with {id} in it. With `member`, a field of the body, it is the one of the
+    listing with that id; with `field` as well, that field of it.
+    """
+
+    path: str
+    member: str | None = None
+    field: str | None = None
+
+    async def read(self, service: str, live: Live, body: Mapping[str, Any]) -> Any:
+        """The attribute's value."""
+        path = self.path.format(id=live.physical)
+        if self.member is None:
+            return list(await live.cloud.listing(service, path))
+        found = await live.cloud.member(service, path, str(body[self.member]))
+        return found if self.field is None else found.get(self.field)
+
+
 class CollectionResource(ResourceType):
     """A resource that is a member of a collection."""
 
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
     renamed: ClassVar[Mapping[str, str]] = {}  # property → field; a.b is the entry b of a
+    created_as: ClassVar[Mapping[str, str]] = {}  # the same where the create call has another field
     null_for: ClassVar[Mapping[str, Any]] = {}  # property → the value that is null in the service
     generated: ClassVar[frozenset[str]] = frozenset({"name"})  # the generated name where not given
     together: ClassVar[frozenset[str]] = frozenset()  # when one of these changes, all are sent
+    elsewhere: ClassVar[Mapping[str, Elsewhere]] = {}  # attributes that other calls show
+    parts: ClassVar[Sequence[Part]] = ()  # what properties settle by calls of their own
+    before_delete: ClassVar[Sequence[Call]] = ()  # without these the service refuses the delete
     key_stays: ClassVar[bool] = False  # nothing can be changed later: the user's text goes first
     identified_by = IntentKey.TAG
 
@@ -84,12 +111,14 @@ class CollectionResource(ResourceType):
 
     def fields(self, live: Live) -> Body:
         """The fields of the create call, without the key."""
-        return self.fields_of(live, live.properties, frozenset(self.properties))
+        later = {part.property for part in self.parts if not part.in_create}
+        fields = self.fields_of(live, live.properties, frozenset(self.properties) - later)
+        return {self.created_as.get(name, name): value for name, value in fields.items()}
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
         """The given properties as fields; null ones are left out, at every depth."""
         fields: Body = {}
-        for name, prop in self.properties.items():
+        for name in self.properties:
             if name in names and name not in self.not_sent and name != "value_specs":
                 value = values.get(name)
                 if name in self.generated:
@@ -97,10 +126,13 @@ class CollectionResource(ResourceType):
                 if value is not None:
                     null = name in self.null_for and value == self.null_for[name]
                     field = self.renamed.get(name, name)
-                    fields[field] = None if null else self._entries(prop, value, name)
+                    fields[field] = None if null else self.as_sent(name, value)
         if "value_specs" in names:
             fields |= dict(values.get("value_specs") or {})
         return fields
+
+    def as_sent(self, name: str, value: Any) -> Any:
+        return self._entries(self.properties[name], value, name)
 
     def _entries(self, prop: Prop | None, value: Any, path: str) -> Any:
         """A value with the entries that the schema declares under their names in the service."""
@@ -119,11 +151,19 @@ class CollectionResource(ResourceType):
 
     def changed_fields(self, live: Live) -> Body:
         """The fields of an update call: changed properties; those taken away become null."""
-        along = self.together if live.changed & self.together else frozenset()
-        fields = self.fields_of(live, live.properties, live.changed | along)
-        for name in live.changed - self.not_sent - {"value_specs", "name"}:
+        changed = live.changed - {part.property for part in self.parts}
+        along = self.together if changed & self.together else frozenset()
+        fields = self.fields_of(live, live.properties, changed | along)
+        for name in changed - self.not_sent - {"value_specs", "name"}:
             fields.setdefault(self.renamed.get(name, name), None)
         return fields
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        place = self.elsewhere.get(name)
+        if place is None:
+            return await super().attribute(live, name)
+        body = live.body or await self.show(live) or {}
+        return await place.read(self.collection.service, live, body)
 
     # steps
 
@@ -137,7 +177,7 @@ class CollectionResource(ResourceType):
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
         """Further steps of a create, beyond the one call."""
-        return ()
+        return tuple(parts.steps(self, (part for part in self.parts if part.at_create(live))))
 
     def update_steps(self, live: Live) -> tuple[Step, ...]:
         steps: tuple[Step, ...] = ()
@@ -147,12 +187,13 @@ class CollectionResource(ResourceType):
 
     def after_update(self, live: Live) -> tuple[Step, ...]:
         """Further steps of an update, beyond the one call."""
-        return ()
+        return tuple(parts.steps(self, (part for part in self.parts if part.at_update(live))))
 
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         if live.physical_id is None:
             return ()
-        return (Step("delete", self.delete, poll=self.gone),)
+        first = (*parts.leaving(self, self.parts), *parts.calling(self, self.before_delete))
+        return (*first, Step("delete", self.delete, poll=self.gone))
 
     def check_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)

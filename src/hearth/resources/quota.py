@@ -1,28 +1,44 @@
-"""What a project may have of a service whose limits stand at /os-quota-sets/PROJECT."""
+"""What a project may have of a service: one set of limits, that is set and put back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
 from hearth.resources.collection import forgiving
-from hearth.schema import INTEGER, STRING, Prop, Range, Support
+from hearth.schema import INTEGER, STRING, AtLeastOne, Prop, Range, Relation, Resolve, Rule, Support
 
 PROJECT = Prop(STRING, "The project, by name or id.", required=True, constraint="keystone.project")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where the limits of projects stand, the root key of a set, and where the usual ones are.
+
+    Without `usual` the service takes null for the usual limit. With `usage` what is below the usage
+    is refused here, because the service does not.
+    """
+
+    path: str
+    body: str
+    usual: str | None
+    usage: str | None = None
 
 
 class QuotaSet(ResourceType):
     """Limits of a project; those that are not named stay as they are. -1 stands for no limit."""
 
-    checks_usage: ClassVar[bool] = False  # what is below the usage is refused here
+    limits: ClassVar[Limits] = Limits("/os-quota-sets", "quota_set", usual="defaults")
+    translation: Sequence[Rule] = (Resolve(("project",), "keystone.project"),)
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the project's only set of limits; to set it again changes nothing"
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        names = sorted(self.properties.keys() - {"project"})
-        if not properties.keys() & names:
-            yield f"one of these properties is needed: {', '.join(names)}"
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        one: Relation = AtLeastOne(*sorted(cls.properties.keys() - {"project"}))
+        cls.relations = (one,)
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("limit", self.limit),)
@@ -37,19 +53,21 @@ class QuotaSet(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def limit(self, live: Live) -> Made:
-        """Set the limits; those taken away from the template get the default again."""
-        wanted = limits(live.properties)
-        if lost := limits(live.before).keys() - wanted.keys():
-            defaults = (await self.call(live, "GET", "/defaults")).items()
-            wanted = {**{name: value for name, value in defaults if name in lost}, **wanted}
-        if self.checks_usage:
-            await self.compare(live, wanted)
-        shown = await self.call(live, "PUT", json={"quota_set": wanted})
+        """Set the limits; those taken away from the template get the usual ones again."""
+        wanted = named(live.properties)
+        if lost := named(live.before).keys() - wanted.keys():
+            usual: Body = dict.fromkeys(lost)
+            if self.limits.usual is not None:
+                usual = await self.call(live, "GET", f"/{self.limits.usual}")
+            wanted = {**{name: usual[name] for name in lost if name in usual}, **wanted}
+        if self.limits.usage is not None:
+            await self.compare(live, wanted, self.limits.usage)
+        shown = await self.call(live, "PUT", json={self.limits.body: wanted})
         return Made(physical_id=live.physical_id or live.physical_name, body=shown)
 
-    async def compare(self, live: Live, wanted: Body) -> None:
+    async def compare(self, live: Live, wanted: Body, query: str) -> None:
         """Refuse limits below what there is already."""
-        used = await self.call(live, "GET", "?usage=True")
+        used = await self.call(live, "GET", query)
         for name, limit in sorted(wanted.items()):
             there = used.get(name, {}).get("in_use", 0)
             if 0 <= limit < there:
@@ -57,7 +75,7 @@ class QuotaSet(ResourceType):
                 raise CloudFault(str(self.service), 400, "badRequest", words)
 
     async def reset(self, live: Live) -> Made | None:
-        """Give the project the defaults again, for all limits."""
+        """Give the project the usual limits again, for all."""
         await forgiving(self.call(live, "DELETE"))
         return None
 
@@ -72,17 +90,17 @@ class QuotaSet(ResourceType):
 
     async def observe(self, live: Live) -> Mapping[str, Any] | None:
         now = await self.show(live) or {}
-        return {name: now[name] for name in limits(live.properties) if name in now}
+        return {name: now[name] for name in named(live.properties) if name in now}
 
     async def call(self, live: Live, method: str, suffix: str = "", json: Any = None) -> Body:
         """A call to the project's set of limits."""
         assert self.service is not None
-        path = f"/os-quota-sets/{live.properties['project']}{suffix}"
+        path = f"{self.limits.path}/{live.properties['project']}{suffix}"
         answer = await live.cloud.request(self.service, method, path, json=json, idempotent=True)
-        return answer.part("quota_set")
+        return answer.part(self.limits.body)
 
 
-def limits(properties: Mapping[str, Any]) -> Body:
+def named(properties: Mapping[str, Any]) -> Body:
     """The limits among the properties."""
     return {k: v for k, v in properties.items() if k != "project" and v is not None}
 

@@ -100,11 +100,14 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
 
 def renamed_among(rules: Sequence[Rule], names: Collection[str]) -> set[str]:
     """What properties of these names become by the rules."""
-    return {
-        rule.path[0]
-        for rule in rules
-        if isinstance(rule, Replace) and rule.value_path is not None and rule.value_path[0] in names
-    }
+    found = set()
+    for rule in rules:
+        if isinstance(rule, Replace | Add):
+            beside = isinstance(rule, Replace) and rule.value_name
+            source = (*rule.path[:-1], beside) if beside else rule.value_path
+            if source and source[0] in names:
+                found.add(rule.path[0])
+    return found
 
 
 def _copied(value: Any) -> Any:

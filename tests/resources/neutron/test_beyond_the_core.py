@@ -227,7 +227,7 @@ def test_a_port_keeps_what_is_plugged_in_when_the_template_says_nothing_of_it():
             {"object_type": "subnetpool", "action": "access_as_external"},
             "object_type",
         ),
-        ("Quota", {"project": "p"}, "at least one of"),
+        ("Quota", {"project": "p"}, "one of floatingip, network"),
         ("ProviderNet", {"network_type": "flat", "segmentation_id": "1"}, "segmentation_id"),
         (
             "Segment",

@@ -165,7 +165,7 @@ def test_a_part_whose_parent_is_gone_leaves_nothing_to_look_for():
             "redirect_url is only for action REDIRECT_TO_URL",
         ),
         ("L7Rule", {"type": "COOKIE"}, "key is required for type HEADER or COOKIE"),
-        ("Quota", {"project": None}, "one of these properties is needed"),
+        ("Quota", {"project": None}, "one of healthmonitor, listener"),
     ],
 )
 def test_properties_that_do_not_go_together_are_named(type_name, given, words):

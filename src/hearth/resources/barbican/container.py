@@ -29,7 +29,9 @@ class Container(BarbicanResource):
         return {"name": live.wanted_name, "type": self.kind, "secret_refs": refs}
 
     def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        """Names and URLs of the secrets: property certificate_ref is the one called certificate."""
+        """Names and URLs: those in `secrets`; certificate_ref is the one called certificate."""
+        for one in properties.get("secrets") or []:
+            yield one["name"], one["ref"]
         for name in self.properties:
             if name.endswith("_ref") and properties.get(name):
                 yield name.removesuffix("_ref"), properties[name]
@@ -76,10 +78,6 @@ class GenericContainer(Container):
     }
     kind = "generic"
     relations = (Distinct("secrets", "ref"),)
-
-    def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        for one in properties.get("secrets") or []:
-            yield one["name"], one["ref"]
 
 
 class CertificateContainer(Container):

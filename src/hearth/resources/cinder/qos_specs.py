@@ -3,8 +3,10 @@
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
-from hearth.resources.collection import Collection, CollectionResource, forgiving, mark
+from hearth.resources.base import Live, Made
+from hearth.resources.collection import Collection, CollectionResource, mark
+from hearth.resources.parts import Call, Members
+from hearth.resources.tie import Tie
 from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Support
 
 SERVICE = "block-storage"
@@ -28,6 +30,7 @@ class QoSSpecs(CollectionResource):
     service = SERVICE
     known_by = "the specification hearth_key, which is removed once the id is recorded"
     collection = Collection(SERVICE, "/qos-specs", body="qos_specs", key_field="hearth_key")
+    before_delete = (Call("GET", "/qos-specs/{id}/disassociate_all", undoes=True),)
 
     def fields(self, live: Live) -> Body:
         return {**specs_of(live.properties), "name": live.wanted_name}
@@ -65,13 +68,8 @@ class QoSSpecs(CollectionResource):
         answer = await live.cloud.request(SERVICE, "GET", f"/qos-specs/{live.physical}")
         return answer.part("qos_specs")
 
-    async def drop(self, live: Live, physical_id: str) -> None:
-        path = f"/qos-specs/{physical_id}/disassociate_all"
-        await live.cloud.request(SERVICE, "GET", path)
-        await super().drop(live, physical_id)
 
-
-class QoSAssociation(ResourceType):
+class QoSAssociation(Tie):
     """Lets QoS specifications hold for volume types."""
 
     type_name = "OS::Cinder::QoSAssociation"
@@ -96,44 +94,14 @@ class QoSAssociation(ResourceType):
         Resolve(("qos_specs",), "cinder.qos_specs"),
     )
     service = SERVICE
-    identified_by = IntentKey.NATURAL_KEY
     known_by = "which type follows which specifications; to associate again changes nothing"
-
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("associate", self.associate),)
-
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("associate", self.associate),)
-
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("dissociate", self.dissociate),) if live.physical_id else ()
-
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
-        """A type follows one set of specifications: the new resource needs those of the old one."""
-        return self.delete_steps(live)
-
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.create_steps(live)
-
-    async def associate(self, live: Live) -> Made:
-        """Associate the types wanted, let those of before go that are not."""
-        wanted, before = set(live.properties["volume_types"]), live.before.get("volume_types")
-        for ident in sorted(set(before or []) - wanted):
-            await forgiving(self.call(live, "disassociate", ident))
-        for ident in sorted(wanted):
-            await self.call(live, "associate", ident)
-        return Made(physical_id=live.physical_id or live.physical_name)
-
-    async def dissociate(self, live: Live) -> Made | None:
-        """Let the types go."""
-        for ident in sorted(set(live.properties["volume_types"])):
-            await forgiving(self.call(live, "disassociate", ident))
-        return None
-
-    async def call(self, live: Live, verb: str, volume_type: str) -> None:
-        """Tie or untie one type. The service has it that this is a GET."""
-        path = f"/qos-specs/{live.properties['qos_specs']}/{verb}?vol_type_id={volume_type}"
-        await live.cloud.request(SERVICE, "GET", path)
+    part = Members(
+        property="volume_types",
+        add=Call("GET", "/qos-specs/{qos_specs}/associate?vol_type_id={member}"),
+        remove=Call("GET", "/qos-specs/{qos_specs}/disassociate?vol_type_id={member}", undoes=True),
+        remove_first=True,
+    )
+    yields = True
 
 
 def specs_of(properties: Any) -> dict[str, str]:

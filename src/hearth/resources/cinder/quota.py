@@ -1,7 +1,7 @@
 """OS::Cinder::Quota: how much of volumes a project may have; for administrators."""
 
-from hearth.resources.quota import PROJECT, QuotaSet, limit
-from hearth.schema import Resolve, Support
+from hearth.resources.quota import PROJECT, Limits, QuotaSet, limit
+from hearth.schema import Support
 
 
 class Quota(QuotaSet):
@@ -17,6 +17,5 @@ class Quota(QuotaSet):
         "snapshots": limit("How many snapshots."),
         "volumes": limit("How many volumes."),
     }
-    translation = (Resolve(("project",), "keystone.project"),)
     service = "block-storage"
-    checks_usage = True
+    limits = Limits("/os-quota-sets", "quota_set", usual="defaults", usage="?usage=True")

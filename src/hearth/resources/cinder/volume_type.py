@@ -1,8 +1,7 @@
 """OS::Cinder::VolumeType: a kind of volumes; for administrators."""
 
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import Collection, CollectionResource, forgiving
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.parts import Call, Entries, Members
 from hearth.schema import BOOLEAN, LIST, MAP, STRING, Prop, Support
 
 SERVICE = "block-storage"
@@ -35,49 +34,20 @@ class VolumeType(CollectionResource):
     }
     service = SERVICE
     collection = Collection(SERVICE, "/types", body="volume_type")
-    not_sent = frozenset({"metadata", "projects", "is_public"})
-
-    def fields(self, live: Live) -> Body:
-        public = bool(live.given("is_public"))
-        return {**super().fields(live), "os-volume-type-access:is_public": public}
-
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
-        if "is_public" in live.changed:
-            fields["is_public"] = bool(live.given("is_public"))
-        return fields
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        specs = (Step("extra-specs", self.specify),) if live.given("metadata") else ()
-        access = (Step("access", self.admit),) if live.given("projects") else ()
-        return (*specs, *access)
-
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        specs = (Step("extra-specs", self.specify),) if "metadata" in live.changed else ()
-        access = (Step("access", self.admit),) if "projects" in live.changed else ()
-        return (*specs, *access)
-
-    async def specify(self, live: Live) -> Made | None:
-        """Make the specifications those wanted."""
-        wanted = {str(k): str(v) for k, v in (live.given("metadata") or {}).items()}
-        path = f"/types/{live.physical}/extra_specs"
-        for name in (live.before.get("metadata") or {}).keys() - wanted.keys():
-            await forgiving(
-                live.cloud.request(SERVICE, "DELETE", f"{path}/{name}", idempotent=True)
-            )
-        if wanted:
-            body = {"extra_specs": wanted}
-            await live.cloud.request(SERVICE, "POST", path, json=body, idempotent=True)
-        return None
-
-    async def admit(self, live: Live) -> Made | None:
-        """Let exactly the wanted projects use it."""
-        path = f"/types/{live.physical}/os-volume-type-access"
-        rows = await live.cloud.listing(SERVICE, path)
-        now, wanted = {row["project_id"] for row in rows}, set(live.given("projects") or [])
-        calls = [("addProjectAccess", one) for one in sorted(wanted - now)]
-        calls += [("removeProjectAccess", one) for one in sorted(now - wanted)]
-        for verb, project in calls:
-            body = {verb: {"project": project}}
-            await live.cloud.request(SERVICE, "POST", f"/types/{live.physical}/action", json=body)
-        return None
+    parts = (
+        Entries(
+            property="metadata",
+            put=Call("POST", "/types/{id}/extra_specs", {"extra_specs": "{entries}"}, again=True),
+            remove=Call("DELETE", "/types/{id}/extra_specs/{entry}", undoes=True),
+        ),
+        Members(
+            property="projects",
+            listing="/types/{id}/os-volume-type-access",
+            field="project_id",
+            add=Call("POST", "/types/{id}/action", {"addProjectAccess": {"project": "{member}"}}),
+            remove=Call(
+                "POST", "/types/{id}/action", {"removeProjectAccess": {"project": "{member}"}}
+            ),
+        ),
+    )
+    created_as = {"is_public": "os-volume-type-access:is_public"}

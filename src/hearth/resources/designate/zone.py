@@ -16,6 +16,7 @@ from hearth.schema import (
     Prop,
     Range,
     Replace,
+    OnlyFor,
     RequiredFor,
     Resolve,
     Support,
@@ -96,6 +97,8 @@ class Zone(DesignateResource):
     collection = named("zones", "PATCH")
     relations = (
         RequiredFor("email", "type", "PRIMARY"),
+        OnlyFor("email", "type", "PRIMARY"),
+        OnlyFor("ttl", "type", "PRIMARY"),
         Where("type", ("SECONDARY",), AtLeastOne("primaries", "masters")),
     )
 

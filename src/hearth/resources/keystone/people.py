@@ -1,12 +1,13 @@
 """OS::Keystone::User and OS::Keystone::Group."""
 
-from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import Collection, forgiving
-from hearth.resources.keystone.roles import ROLE_NAMES, ROLES, Assigned
+from hearth.resources.collection import Collection
+from hearth.resources.keystone.base import KeystoneResource
+from hearth.resources.keystone.roles import ONE_PLACE, ROLE_NAMES, ROLES, Roles
+from hearth.resources.parts import Call, Members
 from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
-class User(Assigned):
+class User(KeystoneResource):
     """Somebody who can log in."""
 
     type_name = "OS::Keystone::User"
@@ -54,30 +55,19 @@ class User(Assigned):
         *ROLE_NAMES,
     )
     collection = Collection("identity", "/v3/users", body="user", update_method="PATCH")
-    not_sent = frozenset({"roles", "groups"})
     renamed = {"domain": "domain_id", "default_project": "default_project_id"}
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        groups = (Step("groups", self.join),) if live.given("groups") else ()
-        return (*groups, *super().after_create(live))
-
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        groups = (Step("groups", self.join),) if "groups" in live.changed else ()
-        return (*groups, *super().after_update(live))
-
-    async def join(self, live: Live) -> Made | None:
-        """Join the groups wanted, leave those of before that are not."""
-        wanted, before = set(live.given("groups") or []), set(live.before.get("groups") or [])
-        for group in sorted(wanted):
-            path = f"/v3/groups/{group}/users/{live.physical}"
-            await live.cloud.request("identity", "PUT", path, idempotent=True)
-        for group in sorted(before - wanted):
-            path = f"/v3/groups/{group}/users/{live.physical}"
-            await forgiving(live.cloud.request("identity", "DELETE", path, idempotent=True))
-        return None
+    parts = (
+        Members(
+            property="groups",
+            add=Call("PUT", "/v3/groups/{member}/users/{id}"),
+            remove=Call("DELETE", "/v3/groups/{member}/users/{id}", undoes=True),
+        ),
+        Roles(who="users/{id}"),
+    )
+    relations = ONE_PLACE
 
 
-class Group(Assigned):
+class Group(KeystoneResource):
     """Users who share roles."""
 
     type_name = "OS::Keystone::Group"
@@ -99,5 +89,6 @@ class Group(Assigned):
         *ROLE_NAMES,
     )
     collection = Collection("identity", "/v3/groups", body="group", update_method="PATCH")
-    not_sent = frozenset({"roles"})
     renamed = {"domain": "domain_id"}
+    relations = ONE_PLACE
+    parts = (Roles(who="groups/{id}"),)

@@ -1,9 +1,8 @@
 """OS::Keystone::Project, OS::Keystone::Domain and OS::Keystone::Role."""
 
-from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection
 from hearth.resources.keystone.base import KeystoneResource
+from hearth.resources.parts import Call
 from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
@@ -59,19 +58,9 @@ class Domain(KeystoneResource):
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
     }
     collection = Collection("identity", "/v3/domains", body="domain", update_method="PATCH")
-
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        disable = (Step("disable", self.disable),) if live.physical_id else ()
-        return (*disable, *super().delete_steps(live))
-
-    async def disable(self, live: Live) -> Made | None:
-        """Only what is disabled can be deleted."""
-        try:
-            await self.change(live, {"enabled": False})
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
-        return None
+    before_delete = (
+        Call("PATCH", "/v3/domains/{id}", {"domain": {"enabled": False}}, undoes=True),
+    )
 
 
 class Role(KeystoneResource):

@@ -1,11 +1,12 @@
 """Who has which roles where: OS::Keystone::UserRoleAssignment, GroupRoleAssignment, and owners."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
-from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
-from hearth.resources.collection import forgiving
-from hearth.resources.keystone.base import KeystoneResource
+from hearth.resources.base import Live
+from hearth.resources.parts import Call, Part, Whole
+from hearth.resources.tie import Tie
 from hearth.schema import (
     LIST,
     MAP,
@@ -41,55 +42,41 @@ ROLE_NAMES = (
 ONE_PLACE = (Each("roles", AtMostOne("project", "domain"), AtLeastOne("project", "domain")),)
 
 
-class Assigned(KeystoneResource):
-    """Somebody who has roles: a user or a group."""
+@dataclass(frozen=True, kw_only=True)
+class Roles(Part):
+    """The roles of somebody: {role}s that the property names are given, those of before taken."""
 
-    relations = ONE_PLACE
+    who: str  # users/ID or groups/ID
+    property: str = "roles"
 
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        return (Step("roles", self.assign),) if live.given("roles") else ()
+    async def settle(self, kind: Whole, live: Live) -> None:
+        wanted = self._paths(live, live.properties)
+        for path in sorted(wanted):
+            await Call("PUT", path).make(kind, live)
+        for path in sorted(self._paths(live, live.before) - wanted):
+            await Call("DELETE", path, undoes=True).make(kind, live)
 
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        return (Step("roles", self.assign),) if "roles" in live.changed else ()
+    async def leave(self, kind: Whole, live: Live) -> None:
+        for path in sorted(self._paths(live, live.properties)):
+            await Call("DELETE", path, undoes=True).make(kind, live)
 
-    async def assign(self, live: Live) -> Made | None:
-        """Give the roles wanted, take those of before that are not."""
-        who = f"{self.path(live).rpartition('/')[2]}/{live.physical}"
-        await reassign(live, paths(who, live.before), paths(who, live.properties))
-        return None
+    def _paths(self, live: Live, properties: Mapping[str, Any]) -> set[str]:
+        """The URLs of the assignments that some properties ask for."""
+        names = {**live.properties, **properties, "id": live.physical_id}
+        found, who = set(), self.who.format_map(names)
+        for one in properties.get("roles") or []:
+            where = "projects" if one.get("project") else "domains"
+            place = f"/v3/{where}/{one.get('project') or one['domain']}"
+            found.add(f"{place}/{who}/roles/{one['role']}")
+        return found
 
 
-class RoleAssignment(ResourceType):
+class RoleAssignment(Tie):
     """Roles for somebody who may have others as well: only those named here are given and taken."""
 
-    holder: ClassVar[str]  # the property that says who: user or group
     service = "identity"
-    identified_by = IntentKey.NATURAL_KEY
-    known_by = "who has which role where; to give a role again changes nothing"
     relations = ONE_PLACE
-
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("assign", self.assign),)
-
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("assign", self.assign),)
-
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("take", self.take),) if live.physical_id else ()
-
-    async def assign(self, live: Live) -> Made:
-        """Give the roles wanted, take those of before that are not."""
-        await reassign(live, self.held(live.before), self.held(live.properties))
-        return Made(physical_id=live.physical_id or live.physical_name)
-
-    async def take(self, live: Live) -> Made | None:
-        """Take the roles."""
-        await reassign(live, self.held(live.properties), set())
-        return None
-
-    def held(self, properties: Mapping[str, Any]) -> set[str]:
-        """The URLs of the assignments that some properties ask for."""
-        return paths(f"{self.holder}s/{properties.get(self.holder)}", properties)
+    known_by = "who has which role where; to give a role again changes nothing"
 
 
 class UserRoleAssignment(RoleAssignment):
@@ -108,7 +95,7 @@ class UserRoleAssignment(RoleAssignment):
         ),
     }
     translation = (Resolve(("user",), "keystone.user"), *ROLE_NAMES)
-    holder = "user"
+    part = Roles(who="users/{user}")
 
 
 class GroupRoleAssignment(RoleAssignment):
@@ -127,21 +114,4 @@ class GroupRoleAssignment(RoleAssignment):
         "roles": ROLES,
     }
     translation = (Resolve(("group",), "keystone.group"), *ROLE_NAMES)
-    holder = "group"
-
-
-def paths(who: str, properties: Mapping[str, Any]) -> set[str]:
-    """The URLs of role assignments; `who` is users/ID or groups/ID."""
-    found = set()
-    for one in properties.get("roles") or []:
-        where = "projects" if one.get("project") else "domains"
-        found.add(f"/v3/{where}/{one.get('project') or one['domain']}/{who}/roles/{one['role']}")
-    return found
-
-
-async def reassign(live: Live, before: set[str], wanted: set[str]) -> None:
-    """Give the roles wanted, take those of before that are not."""
-    for path in sorted(wanted):
-        await live.cloud.request("identity", "PUT", path, idempotent=True)
-    for path in sorted(before - wanted):
-        await forgiving(live.cloud.request("identity", "DELETE", path, idempotent=True))
+    part = Roles(who="groups/{group}")

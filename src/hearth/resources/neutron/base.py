@@ -28,10 +28,12 @@ class NeutronResource(CollectionResource):
         return {name: value for name, value in fields.items() if name not in unspoken}
 
     def after_create(self, live: Live) -> tuple[Step, ...]:
-        return (Step("tags", self.apply_tags),) if live.given("tags") else ()
+        tags = (Step("tags", self.apply_tags),) if live.given("tags") else ()
+        return (*tags, *super().after_create(live))
 
     def after_update(self, live: Live) -> tuple[Step, ...]:
-        return (Step("tags", self.apply_tags),) if "tags" in live.changed else ()
+        tags = (Step("tags", self.apply_tags),) if "tags" in live.changed else ()
+        return (*tags, *super().after_update(live))
 
     async def apply_tags(self, live: Live) -> Made | None:
         """Make the tags those of the properties."""

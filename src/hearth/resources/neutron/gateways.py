@@ -1,13 +1,9 @@
 """Gateways between networks of the cloud and physical ones."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
-from hearth.resources.base import IntentKey, Live, Made, Step
-from hearth.resources.collection import Collection, forgiving
+from hearth.resources.base import IntentKey
+from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import Natural, NeutronResource
+from hearth.resources.parts import Call, Rows
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -160,7 +156,6 @@ class NetworkGateway(NeutronResource):
     collection = Collection(
         "network", "/v2.0/network-gateways", body="network_gateway", key_field=None
     )
-    not_sent = frozenset({"connections"})
     relations = (
         Each(
             "connections",
@@ -173,61 +168,16 @@ class NetworkGateway(NeutronResource):
         ),
     )
     replaced_for = {"devices": "its devices can not be changed"}
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        steps = super().after_create(live)
-        return (*steps, Step("connect", self.settle)) if live.given("connections") else steps
-
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        return (Step("connect", self.settle),) if "connections" in live.changed else ()
-
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        steps = super().delete_steps(live)
-        return (Step("disconnect", self.leave), *steps) if steps else ()
-
-    async def settle(self, live: Live) -> Made | None:
-        """Connect what is wanted and nothing else of before; doing it again changes nothing."""
-        before, wanted = connections(live.before), connections(live.properties)
-        for one in before:
-            if one not in wanted:
-                await forgiving(self.put(live, "disconnect_network", one))
-        for one in wanted:
-            if one not in before:
-                await self.connect(live, one)
-        return None
-
-    async def connect(self, live: Live, one: Body) -> None:
-        """Connect a network; a conflict with what we did before is none."""
-        try:
-            await self.put(live, "connect_network", one)
-        except CloudFault as fault:
-            query = f"device_id={live.physical}&network_id={one['network_id']}"
-            if not fault.conflict or not await live.cloud.listing(
-                "network", f"/v2.0/ports?{query}"
-            ):
-                raise
-
-    async def leave(self, live: Live) -> Made | None:
-        """Disconnect all networks."""
-        for one in connections(live.properties):
-            await forgiving(self.put(live, "disconnect_network", one))
-        return None
-
-    async def put(self, live: Live, verb: str, one: Body) -> None:
-        """Connect or disconnect a network."""
-        path = f"{self.path(live)}/{live.physical}/{verb}"
-        await live.cloud.request("network", "PUT", path, json=one, idempotent=True)
-
-
-def connections(properties: Mapping[str, Any]) -> list[Body]:
-    """The connections as the service takes them."""
-    found = []
-    for one in properties.get("connections") or []:
-        names = ("segmentation_type", "segmentation_id")
-        found.append(known({"network_id": one["network"], **{n: one.get(n) for n in names}}))
-    return found
-
-
-def known(fields: Mapping[str, Any]) -> Body:
-    """The fields that have a value."""
-    return {name: value for name, value in fields.items() if value is not None}
+    renamed = {"connections.network": "network_id"}
+    parts = (
+        Rows(
+            property="connections",
+            key="network_id",
+            listing="/v2.0/ports?device_id={id}",
+            add=Call("PUT", "/v2.0/network-gateways/{id}/connect_network", "{member}"),
+            remove=Call(
+                "PUT", "/v2.0/network-gateways/{id}/disconnect_network", "{member}", undoes=True
+            ),
+            emptied=True,
+        ),
+    )

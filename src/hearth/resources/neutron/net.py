@@ -1,10 +1,11 @@
 """OS::Neutron::Net: a network."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import ClassVar
 
-from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import Collection
+from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.parts import Call, Members, Part
 from hearth.schema import BOOLEAN, INTEGER, LIST, MAP, STRING, Attr, Prop, Resolve
 
 
@@ -83,40 +84,13 @@ class Net(NeutronResource):
     }
     translation = (Resolve(("qos_policy",), "neutron.qos_policy"),)
     collection = Collection("network", "/v2.0/networks", body="network")
-    not_sent = frozenset({"tags", "dhcp_agent_ids"})
     renamed = {"qos_policy": "qos_policy_id"}
-
-    async def attribute(self, live: Live, name: str) -> Any:
-        if name == "segments":
-            path = f"/v2.0/segments?network_id={live.physical}"
-            return list(await live.cloud.listing("network", path))
-        return await super().attribute(live, name)
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        agents = (Step("agents", self.place),) if live.given("dhcp_agent_ids") else ()
-        return (*super().after_create(live), *agents)
-
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        agents = (Step("agents", self.place),) if "dhcp_agent_ids" in live.changed else ()
-        return (*super().after_update(live), *agents)
-
-    async def place(self, live: Live) -> Made | None:
-        """Have exactly the wanted DHCP agents serve the network."""
-        path = f"/v2.0/networks/{live.physical}/dhcp-agents"
-        now = {agent["id"] for agent in await live.cloud.listing("network", path)}
-        wanted = set(live.given("dhcp_agent_ids") or [])
-        for agent in sorted(wanted - now):
-            await live.cloud.request(
-                "network",
-                "POST",
-                f"/v2.0/agents/{agent}/dhcp-networks",
-                json={"network_id": live.physical},
-            )
-        for agent in sorted(now - wanted):
-            await live.cloud.request(
-                "network",
-                "DELETE",
-                f"/v2.0/agents/{agent}/dhcp-networks/{live.physical}",
-                idempotent=True,
-            )
-        return None
+    parts: ClassVar[Sequence[Part]] = (
+        Members(
+            property="dhcp_agent_ids",
+            listing="/v2.0/networks/{id}/dhcp-agents",
+            add=Call("POST", "/v2.0/agents/{member}/dhcp-networks", {"network_id": "{id}"}),
+            remove=Call("DELETE", "/v2.0/agents/{member}/dhcp-networks/{id}"),
+        ),
+    )
+    elsewhere = {"segments": Elsewhere("/v2.0/segments?network_id={id}")}

@@ -7,7 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Change, Live, Made, Step
-from hearth.resources.collection import Collection, forgiving
+from hearth.resources.collection import Collection, Elsewhere, forgiving
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource, addresses, as_text
 from hearth.schema import (
@@ -302,6 +302,7 @@ class Port(NeutronResource):
     not_sent = frozenset({"tags", "network_id", "no_fixed_ips", "replacement_policy"})
     renamed = {"network": "network_id", "qos_policy": "qos_policy_id"}
     comes_after = (order.Subnets(("network", "network_id")),)
+    elsewhere = {"network": Elsewhere("/v2.0/networks", member="network_id")}
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
         fields = super().fields_of(live, values, names)
@@ -321,11 +322,9 @@ class Port(NeutronResource):
         return found
 
     async def attribute(self, live: Live, name: str) -> Any:
-        if name not in {"subnets", "network"}:
+        if name != "subnets":
             return await super().attribute(live, name)
         body = live.body or await self.show(live) or {}
-        if name == "network":
-            return await live.cloud.member("network", "/v2.0/networks", str(body["network_id"]))
         return [
             await live.cloud.member("network", "/v2.0/subnets", str(one["subnet_id"]))
             for one in body.get("fixed_ips", [])

@@ -92,3 +92,4 @@ class ProviderNet(Net):
     }
     relations = (OnlyFor("segmentation_id", "network_type", "vlan", "vxlan", "gre", "geneve"),)
     for_admins = frozenset()  # whoever may make it may also speak of sharing
+    parts = ()

@@ -1,14 +1,25 @@
 """OS::Neutron::Router: forwards between subnets, and to the outside."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
-from hearth.resources.neutron.base import NeutronResource, addresses
-from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Resolve, Support, SupportStatus
+from hearth.resources.neutron.base import TEXTS, NeutronResource
+from hearth.resources.parts import Call, Members
+from hearth.schema import (
+    BOOLEAN,
+    LIST,
+    MAP,
+    STRING,
+    Add,
+    Attr,
+    Delete,
+    Prop,
+    Resolve,
+    Support,
+    SupportStatus,
+)
 
 
 class Router(NeutronResource):
@@ -122,67 +133,22 @@ class Router(NeutronResource):
             ),
             "neutron.subnet",
         ),
+        Add(("l3_agent_ids",), value_path=("l3_agent_id",)),
+        Delete(("l3_agent_id",)),
     )
     collection = Collection("network", "/v2.0/routers", body="router")
-    not_sent = frozenset({"tags", "l3_agent_id", "l3_agent_ids"})
     comes_after = (order.Subnets(("external_gateway_info.network",)),)
-
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
-        if fields.get("external_gateway_info"):
-            fields["external_gateway_info"] = gateway(fields["external_gateway_info"])
-        return fields
-
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
-        if "external_gateway_info" in fields and fields["external_gateway_info"] is None:
-            fields["external_gateway_info"] = {}
-        return fields
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        return (*super().after_create(live), *self.agents(live, bool(wanted_agents(live))))
-
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        moved = bool(live.changed & {"l3_agent_id", "l3_agent_ids"})
-        return (*super().after_update(live), *self.agents(live, moved))
-
-    def agents(self, live: Live, needed: bool) -> tuple[Step, ...]:
-        """The step that places the router, where one is needed."""
-        return (Step("agents", self.place),) if needed else ()
-
-    async def place(self, live: Live) -> Made | None:
-        """Have exactly the wanted agents run the router."""
-        path = f"/v2.0/routers/{live.physical}/l3-agents"
-        now = {agent["id"] for agent in await live.cloud.listing("network", path)}
-        wanted = wanted_agents(live)
-        for agent in sorted(now - wanted):
-            await live.cloud.request(
-                "network",
-                "DELETE",
-                f"/v2.0/agents/{agent}/l3-routers/{live.physical}",
-                idempotent=True,
-            )
-        for agent in sorted(wanted - now):
-            await live.cloud.request(
-                "network",
-                "POST",
-                f"/v2.0/agents/{agent}/l3-routers",
-                json={"router_id": live.physical},
-            )
-        return None
-
-
-def wanted_agents(live: Live) -> set[str]:
-    """The agents asked for, in the newer form or the older one."""
-    one = live.given("l3_agent_id")
-    return set(live.given("l3_agent_ids") or []) | ({str(one)} if one else set())
-
-
-def gateway(info: Mapping[str, Any]) -> Body:
-    """The gateway as the service takes it."""
-    fields: Body = {"network_id": info["network"]}
-    if info.get("enable_snat") is not None:
-        fields["enable_snat"] = info["enable_snat"]
-    if info.get("external_fixed_ips"):
-        fields["external_fixed_ips"] = addresses(info["external_fixed_ips"])
-    return fields
+    renamed = {
+        "external_gateway_info.network": "network_id",
+        "external_gateway_info.external_fixed_ips.subnet": "subnet_id",
+    }
+    cleared: ClassVar[Mapping[str, Any]] = {**TEXTS, "external_gateway_info": {}}
+    parts = (
+        Members(
+            property="l3_agent_ids",
+            listing="/v2.0/routers/{id}/l3-agents",
+            add=Call("POST", "/v2.0/agents/{member}/l3-routers", {"router_id": "{id}"}),
+            remove=Call("DELETE", "/v2.0/agents/{member}/l3-routers/{id}"),
+            remove_first=True,
+        ),
+    )

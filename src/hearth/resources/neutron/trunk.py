@@ -1,12 +1,8 @@
 """OS::Neutron::Trunk: one port that carries the traffic of several."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.parts import Call, Rows
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -79,38 +75,15 @@ class Trunk(NeutronResource):
     )
     extension = "trunk"
     collection = Collection("network", "/v2.0/trunks", body="trunk")
-    not_sent = frozenset({"sub_ports"})
-    renamed = {"port": "port_id"}
-
-    def fields(self, live: Live) -> Body:
-        return {**super().fields(live), "sub_ports": [row(one) for one in rows(live.properties)]}
-
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        return (Step("sub-ports", self.settle),) if "sub_ports" in live.changed else ()
-
-    async def settle(self, live: Live) -> Made | None:
-        """Make the sub-ports those wanted; doing it again changes nothing."""
-        wanted = {one["port"]: row(one) for one in rows(live.properties)}
-        now = {one["port_id"]: one for one in (await self.show(live) or {}).get("sub_ports", [])}
-        for verb, ports in (
-            ("remove_subports", [{"port_id": p} for p in now if now[p] != wanted.get(p)]),
-            ("add_subports", [one for p, one in wanted.items() if now.get(p) != one]),
-        ):
-            if ports:
-                path = f"/v2.0/trunks/{live.physical}/{verb}"
-                await live.cloud.request("network", "PUT", path, json={"sub_ports": ports})
-        return None
-
-
-def rows(properties: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The sub-ports as given."""
-    return list(properties.get("sub_ports") or [])
-
-
-def row(one: Mapping[str, Any]) -> Body:
-    """A sub-port as the service takes it."""
-    return {
-        "port_id": one["port"],
-        "segmentation_id": one["segmentation_id"],
-        "segmentation_type": one["segmentation_type"],
-    }
+    renamed = {"port": "port_id", "sub_ports.port": "port_id"}
+    parts = (
+        Rows(
+            property="sub_ports",
+            key="port_id",
+            shown="sub_ports",
+            add=Call("PUT", "/v2.0/trunks/{id}/add_subports", {"sub_ports": "{members}"}),
+            remove=Call("PUT", "/v2.0/trunks/{id}/remove_subports", {"sub_ports": "{keys}"}),
+            at_once=True,
+            in_create=True,
+        ),
+    )

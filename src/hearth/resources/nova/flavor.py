@@ -1,8 +1,7 @@
 """OS::Nova::Flavor: a size of servers; for administrators."""
 
-from hearth.cloud.contract import Body
-from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import Collection, CollectionResource, forgiving
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.parts import Call, Entries, Members
 from hearth.schema import BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, Attr, Prop, Resolve, Support
 
 
@@ -46,56 +45,29 @@ class Flavor(CollectionResource):
         detail="/flavors/detail?is_public=None",
         microversion="2.55",  # knows descriptions
     )
-    not_sent = frozenset({"extra_specs", "tenants", "flavorid", "is_public", "ephemeral"})
-
-    def fields(self, live: Live) -> Body:
-        return {
-            **super().fields(live),
-            "id": wanted_id(live),
-            "OS-FLV-EXT-DATA:ephemeral": live.given("ephemeral") or 0,
-            "os-flavor-access:is_public": bool(live.given("is_public")),
-        }
-
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        specs = (Step("extra-specs", self.specify),) if live.given("extra_specs") else ()
-        access = () if live.given("is_public") else (Step("access", self.admit),)
-        return (*specs, *access)
-
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        specs = (Step("extra-specs", self.specify),) if "extra_specs" in live.changed else ()
-        private = "tenants" in live.changed and not live.given("is_public")
-        access = (Step("access", self.admit),) if private else ()
-        return (*specs, *access)
-
-    async def specify(self, live: Live) -> Made | None:
-        """Make the further specifications those wanted."""
-        wanted = {str(k): str(v) for k, v in (live.given("extra_specs") or {}).items()}
-        path = f"/flavors/{live.physical}/os-extra_specs"
-        for name in (live.before.get("extra_specs") or {}).keys() - wanted.keys():
-            await forgiving(
-                live.cloud.request("compute", "DELETE", f"{path}/{name}", idempotent=True)
-            )
-        if wanted:
-            body = {"extra_specs": wanted}
-            await live.cloud.request("compute", "POST", path, json=body, idempotent=True)
-        return None
-
-    async def admit(self, live: Live) -> Made | None:
-        """Let exactly the wanted projects use a private flavor: that of the stack if none."""
-        path = f"/flavors/{live.physical}/os-flavor-access"
-        rows = await live.cloud.listing("compute", path)
-        now = {row["tenant_id"] for row in rows}
-        wanted = set(live.given("tenants") or [live.stack.project_id])
-        calls = [("addTenantAccess", one) for one in sorted(wanted - now)]
-        calls += [("removeTenantAccess", one) for one in sorted(now - wanted)]
-        for verb, tenant in calls:
-            body = {verb: {"tenant": tenant}}
-            await live.cloud.request(
-                "compute", "POST", f"/flavors/{live.physical}/action", json=body
-            )
-        return None
-
-
-def wanted_id(live: Live) -> str:
-    """The id the user gave, else one that follows from the key."""
-    return str(live.given("flavorid") or live.physical_name)
+    parts = (
+        Entries(
+            property="extra_specs",
+            put=Call(
+                "POST", "/flavors/{id}/os-extra_specs", {"extra_specs": "{entries}"}, again=True
+            ),
+            remove=Call("DELETE", "/flavors/{id}/os-extra_specs/{entry}", undoes=True),
+        ),
+        Members(
+            property="tenants",
+            listing="/flavors/{id}/os-flavor-access",
+            field="tenant_id",
+            add=Call("POST", "/flavors/{id}/action", {"addTenantAccess": {"tenant": "{member}"}}),
+            remove=Call(
+                "POST", "/flavors/{id}/action", {"removeTenantAccess": {"tenant": "{member}"}}
+            ),
+            unless="is_public",
+            own_project=True,
+        ),
+    )
+    generated = frozenset({"name", "flavorid"})
+    created_as = {
+        "ephemeral": "OS-FLV-EXT-DATA:ephemeral",
+        "flavorid": "id",
+        "is_public": "os-flavor-access:is_public",
+    }

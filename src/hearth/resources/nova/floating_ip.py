@@ -6,7 +6,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live, Made
-from hearth.resources.collection import Collection
+from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron import floating_ip as neutron
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import STRING, Attr, Prop, Resolve, Support, SupportStatus
@@ -36,6 +36,9 @@ class FloatingIP(NeutronResource):
     translation = (Resolve(("pool",), "neutron.network"),)
     collection = Collection("network", "/v2.0/floatingips", body="floatingip")
     renamed = {"pool": "floating_network_id"}
+    elsewhere = {
+        "pool": Elsewhere("/v2.0/networks", member="floating_network_id", field="name"),
+    }
 
     async def create(self, live: Live) -> Made:
         if live.given("pool") is None:
@@ -46,13 +49,9 @@ class FloatingIP(NeutronResource):
         return {"ip": live.body["floating_ip_address"]} if live.body else {}
 
     async def attribute(self, live: Live, name: str) -> Any:
-        if name not in self.properties and name != "ip":
+        if name != "ip":
             return await super().attribute(live, name)
-        body = live.body or await self.show(live) or {}
-        if name == "ip":
-            return body.get("floating_ip_address")
-        ident = body["floating_network_id"]
-        return (await live.cloud.member("network", "/v2.0/networks", ident))["name"]
+        return (live.body or await self.show(live) or {}).get("floating_ip_address")
 
 
 class FloatingIPAssociation(neutron.FloatingIPAssociation):

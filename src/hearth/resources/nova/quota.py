@@ -1,7 +1,7 @@
 """OS::Nova::Quota: how much of servers a project may have; for administrators."""
 
 from hearth.resources.quota import PROJECT, QuotaSet, limit
-from hearth.schema import Resolve, Support, SupportStatus
+from hearth.schema import Support, SupportStatus
 
 NO_FILES = Support(SupportStatus.DEPRECATED, version="14.0.0")
 
@@ -30,5 +30,4 @@ class Quota(QuotaSet):
         "server_group_members": limit("How many servers a server group may have."),
         "server_groups": limit("How many server groups."),
     }
-    translation = (Resolve(("project",), "keystone.project"),)
     service = "compute"

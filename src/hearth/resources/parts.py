@@ -1,0 +1,279 @@
+"""What an object is tied to by calls of its own, as data: members, and entries of free maps.
+
+A part follows one property. It is settled by a step after the create or update call; doing it again
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.live import Live, Made, Step
+
+
+class Whole(Protocol):
+    """The type that a part belongs to."""
+
+    service: str | None
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        """What the service shows of the object now."""
+
+    def as_sent(self, name: str, value: Any) -> Any:
+        """The value of a property as the service takes it."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the type's service. Path and body have {id}, {property} and what the part adds.
+
+    A text in the body that is nothing but such a name stands for the value as it is.
+    """
+
+    method: str
+    path: str
+    body: Any = None
+    again: bool = False  # a POST that does no harm when it is repeated
+    undoes: bool = False  # "not found" is success
+
+    async def make(self, kind: Whole, live: Live, **more: Any) -> None:
+        """Make the call."""
+        names = {**live.properties, "id": live.physical_id, **more}
+        assert kind.service is not None
+        try:
+            await live.cloud.request(
+                kind.service,
+                self.method,
+                self.path.format_map(names),
+                json=None if self.body is None else filled(self.body, names),
+                idempotent=self.again or self.method != "POST",
+            )
+        except CloudFault as fault:
+            if not (self.undoes and fault.not_found):
+                raise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of an object, by the property that it follows."""
+
+    property: str
+    in_create: bool = False  # the create call has it already
+    unless: str | None = None  # a property that makes it pointless
+    emptied: bool = False  # before the object is deleted
+
+    def at_create(self, live: Live) -> bool:
+        """Whether a new object needs the step."""
+        return not self.in_create and bool(self.wanted(live)) and not self._pointless(live)
+
+    def at_update(self, live: Live) -> bool:
+        """Whether an update needs the step."""
+        return self.property in live.changed and not self._pointless(live)
+
+    def wanted(self, live: Live) -> Any:
+        """What is to be there."""
+        return live.given(self.property)
+
+    async def settle(self, kind: Whole, live: Live) -> None:
+        """Make it what the property says."""
+        raise NotImplementedError
+
+    async def leave(self, kind: Whole, live: Live) -> None:
+        """Undo it."""
+        raise NotImplementedError
+
+    def _pointless(self, live: Live) -> bool:
+        return self.unless is not None and bool(live.given(self.unless))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Members(Part):
+    """Exactly the members that a list property names: {member} in the calls.
+
+    Those that are there now stand in a `listing`, at `field` of its rows, or in the list `shown` of
+    the object's body; where neither can be had, they are those of before, and all are added again.
+    """
+
+    add: Call
+    remove: Call
+    listing: str | None = None
+    field: str = "id"
+    shown: str | None = None
+    remove_first: bool = False
+    others_stay: bool = False  # those that the template never named
+    own_project: bool = False  # the stack's project is the member where none is named
+
+    def wanted(self, live: Live) -> list[str]:
+        own = [live.stack.project_id] if self.own_project else []
+        return list(live.given(self.property) or own)
+
+    async def settle(self, kind: Whole, live: Live) -> None:
+        wanted, before = set(self.wanted(live)), set(live.before.get(self.property) or [])
+        now = await self._now(kind, live)
+        lost = before - wanted if now is None else now - wanted
+        if self.others_stay:
+            lost &= before
+        if self.remove_first:
+            await self._remove(kind, live, lost)
+        for member in sorted(wanted - (now or set())):
+            await self.add.make(kind, live, member=member)
+        if not self.remove_first:
+            await self._remove(kind, live, lost)
+
+    async def leave(self, kind: Whole, live: Live) -> None:
+        try:
+            now = await self._now(kind, live)
+        except CloudFault as fault:
+            if fault.not_found:
+                return
+            raise
+        await self._remove(kind, live, set(self.wanted(live)) if now is None else now)
+
+    async def _now(self, kind: Whole, live: Live) -> set[str] | None:
+        if self.shown is not None:
+            return set((await kind.show(live) or {}).get(self.shown) or [])
+        if self.listing is None:
+            return None
+        assert kind.service is not None
+        path = self.listing.format_map({**live.properties, "id": live.physical})
+        return {str(row[self.field]) for row in await live.cloud.listing(kind.service, path)}
+
+    async def _remove(self, kind: Whole, live: Live, members: Iterable[str]) -> None:
+        for member in sorted(members):
+            await self.remove.make(kind, live, member=member)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Part):
+    """Members that are maps, told apart by `key`: {member} in the calls.
+
+    Those that are there now stand in the list `shown` of the object's body, or in a `listing` that
+    knows their keys only. With `at_once` one call is for all: {members}, or {keys}, maps too.
+    """
+
+    key: str
+    add: Call
+    remove: Call
+    listing: str | None = None
+    shown: str | None = None
+    at_once: bool = False
+
+    async def settle(self, kind: Whole, live: Live) -> None:
+        wanted, before = self._rows(kind, live.properties), self._rows(kind, live.before)
+        now = await self._now(kind, live, before)
+        kept = {key for key, row in wanted.items() if self._says(now.get(key), row)}
+        lost = [row for key, row in now.items() if key not in kept]
+        await self._make(self.remove, kind, live, lost)
+        fresh = [row for key, row in wanted.items() if key not in kept]
+        try:
+            await self._make(self.add, kind, live, fresh)
+        except CloudFault as fault:  # an earlier attempt may have got further than `before` says
+            known = self.listing is not None and await self._keys(kind, live)
+            if not (fault.conflict and known and known >= {row[self.key] for row in fresh}):
+                raise
+
+    async def leave(self, kind: Whole, live: Live) -> None:
+        now = await self._now(kind, live, self._rows(kind, live.properties))
+        await self._make(self.remove, kind, live, list(now.values()))
+
+    def _rows(self, kind: Whole, properties: Mapping[str, Any]) -> dict[str, Body]:
+        rows = kind.as_sent(self.property, properties.get(self.property) or [])
+        return {str(row[self.key]): row for row in rows}
+
+    async def _now(self, kind: Whole, live: Live, before: Mapping[str, Body]) -> dict[str, Body]:
+        """What is there, as far as it is for the template to say."""
+        if self.shown is not None:
+            rows = (await kind.show(live) or {}).get(self.shown) or []
+            return {str(row[self.key]): row for row in rows}
+        wanted, there = self._rows(kind, live.properties), await self._keys(kind, live)
+        return {key: row for key, row in {**wanted, **before}.items() if key in there}
+
+    async def _keys(self, kind: Whole, live: Live) -> set[str]:
+        assert self.listing is not None
+        assert kind.service is not None
+        path = self.listing.format_map({**live.properties, "id": live.physical})
+        return {str(row[self.key]) for row in await live.cloud.listing(kind.service, path)}
+
+    def _says(self, row: Body | None, wanted: Body) -> bool:
+        """Whether a row is the wanted one; the service may show more of it."""
+        if row is None or self.shown is None:
+            return row == wanted
+        return wanted.items() <= row.items()
+
+    async def _make(self, call: Call, kind: Whole, live: Live, rows: list[Body]) -> None:
+        if self.at_once and rows:
+            keys = [{self.key: row[self.key]} for row in rows]
+            await call.make(kind, live, members=rows, keys=keys)
+        elif not self.at_once:
+            for row in rows:
+                await call.make(kind, live, member=row)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entries(Part):
+    """The entries of a free map: {entries} in `put`, which adds to what is there.
+
+    Those that are gone are removed one by one, as {entry}; where there is no call for that, they
+    are put as null.
+    """
+
+    put: Call
+    remove: Call | None = None
+
+    async def settle(self, kind: Whole, live: Live) -> None:
+        wanted = {str(k): str(v) for k, v in (live.given(self.property) or {}).items()}
+        gone = sorted((live.before.get(self.property) or {}).keys() - wanted.keys())
+        if self.remove is None:
+            entries = {**dict.fromkeys(gone), **wanted}
+        else:
+            for entry in gone:
+                await self.remove.make(kind, live, entry=entry)
+            entries = dict(wanted)
+        if entries:
+            await self.put.make(kind, live, entries=entries)
+
+
+def steps(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
+    """The steps that settle parts."""
+    for part in parts:
+        yield Step(part.property.replace("_", "-"), _bound(part.settle, kind))
+
+
+def leaving(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
+    """The steps that undo what keeps an object from being deleted."""
+    for part in parts:
+        if part.emptied:
+            yield Step(f"leave-{part.property.replace('_', '-')}", _bound(part.leave, kind))
+
+
+def calling(kind: Whole, calls: Iterable[Call]) -> Iterator[Step]:
+    """A step for each of some calls, which can be made again."""
+    for number, call in enumerate(calls, 1):
+        yield Step(f"prepare-{number}", _bound(call.make, kind))
+
+
+def filled(value: Any, names: Mapping[str, Any]) -> Any:
+    """A body with its names replaced."""
+    match value:
+        case str():
+            whole = value[1:-1] if value.startswith("{") and value.endswith("}") else ""
+            return names[whole] if whole in names else value.format_map(names)
+        case Mapping():
+            return {filled(key, names): filled(one, names) for key, one in value.items()}
+        case list():
+            return [filled(one, names) for one in value]
+    return value
+
+
+def _bound(
+    act: Callable[..., Awaitable[None]], kind: Whole
+) -> Callable[[Live], Awaitable[Made | None]]:
+    async def do(live: Live) -> Made | None:
+        await act(kind, live)
+        return None
+
+    return do
