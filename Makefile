@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
 
-.PHONY: install demo dev test check check-static sim mutations crash faults bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults bench clean
 
 install: $(STAMP)
 
@@ -35,6 +36,17 @@ check-static: install
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+# every type against the recorded declarations of Heat
+facts: install
+	@$(BIN)/python -m tests.resources.facts
+
+# every type in generated templates: on the cloud in a box, or on one of your clouds.yaml
+types: install
+	@$(BIN)/python -m tests.types.run --json tests/types/result-devcloud.json
+
+real-cloud: install
+	@$(BIN)/python -m tests.types.run --real $(CLOUD) --json tests/types/result-real.json
+
 # make sim STATS=1: also the branches of the engine that histories alone reach
 sim: install
 	@$(BIN)/python -m tests.sim.run --seed $(SEED) --count $(N) $(if $(STATS),--stats)
@@ -44,6 +56,9 @@ mutations: install
 
 crash: install
 	@$(BIN)/python -m tests.crash.run --count $(N) --seed $(SEED)
+
+crash-types: install
+	@$(BIN)/python -m tests.crash.every --json tests/crash/result-types.json
 
 faults: install
 	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py

@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from benchmarks import machine
+from benchmarks.boxed import boxed
 from benchmarks.cloudy import makespan, servers
 from benchmarks.compiling import compiling
 from benchmarks.databases import databases
@@ -18,6 +19,7 @@ from benchmarks.starting import starting
 
 CASES: dict[str, Case] = {
     "start": starting,
+    "devcloud": boxed,
     "compile": compiling,
     "engine": engine,
     "shapes": shapes,

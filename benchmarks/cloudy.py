@@ -46,6 +46,8 @@ def _engine() -> Iterator[Figure]:
         _warm(both)
         server, calls = _further(both)
         trivial, _ = _further(both, templates.wide)
+        pair, pair_calls = _further(both, templates.ported)
+        took = _made_s(both, templates.ported(MANY))
         bare = asyncio.run(_bare_ms(both))
     whole = f"{MANY} servers less {FEW}; engine process with its store, nothing taken off"
     yield Figure("engine's processor time per further server", server, "ms", SERVER_MAX_MS, whole)
@@ -53,6 +55,10 @@ def _engine() -> Iterator[Figure]:
     yield Figure("- per call", server / calls, "ms", note=each)
     yield Figure("- of that, a resource without calls", trivial, "ms")
     yield Figure("- the same POSTs by a bare HTTP client", bare, "ms", note="aiohttp, nothing else")
+    yield Figure("per further server with a port of its own", pair, "ms", 2 * SERVER_MAX_MS)
+    yield Figure("- per call", pair / pair_calls, "ms")
+    yield Figure("- calls per resource", pair_calls / 2, "", 1.1)
+    yield Figure(f"create {MANY} servers with ports", took, "s")
 
 
 def _further(
@@ -65,6 +71,13 @@ def _further(
         used[count] = statistics.median(spent[1:])  # the first one compiles
     more = MANY - FEW
     return (used[MANY][0] - used[FEW][0]) / more * 1000, (used[MANY][1] - used[FEW][1]) / more
+
+
+def _made_s(both: Served, template: str) -> float:
+    stack = both.stack("ported-once-more", template)
+    took = stack.create()
+    stack.delete()
+    return took
 
 
 async def _bare_ms(both: Served) -> float:

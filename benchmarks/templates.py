@@ -72,6 +72,17 @@ def network() -> str:
     )
 
 
+def ported(count: int) -> str:
+    """Servers on the network `wide`, each with a port of its own: two resources for each."""
+    lines = [
+        f" p{i}: {{type: OS::Neutron::Port, properties: {{network: wide}}}}\n"
+        f" s{i}:\n  type: OS::Nova::Server\n  properties:\n"
+        f"   {{image: cirros, flavor: m1.tiny, networks: [{{port: {{get_resource: p{i}}}}}]}}\n"
+        for i in range(count)
+    ]
+    return HEAD + "".join(lines)
+
+
 def servers(count: int) -> str:
     """Servers on the network `wide`."""
     lines = [

@@ -165,8 +165,8 @@ CREATE: tuple[Wave, ...] = (
         ANEW: post("identity", "users", "-anew-"),
     },
     {
-        f"{SIGNED} keys": post("identity", "credentials/OS-EC2", "-signed-"),
-        f"{ANEW} keys": post("identity", "credentials/OS-EC2", "-anew-"),
+        f"{SIGNED} keys": post("identity", "v3/credentials", "-signed-"),
+        f"{ANEW} keys": post("identity", "v3/credentials", "-anew-"),
         "OS::Neutron::RouterInterface": Call("network", "PUT", "/add_router_interface$"),
         "OS::Neutron::Port": post("network", "ports"),
     },

@@ -6,14 +6,36 @@ import pytest
 
 from hearth.resources.base import IntentKey, ResourceType
 from hearth.resources.described import as_markdown, rows
+from hearth.resources.reference import as_markdown as as_section
+from hearth.resources.reference import pages
 from hearth.resources.registry import builtin_types
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "types"
 PAGE = Path(__file__).parents[2] / "docs" / "resource-types.md"
 
 
 def test_the_page_is_what_the_command_prints() -> None:
     wanted = as_markdown(rows(builtin_types().values()))
     assert PAGE.read_text() == wanted, "hearth docs types >docs/resource-types.md"
+
+
+def test_the_reference_is_what_the_declarations_say() -> None:
+    wanted = pages(builtin_types().values())
+    there = {path.name: path.read_text() for path in REFERENCE.glob("*.md")}
+    assert there.keys() == wanted.keys(), "hearth docs reference docs/types"
+    assert [name for name in wanted if there[name] != wanted[name]] == []
+
+
+def test_a_section_has_properties_attributes_and_an_example() -> None:
+    text = as_section(builtin_types()["OS::Octavia::Listener"])
+    assert (
+        "| `protocol_port` | integer | required; a change replaces it | The port. 1 to 65535. |"
+        in text
+    )
+    assert "| `loadbalancers` | list | Its load balancers. |" in text
+    assert "heat_template_version: 2021-04-16" in text
+    nested = as_section(builtin_types()["OS::Neutron::Subnet"])
+    assert "`allocation_pools[].start`" in nested
 
 
 @pytest.mark.parametrize("kind", builtin_types().values(), ids=lambda kind: kind.name)

@@ -1,6 +1,7 @@
 """A stack of real types, worked by the real engine on a real HTTP cloud."""
 
 import asyncio
+import json
 import random
 import time
 import uuid
@@ -138,13 +139,13 @@ class House:
         await self.pool.aclose()
         await self.running.close()
 
-    async def create(self):
+    async def create(self, wanted=None):
         given = {"auth_url": self.running.auth_url, "token": self.token}
         new = accept.NewStack(
             id=new_id(),
             project_id=self.who.project_id,
             name="web",
-            revision=revision(2),
+            revision=wanted or revision(2),
             credential=(new_id(), "token", given),
         )
         await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
@@ -209,6 +210,33 @@ def lives(rules):
 
 def test_a_stack_of_many_types_lives_and_leaves_nothing_behind():
     lives([])
+
+
+def test_what_takes_the_place_of_a_thing_of_the_same_name_stays():
+    def pair(number):
+        key = f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{number:043d} me"
+        given = {"name": "kp", "public_key": key}
+        body = {"type": "OS::Nova::KeyPair", "properties": given}
+        return Revision(
+            json.dumps({"heat_template_version": "2021-04-16", "resources": {"key": body}})
+        )
+
+    async def story():
+        house = House()
+        await house.open()
+        try:
+            ident = (await house.create(pair(1))).id
+            rows = [await house.operate(ident, Action.UPDATE, pair(number)) for number in (2, 3)]
+            there = house.left()
+            rows += [await house.operate(ident, one) for one in (Action.CHECK, Action.DELETE)]
+            return [str(row.status) for row in rows], there, house.left()
+        finally:
+            await house.close()
+
+    states, there, left = asyncio.run(story())
+    assert states == ["COMPLETE"] * 4
+    assert there.count("compute.keypairs") == 1
+    assert left == []
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import requests
+from keystoneauth1.exceptions import EndpointNotFound
 
 from tests.clients.dev import HEARTH, hearth_dev
 from tests.types.story import Orchestration
@@ -55,7 +56,10 @@ class Place:
         from hearth.resources.registry import builtin_types
 
         kind, admin = builtin_types()[type_name], self.connections["admin"]
-        if kind.service and not admin.session.get_endpoint(service_type=kind.service):
+        try:
+            if kind.service is not None:
+                admin.session.get_endpoint(service_type=kind.service)
+        except EndpointNotFound:
             return f"no {kind.service} service"
         if kind.extension and not admin.network.find_extension(kind.extension):
             return f"no network extension {kind.extension}"
@@ -139,7 +143,7 @@ def real(admin_name: str, folder: Path) -> Iterator[Place]:
         )
     )  # fmt: skip
     command = [*HEARTH, "serve", "--config", str(config), "--port", "0"]
-    before = _everything(admin)
+    before: set[str] = set()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -148,13 +152,32 @@ def real(admin_name: str, folder: Path) -> Iterator[Place]:
             assert found is not None, f"no ready line: {line!r}"
 
             def remains() -> list[str]:
+                """What was not there before."""
                 return sorted(_everything(admin) - before)
 
             callers = {"admin": admin, "demo": demo}
-            yield Place("real", found["url"], 300, callers, remains, there=True)
+            with _registered(admin, found["url"]):
+                before = _everything(admin)
+                yield Place("real", found["url"], 300, callers, remains, there=True)
         finally:
             process.terminate()
             process.wait(20)
+
+
+@contextmanager
+def _registered(admin: Any, url: str) -> Iterator[None]:
+    """Hearth stands in the catalogue."""
+    identity = admin.identity
+    service = identity.create_service(type="orchestration", name="hearth")
+    identity.create_endpoint(
+        service_id=service.id, interface="public", region_id="RegionOne",
+        url=f"{url}/v1/%(tenant_id)s",
+    )  # fmt: skip
+    admin.session.invalidate()  # its token holds the catalogue of before
+    try:
+        yield
+    finally:
+        identity.delete_service(service)
 
 
 def _furnish(admin: Any, demo: Any) -> None:

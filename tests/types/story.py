@@ -248,3 +248,5 @@ def _changed(
         raise Wrong("nothing was done")
     if ("CREATE" not in done) != in_place:
         raise Wrong("replaced" if in_place else "not replaced")
+    if not in_place:
+        heat.act(path, "check")  # what is new did not go with what it replaced

@@ -6,6 +6,8 @@ which they end, a far one that is derived from the key.
 """
 
 import hashlib
+import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -158,23 +160,28 @@ class StackDomain:
         """The key pair of a stack user, made if there is none."""
         for pair in await self.key_pairs(user_id, project_id):
             return pair
-        path = f"/v3/users/{user_id}/credentials/OS-EC2"
-        answer = await self._admin.request("identity", "POST", path, json={"tenant_id": project_id})
-        made = answer.part("credential")
-        return KeyPair(str(made["access"]), str(made["secret"]))
+        pair = KeyPair(secrets.token_hex(16), secrets.token_hex(16))
+        wanted = {
+            "type": "ec2",
+            "user_id": user_id,
+            "project_id": project_id,
+            "blob": json.dumps({"access": pair.access, "secret": pair.secret}),
+        }
+        await self._admin.request(
+            "identity", "POST", "/v3/credentials", json={"credential": wanted}
+        )
+        return pair
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
         """The key pairs of a stack user: several when a call came late that was given up."""
-        path = f"/v3/users/{user_id}/credentials/OS-EC2"
-        return [
-            KeyPair(str(pair["access"]), str(pair["secret"]))
-            for pair in await self._admin.listing("identity", path)
-            if pair.get("tenant_id") == project_id
-        ]
+        path = f"/v3/credentials?type=ec2&user_id={user_id}"
+        listed = await self._admin.listing("identity", path)
+        blobs = [json.loads(one["blob"]) for one in listed if one.get("project_id") == project_id]
+        return [KeyPair(str(blob["access"]), str(blob["secret"])) for blob in blobs]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
         """Delete a key pair; one that is gone already is well."""
-        await _drop(self._admin, f"/v3/users/{user_id}/credentials/OS-EC2/{access}")
+        await _drop(self._admin, f"/v3/credentials/{hashlib.sha256(access.encode()).hexdigest()}")
 
     async def _make(self, collection: str, root: str, wanted: Body, key: str) -> str:
         try:

@@ -9,6 +9,7 @@ import msgspec
 
 from hearth.devcloud.http import Reply
 from hearth.devcloud.knobs import BadRule
+from hearth.devcloud.neutron import loss
 
 if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
@@ -49,6 +50,7 @@ def _lose(cloud: DevCloud, object_id: str) -> Reply:
     lost = [table[object_id] for table in cloud.store.tables.values() if object_id in table]
     for thing in lost:
         cloud.store.remove(thing)
+        loss.follow(cloud, thing)
     return Reply(200, {"lost": [thing.table for thing in lost]})
 
 

@@ -169,14 +169,16 @@ class _Front:
         if not any(rule.asks_for_name for rule in self.cloud.knobs.rules):
             return frozenset()
         names = set(call.query.get("name", []))
+        about = list(call.segments)
         with contextlib.suppress(Exception):
             body = call.json()
             for part in (body, *body.values()):
-                if isinstance(part, dict) and isinstance(part.get("name"), str):
-                    names.add(part["name"])
+                if isinstance(part, dict):
+                    names.update(n for n in [part.get("name")] if isinstance(n, str))
+                    about += [u for u in [part.get("user_id")] if isinstance(u, str)]
         names.update(call.segments)
         for table in self.cloud.store.tables.values():
-            for segment in call.segments:
+            for segment in about:
                 if segment in table:
                     names.add(str(table[segment].body.get("name")))
         return frozenset(names)

@@ -57,6 +57,8 @@ def pages(types: Iterable[ResourceType]) -> dict[str, str]:
 def as_markdown(kind: ResourceType) -> str:
     """A type as a section of a page."""
     lines = [f"## {kind.name}", "", _first_line(kind), *_notes(kind)]
+    if kind.relations:
+        lines += ["", f"Together: {'; '.join(map(str, kind.relations))}."]
     if kind.properties:
         lines += ["", "| property | type | | what it is |", "| --- | --- | --- | --- |"]
         lines += _rows(kind.properties, "")
@@ -80,8 +82,8 @@ def _notes(kind: ResourceType) -> Iterator[str]:
         notes.append(_support(kind.support))
     if kind.service is not None:
         need = f"Needs the {kind.service} service"
-        extension = getattr(kind, "extension", None)
-        notes.append(f"{need} with its extension {extension}." if extension else f"{need}.")
+        more = f" with its extension {kind.extension}" if kind.extension else ""
+        notes.append(f"{need}{more}.")
     words = kind.key_in_words()
     if words and words != NOTHING_MADE:
         notes.append(f"After a crash it is known by {words}.")

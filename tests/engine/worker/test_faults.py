@@ -183,7 +183,7 @@ def test_after_a_rollback_the_cloud_is_empty() -> None:
 
 def test_a_half_made_handle_leaves_no_user_behind() -> None:
     async def story(town: Town) -> None:
-        keys = {"service": "identity", "method": "POST", "path_regex": "/credentials/OS-EC2$"}
+        keys = {"service": "identity", "method": "POST", "path_regex": "/v3/credentials$"}
         town.knob(keys, {"status": 400})
         row = await town.make(UNATTENDED_SHELF, {}, user="admin", rollback=True)
         assert state(row) == "ROLLBACK_COMPLETE"

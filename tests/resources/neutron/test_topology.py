@@ -95,6 +95,19 @@ def test_a_port_gives_up_its_addresses_and_takes_them_back():
     assert cidr == "10.1.0.0/24"
 
 
+def test_a_port_that_is_gone_has_nothing_to_give_up():
+    async def story(driver):
+        net, _ = await plumbing(driver)
+        port = await driver.create("OS::Neutron::Port", {"network": net.physical_id})
+        await port.request("DELETE")
+        for step in port.kind.replaced_steps(port):
+            driver.absorb(port, await step.do(port))
+        await driver.delete_all()
+        return driver.left()
+
+    assert drive(story) == {}
+
+
 def test_an_interface_whose_answer_was_withheld_is_found():
     async def story(driver):
         _, subnet = await plumbing(driver)

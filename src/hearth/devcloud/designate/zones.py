@@ -50,6 +50,12 @@ def _name(value: Any) -> str:
     return value
 
 
+def _email(value: Any) -> str:
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", str(value)):
+        raise ValueError(f"{value} is not an email")
+    return str(value)
+
+
 _ZONE_TTL_S = 3600
 _TTL_MAX_S = 2147483647
 
@@ -64,7 +70,7 @@ ZONES = Collection(
     "zone",
     {
         "name": Field(_name, required=True, update=False),
-        "email": Field(nullable(text())),
+        "email": Field(nullable(_email)),
         "description": Field(nullable(text(160))),
         "ttl": Field(_zone_ttl, default=_ZONE_TTL_S),
         "type": Field(one_of("PRIMARY", "SECONDARY"), default="PRIMARY", update=False),
@@ -265,6 +271,10 @@ def create_record(call: Call) -> Reply:
     same = {"zone_id": zone.id, "name": values["name"], "type": values["type"]}
     if call.cloud.store.where(RECORDS.table, **same):
         raise Refusal(409, "duplicate_recordset", "Duplicate RecordSet")
+    alike = call.cloud.store.where(RECORDS.table, zone_id=zone.id, name=values["name"])
+    if alike and "CNAME" in {values["type"], *(one.body["type"] for one in alike)}:
+        words = "CNAME recordsets may not share a name with any other records"
+        raise Refusal(400, "invalid_recordset_location", words)
     more = {"zone_id": zone.id, "zone_name": zone.body["name"]}
     return _pending(call, _new(call, RECORDS, {**values, **more}), "CREATE")
 

@@ -133,10 +133,17 @@ def _ec2_view(call: Call, thing: Thing) -> Body:
     }
 
 
+def _in_project(call: Call, user_id: str) -> None:
+    """The user itself or an administrator, but not one with the scope of a domain only."""
+    self_or_admin(call, user_id)
+    if call.caller.project_id is None and call.caller.user_id != user_id:
+        raise forbidden()
+
+
 def create_ec2(call: Call) -> Reply:
     """POST /v3/users/{id}/credentials/OS-EC2: a new pair."""
     user = find(call, "users", call.ids[0])
-    self_or_admin(call, user.id)
+    _in_project(call, user.id)
     given = call.json()
     tenant = given.get("tenant_id") if isinstance(given, dict) else None
     if not tenant:
@@ -153,7 +160,7 @@ def create_ec2(call: Call) -> Reply:
 
 def ec2_pairs(call: Call) -> Reply:
     """GET of a user's pairs."""
-    self_or_admin(call, call.ids[0])
+    _in_project(call, call.ids[0])
     found = call.cloud.store.where(CREDENTIALS.table, user_id=call.ids[0], type="ec2")
     return listed(call, "credentials", [_ec2_view(call, thing) for thing in found])
 

@@ -154,7 +154,7 @@ class _Policies(Rest):
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
         self._check(call, values["firewall_rules"], None, shared=values["shared"])
         thing = super().make(call, project_id, values)
-        _link(call.cloud.store, thing)
+        link(call.cloud.store, thing)
         return thing
 
     def change(self, call: Call, thing: Thing, changes: Body) -> None:
@@ -167,7 +167,7 @@ class _Policies(Rest):
         ):
             changes.setdefault("audited", False)
         thing.body.update(changes)
-        _link(call.cloud.store, thing)
+        link(call.cloud.store, thing)
         _apply(call, applied)
 
     @staticmethod
@@ -185,10 +185,10 @@ class _Policies(Rest):
         if store.where(FIREWALLS.table, firewall_policy_id=thing.id):
             raise Refusal(409, "FirewallPolicyInUse", f"Firewall policy {thing.id} is being used.")
         thing.body["firewall_rules"] = []
-        _link(store, thing)
+        link(store, thing)
 
 
-def _link(store: Store, policy: Thing) -> None:
+def link(store: Store, policy: Thing) -> None:
     """Each rule knows its policy and its place there."""
     ids = policy.body["firewall_rules"]
     for rule in store.all(RULES.table):

@@ -37,9 +37,19 @@ def handles(operation: "Operation", node: Node, record: Record) -> bool:
 
 def left_alone(operation: "Operation", record: Record, kind: ResourceType | None) -> bool:
     """Whether the record goes alone; a nested stack goes with it, and retains what is its own."""
-    if record.held.deletion_policy == "Retain":
+    if record.held.deletion_policy == "Retain" or _handed_on(operation, record):
         return True
     return operation.retains(record) and (kind is None or not kind.nested)
+
+
+def _handed_on(operation: "Operation", record: Record) -> bool:
+    """Whether what took a record's place has its physical id, as things known by a name have."""
+    if record.physical_id is None or record.replaced_by is None:
+        return False
+    return any(
+        one.physical_id == record.physical_id and one.type == record.type
+        for one in operation.namesakes(record)
+    )
 
 
 def carry_out(operation: "Operation", node: Node, record: Record) -> None:

@@ -31,9 +31,9 @@ class AccessPolicy(ResourceType):
         named = (end for end in at(ALLOWED)(definition.properties) if isinstance(end, Const))
         missing = [str(end.value) for end in named if str(end.value) not in known]
         if missing:
+            place = definition.span.under("properties").under(ALLOWED)
             problems = [
-                InvalidTemplateReference(definition.span, one, nearest(one, known))
-                for one in missing
+                InvalidTemplateReference(place, one, nearest(one, known)) for one in missing
             ]
             raise Rejected(problems)
         return ()

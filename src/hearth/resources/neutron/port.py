@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Change, Live, Made, Step
-from hearth.resources.collection import Collection, Elsewhere
+from hearth.resources.collection import Collection, Elsewhere, forgiving
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource, addresses, as_text
 from hearth.schema import (
@@ -344,11 +345,18 @@ class Port(NeutronResource):
         """Note the addresses before they are given up, unless that was done already."""
         if "port_fip" in live.data:
             return None
-        return Made(data={"port_fip": as_text((await self.show(live) or {}).get("fixed_ips", []))})
+        try:
+            port = await self.show(live) or {}
+        except CloudFault as fault:
+            if fault.not_found:
+                return None  # it has given up all it had
+            raise
+        return Made(data={"port_fip": as_text(port.get("fixed_ips", []))})
 
     async def yield_addresses(self, live: Live) -> Made | None:
-        """Give up the addresses."""
-        return await self.change(live, {"fixed_ips": []})
+        """Give up the addresses, unless it is gone with them."""
+        await forgiving(self.change(live, {"fixed_ips": []}))
+        return None
 
     async def take_addresses(self, live: Live) -> Made | None:
         """Have the addresses noted again."""

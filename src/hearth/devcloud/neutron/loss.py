@@ -1,0 +1,36 @@
+"""What goes along with an object that is gone without a call: its parts, and what it held."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hearth.devcloud.neutron import addresses, firewalls
+from hearth.devcloud.neutron.ports import remove_port
+from hearth.devcloud.store import Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+_PARTS = {
+    "network.networks": ("network.segments", "network_id"),
+    "network.security_groups": ("network.security_group_rules", "security_group_id"),
+    "network.metering_labels": ("network.metering_label_rules", "metering_label_id"),
+}
+
+
+def follow(cloud: DevCloud, thing: Thing) -> None:
+    """Let go what belongs to a thing that has just gone."""
+    store = cloud.store
+    if thing.table in _PARTS:
+        table, field = _PARTS[thing.table]
+        for part in store.where(table, **{field: thing.id}):
+            store.remove(part)
+    match thing.table:
+        case "network.ports":
+            addresses.free(store, thing.body["fixed_ips"])
+        case "network.network_gateways":
+            for port in store.where("network.ports", device_id=thing.id):
+                remove_port(cloud, port)
+        case "network.firewall_policies":
+            thing.body["firewall_rules"] = []
+            firewalls.link(store, thing)
