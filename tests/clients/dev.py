@@ -89,9 +89,9 @@ class Dev:
                 connection.close()
 
     @contextlib.contextmanager
-    def heat(self) -> Iterator[Any]:
+    def heat(self, cloud: str = "hearth") -> Iterator[Any]:
         """python-heatclient, with the session of a connection."""
-        with self.sdk() as connection:
+        with self.sdk(cloud) as connection:
             from heatclient.client import Client
 
             yield Client("1", session=connection.session, region_name="RegionOne")

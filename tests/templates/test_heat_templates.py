@@ -5,13 +5,17 @@ import subprocess
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from hearth.resources.registry import builtin_types
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
 from tests.conftest import lacking
+from tests.resources.facts import FACTS
 
 pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "templates" / "heat-templates" / "hot"
@@ -26,34 +30,189 @@ NET = {
     "private_net_pool_start": "10.9.0.10",
     "private_net_pool_end": "10.9.0.99",
 }
+SERVICE = {"name": "t-service", "type": "t-type", "description": "a service"}
+LATER = "2099-12-28T19:14:44.180394"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A template with its parameters, and the one that an update changes."""
+    """A template with its parameters, and what an update changes: a parameter or all of it."""
 
     template: str
     parameters: dict[str, Any] = field(default_factory=dict)
     change: dict[str, Any] = field(default_factory=dict)
+    becomes: str = ""  # the template that the update brings
+    caller: str = "demo"
 
 
 CASES = [
+    Case("F18/WordPress_Native", {"key_name": "stack_key"}, {"instance_type": "m1.large"}),
+    Case("F20/WordPress_2_Instances", {}, {"instance_type": "m1.medium"}),
+    Case("barbican/order", {"expiration": LATER}, {"bit_length": 128}),
+    Case("barbican/secret", {"expiration": LATER}, {"payload": "b3RoZXI="}),
+    Case("condition", {}, {"env_type": "prod"}),
     Case(
         "hello_world",
         {"key_name": "stack_key", "image": "cirros", "admin_pass": "Abc123"},
         {"flavor": "m1.medium"},
     ),
-    Case("servers_in_new_neutron_net", NET, {"private_net_name": "within"}),
-    Case("vm_with_cinder", {"key_name": "stack_key", "image": "cirros"}, {"vol_size": 2}),
-    Case("condition", {}, {"env_type": "prod"}),
-    Case("resource_group/resource_group", {}, {}),
-    Case("resource_group/random", {"lengths": "4,5", "index": 1}, {"index": 0}),
+    Case("keystone/keystone", caller="admin", becomes="keystone/keystone_updated"),
+    Case(
+        "keystone/keystone_domain", {"domain_name": "t"}, {"domain_enabled": False}, caller="admin"
+    ),
+    Case(
+        "keystone/keystone_group",
+        {
+            "group_name": "t-group",
+            "group_description": "a group",
+            "group_domain": "default",
+            "group_role": "member",
+            "group_role_domain": "default",
+            "group_role_project": "demo",
+        },
+        {"group_role": "reader"},
+        caller="admin",
+    ),
+    Case(
+        "keystone/keystone_project",
+        {
+            "project_name": "t-project",
+            "project_description": "a project",
+            "project_enabled": True,
+            "project_domain": "default",
+        },
+        {"project_description": "another"},
+        caller="admin",
+    ),
+    Case(
+        "keystone/keystone_region",
+        {"region_id": "south", "parent_region_id": "world"},
+        {"region_description": "another"},
+        caller="admin",
+    ),
+    Case("keystone/keystone_role", {"role_name": "t-1"}, {"role_name": "t-2"}, caller="admin"),
+    Case("keystone/keystone_service", SERVICE, {"description": "another"}, caller="admin"),
+    Case(
+        "keystone/keystone_service_endpoint",
+        {
+            **SERVICE,
+            "region": "RegionOne",
+            "public_url": "http://public.example.com",
+            "internal_url": "http://internal.example.com",
+            "admin_url": "http://admin.example.com",
+        },
+        {"public_url": "http://www.example.com"},
+        caller="admin",
+    ),
+    Case(
+        "keystone/keystone_user",
+        {
+            "user_name": "t-user",
+            "user_description": "a user",
+            "user_enabled": True,
+            "user_domain": "default",
+            "user_email": "abc@example.com",
+            "user_password": "Abc123",
+            "user_default_project": "demo",
+            "user_groups": "t-there,t-there-too",
+            "group_role": "member",
+            "group_role_domain": "default",
+            "group_role_project": "demo",
+        },
+        {"user_groups": "t-there-too"},
+        caller="admin",
+    ),
+    Case(
+        "lb_server",
+        {
+            "image": "cirros",
+            "key_name": "stack_key",
+            "flavor": "m1.tiny",
+            "pool_id": "t-there",
+            "user_data": "#!/bin/sh",
+            "metadata": {"role": "web"},
+            "network": "private",
+            "subnet": "private-subnet",
+        },
+        {"user_data": "#!/bin/bash"},
+    ),
+    Case(
+        "neutron/instance_trunk_port",
+        {"image": "cirros", "key": "stack_key", "flavor": "m1.tiny"},
+        {"flavor": "m1.small"},
+    ),
+    Case(
+        "nova/host_aggregate",
+        {
+            "host_aggregate_name": "t-hosts",
+            "availability_zone_name": "t-zone",
+            "hosts": "devcloud",
+            "metadata": {"ssd": "true"},
+        },
+        {"host_aggregate_name": "t-machines"},
+        caller="admin",
+    ),
+    Case("resource_group/random", {"lengths": "4,5", "index": 1}, {"lengths": "4,6"}),
+    Case("resource_group/resource_group"),
     Case("resource_group/resource_group_index_lookup", {}, {"random_lengths": "7,8,9"}),
     Case("resource_group/server_with_volumes", {"instance_type": "m1.nano"}, {"num_volumes": 3}),
-    Case("swift"),
     Case("server_console", {"image": "cirros"}, {"flavor": "m1.medium"}),
-    Case("F20/WordPress_2_Instances", {}, {"instance_type": "m1.medium"}),
+    Case(
+        "server_with_encrpyted_volume",
+        {"key_name": "stack_key", "image_id": "cirros"},
+        {"volume_size": 2},
+        caller="admin",
+    ),
+    Case("servers_in_new_neutron_net", NET, {"private_net_name": "within"}),
+    Case("swift"),
+    Case("vm_with_cinder", {"key_name": "stack_key", "image": "cirros"}, {"vol_size": 2}),
 ]
+WITH_TESTS_OF_THEIR_OWN = {
+    "native_waitcondition",
+    "octavia/servers_with_octavia",
+    "resource_group/volume_with_attachment",
+}
+LEFT_OUT = {
+    "AWS::EC2::SecurityGroup": {
+        "mistral/templates/server_with_ip",
+    },
+    "OS::Designate::Domain": {
+        "designate/desginate_domain",
+        "designate/desginate_record",
+    },
+    "OS::Heat::AutoScalingGroup": {
+        "asg_of_servers",
+        "autohealing/autohealing_group",
+        "autoscaling",
+    },
+    "OS::Heat::CloudConfig": {
+        "software-config/example-templates/example-cloud-init",
+    },
+    "OS::Heat::SoftwareConfig": {
+        "software-config/boot-config/templates/install_config_agent_centos7_rdo",
+        "software-config/boot-config/templates/install_config_agent_fedora_pip",
+        "software-config/boot-config/templates/install_config_agent_fedora_yum",
+        "software-config/boot-config/templates/install_config_agent_test_image",
+        "software-config/boot-config/templates/install_config_agent_ubuntu_pip",
+        "software-config/boot-config/templates/install_container_agent",
+        "software-config/example-templates/example-deploy-sequence",
+        "software-config/example-templates/example-script-template",
+        "software-config/example-templates/wordpress/WordPress_software-config_1-instance",
+    },
+    "OS::Heat::SoftwareDeploymentGroup": {
+        "software-config/example-templates/example-software-deploymentgroup-template",
+    },
+    "OS::Heat::StructuredConfig": {
+        "software-config/example-templates/example-structured-template",
+    },
+    "OS::Magnum::Cluster": {
+        "magnum/create_coe_cluster",
+    },
+    "OS::Zaqar::Queue": {
+        "autohealing/autohealing_server",
+    },
+}
+"""Templates by the first type that is missing."""
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +223,72 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
         yield running
 
 
+@pytest.fixture(scope="module", autouse=True)
+def there(dev: Dev) -> None:
+    """What templates take for granted that is not there from the start."""
+    with dev.sdk() as demo:
+        demo.image.create_image(
+            name="F18-x86_64-cfntools", disk_format="raw", container_format="bare", data=b"bytes"
+        )
+        balancer = demo.load_balancer.create_load_balancer(
+            name="t-there", vip_subnet_id=demo.network.find_subnet("private-subnet").id
+        )
+        demo.load_balancer.wait_for_load_balancer(balancer.id, interval=0.05)
+        demo.load_balancer.create_pool(
+            name="t-there",
+            loadbalancer_id=balancer.id,
+            protocol="HTTP",
+            lb_algorithm="ROUND_ROBIN",
+        )
+        demo.load_balancer.wait_for_load_balancer(balancer.id, interval=0.05)
+    with dev.sdk("hearth-admin") as admin:
+        admin.compute.create_keypair(name="stack_key")
+        for name in ("t-there", "t-there-too"):
+            admin.identity.create_group(name=name, domain_id="default")
+
+
 @pytest.fixture(scope="module")
 def heat(dev: Dev) -> Iterator[Any]:
     with dev.heat() as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def callers(dev: Dev, heat: Any) -> Iterator[dict[str, Any]]:
+    with dev.heat("hearth-admin") as admin:
+        yield {"demo": heat, "admin": admin}
+
+
+@cache
+def types_of(path: Path) -> tuple[str, ...]:
+    """The types that a template names, those in its nested templates among them, in order."""
+    found: list[str] = []
+
+    def look(node: Any) -> None:
+        if isinstance(node, list):
+            for one in node:
+                look(one)
+        elif isinstance(node, dict):
+            kind = node.get("type")
+            if isinstance(kind, str) and kind.endswith((".yaml", ".template")):
+                found.extend(types_of((path.parent / kind).resolve()))
+            elif isinstance(kind, str) and "::" in kind:
+                found.append(kind)
+            for one in node.values():
+                look(one)
+
+    look(yaml.safe_load(path.read_text()).get("resources"))
+    return tuple(found)
+
+
+def templates() -> dict[str, Path]:
+    """All that are no environments, by their paths without the ending."""
+    found = {path.relative_to(FOLDER).with_suffix(""): path for path in FOLDER.rglob("*.yaml")}
+    return {
+        str(name): path
+        for name, path in sorted(found.items())
+        if "heat_template_version" in yaml.safe_load(path.read_text())
+    }
 
 
 def contents(template: str) -> dict[str, Any]:
@@ -93,23 +314,78 @@ def delete(heat: Any, dev: Dev, stack_id: str) -> None:
     assert dev.left_over() == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.template)
-def test_it_is_created_changed_and_deleted(dev: Dev, heat: Any, case: Case):
+def state(heat: Any, stack: Any) -> tuple[dict[str, Any], set[tuple[str, str]]]:
+    """What an update changes: the outputs, and what the resources are that are no stacks."""
+    outputs = {one["output_key"]: one["output_value"] for one in stack.outputs}
+    resources = {
+        (one.physical_resource_id, one.resource_status)
+        for one in heat.resources.list(stack.id, nested_depth=5)
+        if not any(link["rel"] == "nested" for link in one.links)
+    }
+    return outputs, resources
+
+
+def live(dev: Dev, heat: Any, case: Case, body: dict[str, Any], later: dict[str, Any]) -> None:
+    """Create, change, delete; the change changes something, and no change nothing."""
     dev.mark()
-    body = contents(case.template)
     name = "t-" + case.template.replace("/", "-").replace("_", "-")
     made = heat.stacks.create(stack_name=name, parameters=case.parameters, **body)
     stack_id = made["stack"]["id"]
     created = complete(heat, stack_id, "CREATE")
     assert [o for o in created.outputs if o.get("output_error")] == []
+    before = state(heat, created)
 
     parameters = {**case.parameters, **case.change}
-    heat.stacks.update(stack_id, parameters=parameters, **body)
+    heat.stacks.update(stack_id, parameters=parameters, **later)
     updated = complete(heat, stack_id, "UPDATE")
     assert [o for o in updated.outputs if o.get("output_error")] == []
     for key, value in case.change.items():
         assert updated.parameters[key] == str(value)
+    changed = state(heat, updated) != before
+    assert changed == bool(case.change or case.becomes)
     delete(heat, dev, stack_id)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.template)
+def test_it_is_created_changed_and_deleted(dev: Dev, callers: dict[str, Any], case: Case):
+    later = contents(case.becomes or case.template)
+    live(dev, callers[case.caller], case, contents(case.template), later)
+
+
+def test_a_property_that_its_type_does_not_have_is_refused_and_the_rest_works(dev: Dev, heat: Any):
+    """This template sets one that Heat's own schema of the type lacks."""
+    case = Case(
+        "octavia/servers_with_octavia",
+        {
+            "subnet": "private-subnet",
+            "private_network": "private",
+            "server1_name": "one",
+            "server2_name": "two",
+            "image": "cirros",
+            "flavor": "m1.tiny",
+        },
+        {"app_port": 8081},
+    )
+    assert "max_retries_down" not in FACTS["OS::Octavia::HealthMonitor"]["properties"]
+    body = contents(case.template)
+    with pytest.raises(Exception, match='unknown property "max_retries_down"'):
+        heat.stacks.create(stack_name="t-refused", parameters=case.parameters, **body)
+    del body["template"]["resources"]["monitor"]["properties"]["max_retries_down"]
+    live(dev, heat, case, body, body)
+
+
+def test_every_template_has_a_case_or_a_type_that_is_missing():
+    if not FOLDER.is_dir():
+        lacking("the shared templates beside the repository")
+    known = set(builtin_types())
+    left_out: dict[str, set[str]] = {}
+    possible: set[str] = set()
+    for name, path in templates().items():
+        missing = [kind for kind in types_of(path) if kind not in known]
+        (left_out.setdefault(missing[0], set()) if missing else possible).add(name)
+    assert left_out == LEFT_OUT
+    tried = {case.template for case in CASES} | {case.becomes for case in CASES if case.becomes}
+    assert tried | WITH_TESTS_OF_THEIR_OWN == possible
 
 
 def test_a_volume_is_attached_to_a_server_that_is_there(dev: Dev, heat: Any):

@@ -172,6 +172,9 @@ def create(call: Call) -> Reply:
         text_ = "'email' is a required property"
         raise Incomplete(["type", "email"], text_, "required", "email")
     _check_masters(values)
+    for name in {"email", "ttl"} & given.keys() if values["type"] == "SECONDARY" else ():
+        text_ = f"'{name}' can't be specified when type is SECONDARY"
+        raise Incomplete(["type"], text_, "not_allowed", name)
     store = call.cloud.store
     if store.where(ZONES.table, name=values["name"]):
         raise Refusal(409, "duplicate_zone", "Duplicate Zone")

@@ -120,6 +120,12 @@ class _SubnetPools(Rest):
 class _AddressScopes(Rest):
     standard = False
 
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        if thing.body["shared"] and changes.get("shared") is False:
+            text_ = f"Unable to update address scope {thing.id}: it cannot be unshared"
+            raise Refusal(400, "AddressScopeUpdateError", text_)
+        super().change(call, thing, changes)
+
     def gone(self, call: Call, thing: Thing) -> None:
         if call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=thing.id):
             text_ = f"Unable to complete operation on address scope {thing.id}: it is in use"

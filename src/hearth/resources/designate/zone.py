@@ -13,6 +13,7 @@ from hearth.schema import (
     AtLeastOne,
     Attr,
     Length,
+    OnlyFor,
     Prop,
     Range,
     Replace,
@@ -96,6 +97,8 @@ class Zone(DesignateResource):
     collection = named("zones", "PATCH")
     relations = (
         RequiredFor("email", "type", "PRIMARY"),
+        OnlyFor("email", "type", "PRIMARY"),
+        OnlyFor("ttl", "type", "PRIMARY"),
         Where("type", ("SECONDARY",), AtLeastOne("primaries", "masters")),
     )
 
