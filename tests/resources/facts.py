@@ -7,7 +7,7 @@ Prints a line per service with counts, then each difference; the exit status is 
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hearth.model.state import Action
@@ -206,6 +206,12 @@ def written_by_hand(kind: ResourceType) -> list[str]:
     return [name for name, value in vars(type(kind)).items() if callable(value)]
 
 
+def declared_share(names: Iterable[str]) -> float:
+    """How many of these types are pure declarations, per cent."""
+    kinds = [builtin_types()[name] for name in names]
+    return 100 * sum(not written_by_hand(kind) for kind in kinds) / len(kinds)
+
+
 def main(names: list[str]) -> int:
     """Print counts per service and every difference; the exit status."""
     types = builtin_types()
@@ -225,6 +231,7 @@ def main(names: list[str]) -> int:
             f"{sum(len(types[n].attributes) for n in own):10} {len(declared):13} "
             f"{sum(len(found[n]) for n in own):11}"
         )
+    print(f"by declaration alone: {declared_share(found):.1f} %")
     for name in missing:
         print(f"{name}: is missing")
     for name, lines in found.items():

@@ -7,7 +7,7 @@ import pytest
 
 from hearth.resources.registry import builtin_types
 from hearth.schema import Prop
-from tests.resources.facts import COPY, FACTS, differences
+from tests.resources.facts import COPY, FACTS, declared_share, differences
 
 ORIGINAL = Path(__file__).parents[3] / "shared" / "facts" / "resource_types.json"
 TYPES = builtin_types()
@@ -16,6 +16,10 @@ TYPES = builtin_types()
 @pytest.mark.parametrize("name", sorted(TYPES.keys() & FACTS.keys()))
 def test_the_declaration_is_the_recorded_one(name):
     assert list(differences(name)) == []
+
+
+def test_most_types_are_declarations_and_nothing_else():
+    assert declared_share(TYPES.keys() & FACTS.keys()) >= 70, "python -m tests.resources.facts"
 
 
 def test_every_property_and_attribute_says_what_it_is():

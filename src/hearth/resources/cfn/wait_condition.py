@@ -1,27 +1,22 @@
 """AWS::CloudFormation::WaitCondition and its handles. Source: software-config.md, section 14."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import Live, Made, Signalled, Step
-from hearth.resources.heat import wait_condition
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
+from hearth.resources.heat.wait_condition import CountsSignals
 from hearth.schema import INTEGER, STRING, Attr, Prop, Range, Support
 
-KEYS = {"Data": "data", "Reason": "reason", "Status": "status"}
+KEYS = ("Data", "Reason", "Status")
 STATUSES = ("SUCCESS", "FAILURE")
 
 
-class WaitConditionHandle(StackUser):
+class SignedHandle(StackUser):
     """Receives signals by a signed URL, which is its reference id."""
-
-    type_name = "AWS::CloudFormation::WaitConditionHandle"
-    support = Support(version="2014.1")
-    properties = {}
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (*self.user_steps(live, keys=True), Step("url", self.sign))
@@ -53,7 +48,15 @@ class WaitConditionHandle(StackUser):
         return Signalled({**live.metadata, str(details["UniqueId"]): entry}, reason=reason)
 
 
-class UpdateWaitConditionHandle(WaitConditionHandle):
+class WaitConditionHandle(SignedHandle):
+    """Receives signals by a signed URL, which is its reference id."""
+
+    type_name = "AWS::CloudFormation::WaitConditionHandle"
+    support = Support(version="2014.1")
+    properties = {}
+
+
+class UpdateWaitConditionHandle(SignedHandle):
     """A handle that is replaced at every update, so that conditions on it wait anew."""
 
     type_name = "OS::Heat::UpdateWaitConditionHandle"
@@ -62,7 +65,7 @@ class UpdateWaitConditionHandle(WaitConditionHandle):
     replaced_at_every_update = True
 
 
-class WaitCondition(wait_condition.WaitCondition):
+class WaitCondition(CountsSignals):
     """Is complete when its handle has received so many successes in time."""
 
     type_name = "AWS::CloudFormation::WaitCondition"
@@ -83,29 +86,7 @@ class WaitCondition(wait_condition.WaitCondition):
     attributes = {
         "Data": Attr(STRING, "Data of the signals by their id, as JSON text.", cached=False),
     }
-
-    async def wait(self, live: Live) -> Any:
-        return await super().wait(_renamed(live))
-
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.create_steps(live) if "Count" in live.changed else ()
-
-    def recordable(self, live: Live) -> dict[str, Any]:
-        shown = super().recordable(live)
-        return {"Data": shown["data"]} if shown else {}
-
-    async def attribute(self, live: Live, name: str) -> Any:
-        return await super().attribute(_renamed(live), "data") if name == "Data" else None
-
-
-def _renamed(live: Live) -> Live:
-    """The same with the properties, and the signals read, in the words of the newer type."""
-
-    async def metadata(reference: str) -> Mapping[str, Any]:
-        found = await live.metadata_of(reference)
-        return {
-            ident: {new: one.get(old) for old, new in KEYS.items()} for ident, one in found.items()
-        }
-
-    given = {name.lower(): value for name, value in live.properties.items()}
-    return replace(live, properties=given, read_metadata=metadata)
+    handle = "Handle"
+    count = "Count"
+    timeout = "Timeout"
+    data = "Data"

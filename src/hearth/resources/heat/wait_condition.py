@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from hearth.resources.base import (
     NOTHING_MADE,
@@ -21,7 +21,60 @@ from hearth.schema import INTEGER, NUMBER, STRING, Attr, Prop, Range, Support
 LOOK_AGAIN_S = 1.0
 
 
-class WaitCondition(ResourceType):
+class CountsSignals(ResourceType):
+    """Waits until the metadata of a handle has so many signals; subclasses say how it is spelled.
+
+    The keys of signals are those of the properties in lower case.
+    """
+
+    handle: ClassVar[str] = "handle"
+    count: ClassVar[str] = "count"
+    timeout: ClassVar[str] = "timeout"
+    data: ClassVar[str] = "data"  # the attribute
+    identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
+    visibility_delay_s = 0
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("wait", self.begin, poll=self.wait),)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.create_steps(live) if self.count in live.changed else ()
+
+    async def begin(self, live: Live) -> Made:
+        """Nothing to make: what counts is in the handle."""
+        return Made(physical_id=live.physical_id or live.physical_name)
+
+    async def wait(self, live: Live) -> Progress:
+        """Whether enough signals are there, one of them tells of a failure, or time is over."""
+        signals = await self.signals(live)
+        count, timeout_s = int(live.given(self.count) or 1), float(live.properties[self.timeout])
+        left_s = live.started_at + timeout_s - live.now
+        if left_s < 0:
+            return Failed(too_late(signals, count), "WaitConditionTimeout")
+        failures = [str(one.get("reason")) for one in of_status(signals, "FAILURE")]
+        if failures:
+            return Failed(";".join(failures), "WaitConditionFailure")
+        if len(signals) >= count:
+            return Ready(dict(signals))
+        return Later(min(LOOK_AGAIN_S, left_s + 0.01))
+
+    async def signals(self, live: Live) -> Mapping[str, Mapping[str, Any]]:
+        """The signals that the handle has, by id."""
+        found = await live.metadata_of(str(live.properties[self.handle]))
+        return {
+            ident: {name.lower(): value for name, value in one.items()}
+            for ident, one in found.items()
+        }
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return data_of(await self.signals(live)) if name == self.data else None
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {} if live.body is None else {self.data: data_of(live.body)}
+
+
+class WaitCondition(CountsSignals):
     """Is complete when its handle has received so many successes in time."""
 
     type_name = "OS::Heat::WaitCondition"
@@ -42,45 +95,11 @@ class WaitCondition(ResourceType):
     attributes = {
         "data": Attr(STRING, "Data of the signals by their id, as JSON text.", cached=False),
     }
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("wait", self.begin, poll=self.wait),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.create_steps(live) if "count" in live.changed else ()
-
-    async def begin(self, live: Live) -> Made:
-        """Nothing to make: what counts is in the handle."""
-        return Made(physical_id=live.physical_id or live.physical_name)
-
-    async def wait(self, live: Live) -> Progress:
-        """Whether enough signals are there, one of them tells of a failure, or time is over."""
-        signals = await live.metadata_of(str(live.properties["handle"]))
-        count, timeout_s = int(live.given("count") or 1), float(live.properties["timeout"])
-        left_s = live.started_at + timeout_s - live.now
-        if left_s < 0:
-            return Failed(too_late(signals, count), "WaitConditionTimeout")
-        failures = [str(one.get("reason")) for one in of_status(signals, "FAILURE")]
-        if failures:
-            return Failed(";".join(failures), "WaitConditionFailure")
-        if len(signals) >= count:
-            return Ready(dict(signals))
-        return Later(min(LOOK_AGAIN_S, left_s + 0.01))
-
-    async def attribute(self, live: Live, name: str) -> Any:
-        if name != "data":
-            return None
-        signals = await live.metadata_of(str(live.properties["handle"]))
-        return json.dumps({ident: one.get("data") for ident, one in signals.items()})
-
-    def recordable(self, live: Live) -> dict[str, Any]:
-        if live.body is None:
-            return {}
-        data = {ident: one.get("data") for ident, one in live.body.items()}
-        return {"data": json.dumps(data)}
+def data_of(signals: Mapping[str, Mapping[str, Any]]) -> str:
+    """The data of signals by their id, as JSON text."""
+    return json.dumps({ident: one.get("data") for ident, one in signals.items()})
 
 
 def of_status(signals: Mapping[str, Any], status: str) -> list[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
 """What types of the network service have in common: tags, failed ones, what is taken away."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
@@ -17,6 +17,7 @@ class NeutronResource(CollectionResource):
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
+    alike: ClassVar[tuple[str, ...]] = ()  # fields that no two have in common
     cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → what takes it away; null for all others
     for_admins: ClassVar[frozenset[str]] = frozenset(
         {"shared", "is_default"}
@@ -45,6 +46,11 @@ class NeutronResource(CollectionResource):
             idempotent=True,
         )
         return None
+
+    async def likes(self, live: Live) -> list[Body]:
+        """The objects that have all of `alike` in common with this one."""
+        wanted, found = shape(self.fields(live), self.alike), await self.members(live)
+        return [one for one in found if shape(one, self.alike) == wanted]
 
     def changed_fields(self, live: Live) -> Body:
         fields = super().changed_fields(live)
@@ -75,6 +81,8 @@ class Told(NeutronResource):
     async def ours(self, live: Live) -> list[Body]:
         if not live.given("description"):
             return await super().ours(live)
+        if self.alike:
+            return await self.likes(live)
         if live.given("name"):
             return []
         found = await self.members(live)
@@ -85,13 +93,14 @@ class Natural(NeutronResource):
     """Something of which the service lets no two be alike in the fields of `alike`."""
 
     identified_by = IntentKey.NATURAL_KEY
-    alike: ClassVar[tuple[str, ...]]
 
     async def ours(self, live: Live) -> list[Body]:
-        fields = self.fields(live)
-        wanted = {name: fields.get(name) for name in self.alike}
-        found = await self.members(live)
-        return [one for one in found if {n: one.get(n) for n in self.alike} == wanted]
+        return await self.likes(live)
+
+
+def shape(body: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
+    """Some fields in words that are the same however they are written."""
+    return tuple("" if body.get(name) is None else str(body[name]).lower() for name in names)
 
 
 def addresses(fixed_ips: Any) -> list[Body]:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
-from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.base import Live
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import Natural, NeutronResource
+from hearth.resources.neutron.pointer import Pointer
 from hearth.schema import (
     INTEGER,
     MAP,
@@ -98,7 +98,7 @@ class FloatingIP(NeutronResource):
     together = frozenset({"port_id", "fixed_ip_address"})
 
 
-class FloatingIPAssociation(ResourceType):
+class FloatingIPAssociation(Pointer):
     """Points a floating IP to a port. The physical id is FLOATINGIP:PORT."""
 
     type_name = "OS::Neutron::FloatingIPAssociation"
@@ -115,56 +115,15 @@ class FloatingIPAssociation(ResourceType):
             constraint="neutron.port",
         ),
     }
-    service = "network"
-    address: ClassVar[str] = "floatingip_id"  # the property that names the floating IP
-    identified_by = IntentKey.NATURAL_KEY
     known_by = "the address's only port; to set it again changes nothing"
     comes_after = (order.Routes(),)
-
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("associate", self.associate, self.find),)
-
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        moved = self.address in live.changed
-        leave = (Step("leave", self.dissociate),) if moved and live.physical_id else ()
-        return (*leave, Step("associate", self.associate))
-
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("dissociate", self.dissociate),) if live.physical_id else ()
-
-    async def associate(self, live: Live) -> Made:
-        """Point the address to the port; doing it again changes nothing."""
-        fields = {"port_id": await self.port(live)}
-        if live.given("fixed_ip_address"):
-            fields["fixed_ip_address"] = live.given("fixed_ip_address")
-        ident = live.properties[self.address]
-        body = await point(live, ident, fields)
-        return Made(physical_id=f"{ident}:{fields['port_id']}", body=body)
-
-    async def port(self, live: Live) -> str:
-        """Id of the port to point to."""
-        return str(live.properties["port_id"])
-
-    async def find(self, live: Live) -> Made | None:
-        ident, port = live.properties[self.address], await self.port(live)
-        now = await live.cloud.member("network", "/v2.0/floatingips", ident)
-        return Made(f"{ident}:{port}", body=now) if now.get("port_id") == port else None
-
-    async def dissociate(self, live: Live) -> Made | None:
-        """Point the address nowhere, if it still points where we pointed it."""
-        ident, _, port = live.physical.partition(":")
-        try:
-            now = await live.cloud.member("network", "/v2.0/floatingips", ident)
-            if now.get("port_id") == port:
-                await point(live, ident, {"port_id": None})
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
-        return None
-
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        ident = live.physical.partition(":")[0]
-        return await live.cloud.member("network", "/v2.0/floatingips", ident)
+    objects = "/v2.0/floatingips"
+    body = "floatingip"
+    holder: ClassVar[str] = "floatingip_id"
+    target: ClassVar[str] = "port_id"
+    field = "port_id"
+    along = ("fixed_ip_address",)
+    known_again = True
 
 
 class FloatingIPPortForward(Natural):
@@ -231,15 +190,3 @@ class FloatingIPPortForward(Natural):
         if names & {"internal_port_number", "external_port"}:
             fields["internal_port"] = values.get("internal_port_number") or values["external_port"]
         return fields
-
-
-async def point(live: Live, ident: str, fields: Body) -> Body:
-    """Update a floating IP."""
-    answer = await live.cloud.request(
-        "network",
-        "PUT",
-        f"/v2.0/floatingips/{ident}",
-        json={"floatingip": fields},
-        idempotent=True,
-    )
-    return answer.part("floatingip")

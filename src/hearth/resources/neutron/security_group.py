@@ -7,7 +7,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection, forgiving
-from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.neutron.base import NeutronResource, Told, shape
 from hearth.resources.neutron.protocols import PROTOCOLS
 from hearth.schema import (
     BOOLEAN,
@@ -126,10 +126,10 @@ class SecurityGroup(NeutronResource):
     async def settle(self, live: Live) -> Made | None:
         """Make the rules of the group those wanted; doing it again changes nothing."""
         group = live.physical
-        wanted = {shape(rule): rule for rule in self.wanted(live)}
+        wanted = {shape(rule, SHAPE): rule for rule in self.wanted(live)}
         path = f"{RULES}?security_group_id={group}"
         for rule in await live.cloud.listing("network", path):
-            if wanted.pop(shape(rule), None) is None:
+            if wanted.pop(shape(rule, SHAPE), None) is None:
                 await forgiving(
                     live.cloud.request(
                         "network", "DELETE", f"{RULES}/{rule['id']}", idempotent=True
@@ -168,7 +168,7 @@ class SecurityGroup(NeutronResource):
         return fields
 
 
-class SecurityGroupRule(NeutronResource):
+class SecurityGroupRule(Told):
     """One rule of a security group that exists already."""
 
     type_name = "OS::Neutron::SecurityGroupRule"
@@ -216,22 +216,9 @@ class SecurityGroupRule(NeutronResource):
     )
     collection = Collection("network", RULES, body="security_group_rule")
     known_by = "the description; with one of the user's the rule itself: a group has no two alike"
-    key_stays = True
     renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
     relations = (
         AtMostOne("remote_group", "remote_ip_prefix"),
         Unless("protocol", ICMP, NotAbove("port_range_min", "port_range_max")),
     )
-
-    async def ours(self, live: Live) -> list[Body]:
-        fields = self.fields(live)
-        if not fields.get("description"):
-            return await super().ours(live)
-        group = fields["security_group_id"]
-        rules = await live.cloud.listing("network", f"{RULES}?security_group_id={group}")
-        return [rule for rule in rules if shape(rule) == shape(fields)]
-
-
-def shape(rule: Mapping[str, Any]) -> tuple[str, ...]:
-    """What makes two rules the same."""
-    return tuple("" if rule.get(name) is None else str(rule[name]).lower() for name in SHAPE)
+    alike = ("security_group_id", *SHAPE)

@@ -69,9 +69,10 @@ class FloatingIPAssociation(neutron.FloatingIPAssociation):
             constraint="nova.server",
         ),
     }
-    address = "floating_ip"
+    holder = "floating_ip"
+    target = "server_id"
 
-    async def port(self, live: Live) -> str:
+    async def aim(self, live: Live) -> str:
         server = live.properties["server_id"]
         ports = await live.cloud.listing("network", f"/v2.0/ports?device_id={server}")
         for port in ports:

@@ -1,0 +1,78 @@
+"""Types that make an object which is there already point to another one."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+
+
+class Pointer(ResourceType):
+    """A field of an object that points to another one. The physical id is OBJECT:TARGET."""
+
+    service = "network"
+    identified_by = IntentKey.NATURAL_KEY
+    objects: ClassVar[str]  # path of the collection of objects
+    body: ClassVar[str]  # root key of one
+    holder: ClassVar[str]  # the property that names the object
+    target: ClassVar[str]  # the property that names what it points to
+    field: ClassVar[str]
+    inner: ClassVar[str | None] = None  # the entry of the field that has the id, where it is a map
+    along: ClassVar[tuple[str, ...]] = ()  # properties that are set along with it
+    known_again: ClassVar[bool] = False  # one that points there already is ours
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("point", self.point, self.find if self.known_again else None),)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        moved = self.holder in live.changed
+        leave = (Step("leave", self.leave),) if moved and live.physical_id else ()
+        return (*leave, Step("point", self.point))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("leave", self.leave),) if live.physical_id else ()
+
+    async def aim(self, live: Live) -> str:
+        """Id of what to point to."""
+        return str(live.properties[self.target])
+
+    async def point(self, live: Live) -> Made:
+        """Make it point there; doing it again changes nothing."""
+        ident, aim = str(live.properties[self.holder]), await self.aim(live)
+        fields = {self.field: {self.inner: aim} if self.inner else aim}
+        fields |= {name: live.given(name) for name in self.along if live.given(name)}
+        return Made(physical_id=f"{ident}:{aim}", body=await self.put(live, ident, fields))
+
+    async def find(self, live: Live) -> Made | None:
+        ident, aim = str(live.properties[self.holder]), await self.aim(live)
+        now = await live.cloud.member("network", self.objects, ident)
+        return Made(f"{ident}:{aim}", body=now) if self.pointed(now) == aim else None
+
+    async def leave(self, live: Live) -> Made | None:
+        """Make it point nowhere, if it still points where we pointed it."""
+        ident, _, aim = live.physical.partition(":")
+        try:
+            now = await live.cloud.member("network", self.objects, ident)
+            if self.pointed(now) == aim:
+                await self.put(live, ident, {self.field: {} if self.inner else None})
+        except CloudFault as fault:
+            if not fault.not_found:
+                raise
+        return None
+
+    def pointed(self, body: Mapping[str, Any]) -> Any:
+        """What a body says it points to."""
+        value = body.get(self.field)
+        return (value or {}).get(self.inner) if self.inner else value
+
+    async def put(self, live: Live, ident: str, fields: Body) -> Body:
+        """Update the object."""
+        path = f"{self.objects}/{ident}"
+        answer = await live.cloud.request(
+            "network", "PUT", path, json={self.body: fields}, idempotent=True
+        )
+        return answer.part(self.body)
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        return await live.cloud.member("network", self.objects, live.physical.partition(":")[0])
