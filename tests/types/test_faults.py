@@ -136,7 +136,7 @@ def test_an_answer_that_is_lost_doubles_nothing(place: Place, name: str):
 def test_an_error_state_leaves_nothing(place: Place, name: str):
     one = subject(name)
     with stack(place, one, "error", without(one)) as (heat, path):
-        place.knobs(writes(TYPES[name].service or "", {"error": True}))
+        place.knobs(writes(TYPES[name].service or "", {"error": True}, times=1))
         said = refusal(heat, path, one.example)
         assert said is None or (one.resource in said and "ERROR" in said.upper())
 
