@@ -198,3 +198,157 @@ def test_a_trust_and_an_application_credential_let_others_act(demo: Any, admin: 
     assert robot.current_project_id == project
     robot.close()
     demo.identity.delete_application_credential(user, credential)
+
+
+def test_a_load_balancer_and_all_below_it_are_made_changed_and_deleted(demo: Any) -> None:
+    octavia = demo.load_balancer
+    subnet = demo.network.find_subnet("private-subnet")
+    balancer = octavia.create_load_balancer(name="lb", vip_subnet_id=subnet.id)
+
+    def ready() -> Any:
+        return octavia.wait_for_load_balancer(balancer.id, interval=0.05, wait=5)
+
+    assert ready().vip_port_id
+    octavia.update_load_balancer(balancer, description="changed")
+    ready()
+    listener = octavia.create_listener(
+        name="web", protocol="HTTP", protocol_port=80, load_balancer_id=balancer.id
+    )
+    ready()
+    octavia.update_listener(listener, connection_limit=10)
+    ready()
+    pool = octavia.create_pool(
+        name="servers", protocol="HTTP", lb_algorithm="ROUND_ROBIN", listener_id=listener.id
+    )
+    ready()
+    octavia.update_pool(pool, lb_algorithm="SOURCE_IP")
+    ready()
+    member = octavia.create_member(pool, name="one", address="10.0.0.70", protocol_port=80)
+    ready()
+    octavia.update_member(member, pool, weight=5)
+    ready()
+    monitor = octavia.create_health_monitor(
+        name="alive", pool_id=pool.id, type="HTTP", delay=5, timeout=3, max_retries=2, url_path="/"
+    )
+    ready()
+    octavia.update_health_monitor(monitor, delay=7)
+    ready()
+    policy = octavia.create_l7_policy(
+        name="away",
+        listener_id=listener.id,
+        action="REDIRECT_TO_URL",
+        redirect_url="http://a.example.com/",
+    )
+    ready()
+    octavia.update_l7_policy(policy, position=1, redirect_url="http://b.example.com/")
+    ready()
+    rule = octavia.create_l7_rule(policy, type="PATH", compare_type="STARTS_WITH", value="/a")
+    ready()
+    octavia.update_l7_rule(rule, policy, rule_value="/b")
+    ready()
+
+    found = octavia.find_load_balancer("lb")
+    assert (found.description, found.vip_subnet_id) == ("changed", subnet.id)
+    assert [one["id"] for one in found.listeners] == [listener.id]
+    assert octavia.find_listener("web").connection_limit == 10
+    assert octavia.find_pool("servers").lb_algorithm == "SOURCE_IP"
+    assert octavia.find_member("one", pool).weight == 5
+    assert octavia.find_health_monitor("alive").delay == 7
+    assert octavia.find_l7_policy("away").redirect_url == "http://b.example.com/"
+    assert octavia.get_l7_rule(rule, policy).rule_value == "/b"
+    assert [one.id for one in octavia.listeners(load_balancer_id=balancer.id)] == [listener.id]
+    assert [one.id for one in octavia.pools(loadbalancer_id=balancer.id)] == [pool.id]
+    assert [one.id for one in octavia.members(pool)] == [member.id]
+    assert [one.id for one in octavia.l7_rules(policy)] == [rule.id]
+
+    octavia.delete_l7_rule(rule, policy)
+    ready()
+    assert list(octavia.l7_rules(policy)) == []
+    octavia.delete_health_monitor(monitor)
+    ready()
+    assert list(octavia.health_monitors()) == []
+    octavia.delete_member(member, pool)
+    ready()
+    assert list(octavia.members(pool)) == []
+    octavia.delete_load_balancer(balancer.id, cascade=True)
+    octavia.wait_for_delete(balancer, interval=0.05, wait=5)
+    for listed in (octavia.listeners(), octavia.pools(), octavia.l7_policies()):
+        assert list(listed) == []
+    assert list(demo.network.ports(device_owner="Octavia")) == []
+
+
+def test_what_an_admin_offers_for_load_balancers_is_listed(admin: Any) -> None:
+    octavia = admin.load_balancer
+    assert "amphora" in {one.name for one in octavia.providers()}
+    profile = octavia.create_flavor_profile(
+        name="single", provider_name="amphora", flavor_data='{"loadbalancer_topology": "SINGLE"}'
+    )
+    flavor = octavia.create_flavor(name="cheap", flavor_profile_id=profile.id, is_enabled=True)
+    octavia.update_flavor(flavor, description="changed")
+    assert octavia.find_flavor("cheap").description == "changed"
+    octavia.delete_flavor(flavor)
+    octavia.delete_flavor_profile(profile)
+    quota = octavia.update_quota(admin.current_project_id, load_balancers=3)
+    assert quota.load_balancers == 3
+    octavia.delete_quota(admin.current_project_id)
+
+
+def test_a_zone_and_its_record_sets_are_made_changed_and_deleted(demo: Any) -> None:
+    zone = demo.create_zone(name="example.com.", email="a@example.com", ttl=3600)
+    zone = demo.dns.wait_for_status(zone, "ACTIVE", interval=0.05, wait=5)
+    assert demo.update_zone("example.com.", email="b@example.com").email == "b@example.com"
+    assert [one.id for one in demo.list_zones()] == [zone.id]
+    made = demo.create_recordset("example.com.", "www.example.com.", "A", ["10.0.0.1"], ttl=60)
+    demo.update_recordset("example.com.", made.id, records=["10.0.0.2"])
+    found = demo.get_recordset("example.com.", "www.example.com.")
+    assert (found.records, found.ttl) == (["10.0.0.2"], 60)
+    assert {one.type for one in demo.list_recordsets("example.com.")} == {"SOA", "NS", "A"}
+    assert demo.delete_recordset("example.com.", "www.example.com.")
+    assert demo.get_recordset("example.com.", "www.example.com.") is None
+    assert demo.delete_zone("example.com.")
+    demo.dns.wait_for_delete(zone, interval=0.05, wait=5)
+    assert demo.get_zone("example.com.") is None
+
+
+def test_secrets_containers_and_orders_are_made_and_deleted(demo: Any) -> None:
+    barbican = demo.key_manager
+    secret = barbican.create_secret(
+        name="word", payload="open sesame", payload_content_type="text/plain"
+    )
+    assert barbican.get_secret(secret.secret_id).payload == "open sesame"
+    assert [one.name for one in barbican.secrets()] == ["word"]
+    assert [one.status for one in barbican.secrets(name="word")] == ["ACTIVE"]
+    assert list(barbican.secrets(name="other")) == []
+    container = barbican.create_container(
+        name="box", type="generic", secret_refs=[{"name": "a", "secret_ref": secret.secret_ref}]
+    )
+    assert [one.name for one in barbican.containers()] == ["box"]
+    assert barbican.get_container(container.container_id).secret_refs[0]["name"] == "a"
+    order = barbican.create_order(
+        type="key",
+        meta={
+            "name": "made",
+            "algorithm": "aes",
+            "bit_length": 256,
+            "mode": "cbc",
+            "payload_content_type": "application/octet-stream",
+        },
+    )
+    order = barbican.get_order(order.order_id)
+    order = barbican.wait_for_status(order, "ACTIVE", interval=0.05, wait=5)
+    assert [one.order_id for one in barbican.orders()] == [order.order_id]
+    made = order.secret_ref.rsplit("/", 1)[1]
+    assert barbican.get_secret(made).bit_length == 256
+    barbican.delete_order(order.order_id)
+    barbican.delete_container(container.container_id)
+    for one in barbican.secrets():
+        barbican.delete_secret(one.secret_id)
+    assert [*barbican.orders(), *barbican.containers(), *barbican.secrets()] == []
+
+
+def test_a_queue_holds_messages(demo: Any) -> None:
+    queue = demo.message.create_queue(name="letters")
+    sent = demo.message.post_message("letters", [{"body": {"a": 1}, "ttl": 300}])
+    assert len(sent) == 1
+    assert [one.body for one in demo.message.messages("letters", echo=True)] == [{"a": 1}]
+    demo.message.delete_queue(queue)

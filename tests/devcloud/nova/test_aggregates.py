@@ -50,3 +50,21 @@ def test_the_zone_is_among_the_metadata(fresh: Served) -> None:
     assert act(fresh, ident, "set_metadata", metadata={"a": "1", "availability_zone": None}) == 200
     shown = nova(fresh, "GET", f"/os-aggregates/{ident}").json()["aggregate"]
     assert (shown["availability_zone"], shown["metadata"]) == (None, {"a": "1"})
+
+
+def test_the_hypervisor_is_shown_as_each_version_has_it(fresh: Served) -> None:
+    def shown(version: str, path: str) -> Any:
+        headers = {"OpenStack-API-Version": f"compute {version}"}
+        return fresh.call(
+            "GET", f"/compute/v2.1/os-hypervisors{path}", user="admin", headers=headers
+        )
+
+    (old,) = shown("2.1", "/detail").json()["hypervisors"]
+    assert (old["id"], old["vcpus"], type(old["cpu_info"])) == (1, 1000, str)
+    assert shown("2.1", "/1").json()["hypervisor"] == old
+    (middle,) = shown("2.53", "?hypervisor_hostname_pattern=dev").json()["hypervisors"]
+    found = shown("2.53", f"/{middle['id']}").json()["hypervisor"]
+    assert found["cpu_info"] == {"arch": "x86_64"}
+    assert "vcpus" not in shown("2.88", f"/{middle['id']}").json()["hypervisor"]
+    assert shown("2.53", "/1").status_code == 404
+    assert shown("2.53", "?hypervisor_hostname_pattern=other").status_code == 404

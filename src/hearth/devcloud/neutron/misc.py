@@ -9,7 +9,6 @@ _ALIASES = [
     "address-scope",
     "agent",
     "allowed-address-pairs",
-    "auto-allocated-topology",
     "availability_zone",
     "binding",
     "binding-extended",
@@ -23,7 +22,6 @@ _ALIASES = [
     "extraroute-atomic",
     "filter-validation",
     "fip-port-details",
-    "flavors",
     "floating-ip-port-forwarding",
     "floating-ip-port-forwarding-description",
     "floating-ip-port-forwarding-detail",
@@ -37,7 +35,6 @@ _ALIASES = [
     "net-mtu",
     "net-mtu-writable",
     "network-gateway",
-    "network-ip-availability",
     "network_availability_zone",
     "pagination",
     "port-resource-request",
@@ -81,7 +78,7 @@ _ALIASES = [
 
 def _extension(alias: str) -> Body:
     return {
-        "name": alias.replace("-", " ").replace("_", " ").capitalize(),
+        "name": alias.replace("-", " ").replace("_", " ").title(),
         "alias": alias,
         "description": f"The extension {alias}.",
         "updated": "2024-01-01T10:00:00-00:00",

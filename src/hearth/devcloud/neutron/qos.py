@@ -68,6 +68,11 @@ class _Policies(Rest):
                     store.remove(rule)
 
 
+def rule_types(call: Call) -> Reply:
+    """GET of the kinds of rules."""
+    return Reply(200, {"rule_types": [{"type": kind} for kind in RULES]})
+
+
 def _mine(call: Call, kind: str) -> list[Thing]:
     policy = policies.find(call, call.ids[0])
     things = call.cloud.store.all(RULES[kind].table)
@@ -137,4 +142,8 @@ def _routes(kind: str) -> list[Route]:
 
 
 policies = _Policies(POLICIES)
-ROUTES: list[Route] = [*policies.routes, *(r for kind in RULES for r in _routes(kind))]
+ROUTES: list[Route] = [
+    ("GET", "/v2.0/qos/rule-types", rule_types),
+    *policies.routes,
+    *(route for kind in RULES for route in _routes(kind)),
+]

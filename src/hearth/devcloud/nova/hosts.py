@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.http import Body, Call, Reply, Route
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.nova import quotas
 from hearth.devcloud.nova.base import admin_only, bad, conflict, missing
 from hearth.devcloud.store import Thing, stamp_micro
@@ -11,6 +11,7 @@ _AGGREGATES = "compute.aggregates"
 _GROUPS = "compute.server_groups"
 POLICIES = ("affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity")
 HOST = "devcloud"
+HYPERVISOR_ID = "9d9a6a5e-6e0f-5c55-8a0c-6f7f1c1d6c11"
 HOST_CPUS = 1000
 HOST_RAM_MB = 800_000
 
@@ -61,21 +62,13 @@ def services(call: Call) -> Reply:
     return Reply(200, {"services": found})
 
 
-def hypervisors(call: Call) -> Reply:
-    """GET os-hypervisors."""
-    admin_only(call)
-    brief = {"id": 1, "hypervisor_hostname": HOST, "state": "up", "status": "enabled"}
-    return Reply(200, {"hypervisors": [brief]})
-
-
-def hypervisors_detail(call: Call) -> Reply:
-    """GET os-hypervisors/detail."""
-    admin_only(call)
+def _hypervisor(call: Call) -> Body:
+    """The one there is; newer callers know it by a UUID."""
     servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
     cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
     disk = sum(f["disk"] for f in servers)
     found: Body = {
-        "id": 1,
+        "id": HYPERVISOR_ID if call.version >= (2, 53) else 1,
         "hypervisor_hostname": HOST,
         "state": "up",
         "status": "enabled",
@@ -83,6 +76,11 @@ def hypervisors_detail(call: Call) -> Reply:
         "hypervisor_version": 1000,
         "host_ip": "127.0.0.1",
         "service": {"id": 4, "host": HOST, "disabled_reason": None},
+    }
+    if call.version >= (2, 88):
+        return {**found, "uptime": None}
+    return {
+        **found,
         "vcpus": HOST_CPUS,
         "memory_mb": HOST_RAM_MB,
         "local_gb": 600_000,
@@ -94,9 +92,38 @@ def hypervisors_detail(call: Call) -> Reply:
         "current_workload": 0,
         "running_vms": len(servers),
         "disk_available_least": 0,
-        "cpu_info": '{"arch": "x86_64"}',
+        "cpu_info": {"arch": "x86_64"} if call.version >= (2, 28) else '{"arch": "x86_64"}',
     }
-    return Reply(200, {"hypervisors": [found]})
+
+
+def _hypervisors(call: Call) -> list[Body]:
+    """Those whose host's name has what is asked for in it."""
+    admin_only(call)
+    pattern = call.argument("hypervisor_hostname_pattern") or ""
+    found = [_hypervisor(call)] if pattern in HOST else []
+    if not found:
+        raise Refusal(404, message=f"No hypervisor matching '{pattern}' could be found.")
+    return found
+
+
+def hypervisors(call: Call) -> Reply:
+    """GET os-hypervisors."""
+    brief = ("id", "hypervisor_hostname", "state", "status")
+    return Reply(200, {"hypervisors": [{k: h[k] for k in brief} for h in _hypervisors(call)]})
+
+
+def hypervisors_detail(call: Call) -> Reply:
+    """GET os-hypervisors/detail."""
+    return Reply(200, {"hypervisors": _hypervisors(call)})
+
+
+def show_hypervisor(call: Call) -> Reply:
+    """GET of one."""
+    admin_only(call)
+    found = _hypervisor(call)
+    if call.ids[0] != str(found["id"]):
+        raise Refusal(404, message=f"Hypervisor with ID '{call.ids[0]}' could not be found.")
+    return Reply(200, {"hypervisor": found})
 
 
 def _aggregate(call: Call) -> Thing:
@@ -308,6 +335,7 @@ ROUTES: list[Route] = [
     ("GET", "/v2.1/os-services", services),
     ("GET", "/v2.1/os-hypervisors", hypervisors),
     ("GET", "/v2.1/os-hypervisors/detail", hypervisors_detail),
+    ("GET", "/v2.1/os-hypervisors/{}", show_hypervisor),
     ("POST", "/v2.1/os-aggregates", create_aggregate),
     ("GET", "/v2.1/os-aggregates", aggregates),
     ("GET", "/v2.1/os-aggregates/{}", show_aggregate),

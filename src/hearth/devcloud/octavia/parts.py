@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from hearth.devcloud.collection import Collection, Invalid
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.listing import filtered, page
+from hearth.devcloud.listing import CONTROLS, filtered, page
 from hearth.devcloud.octavia import quotas, tree
 from hearth.devcloud.octavia.refusals import bad
 from hearth.devcloud.store import Thing, stamp_z
+
+_BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter by either
 
 
 class Part:
@@ -110,8 +112,13 @@ class Part:
         return found
 
     def index(self, call: Call) -> Reply:
-        """GET of the collection."""
-        found, _ = page(filtered(self._mine(call), call.query), call)
+        """GET of the collection; a filter by a field that there is not has no effect."""
+        balancers = {one for name in _BALANCER for one in call.query.get(name, ())}
+        mine = [
+            t for t in self._mine(call) if not balancers or t.hidden.get("balancer") in balancers
+        ]
+        unknown = {key for key in call.query if all(key not in thing.body for thing in mine)}
+        found, _ = page(filtered(mine, call.query, CONTROLS | _BALANCER | unknown), call)
         key = self.collection.plural
         return Reply(200, {key: [self.view(call, t) for t in found], f"{key}_links": []})
 
