@@ -1,4 +1,4 @@
-"""kill -9 under all types at once: each type's full template is a stack of its own.
+"""kill -9 under many types at once: each type's full template is a stack of its own.
 
     python -m tests.crash.every [--rounds N] [--windows N] [--json FILE] [TYPE…]
 
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from tests.types.case import Subject, cases, subject
 
 WRITES = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
 METHODS = ("POST", "PUT", "PATCH", "DELETE")
+TOGETHER = 20  # stacks; of more calls than 64 in a project, further ones wait for a place
 STILL_S = 1.5  # no further call comes: all wait
 KILLS = 2  # in an operation; a stack whose owner died three times in one is failed by design
 END_S = 240.0
@@ -51,7 +52,7 @@ class Result:
 class Lives:
     """One cloud, one Hearth, and all the stacks."""
 
-    def __init__(self, folder: Path, subjects: Iterable[Subject]) -> None:
+    def __init__(self, folder: Path, subjects: Iterable[Subject], result: Result) -> None:
         self.cloud = Cloud()
         self.hearth = Hearth(folder, self.cloud)
         self.hearth.start()
@@ -60,7 +61,7 @@ class Lives:
         self.subjects = {f"k-{one.slug}": one for one in subjects}
         self.ids: dict[str, str] = {}
         self.wanted: dict[str, Counter[str]] = {}
-        self.result = Result()
+        self.result = result
 
     def close(self) -> None:
         for client in self.clients.values():
@@ -198,21 +199,23 @@ class Lives:
             self.result.wrong += [f"{when}: {line}" for line in found.wrong]
 
 
-def run(folder: Path, names: Iterable[str], rounds: int, windows: Iterable[str]) -> Result:
+def run(folder: Path, names: Sequence[str], rounds: int, windows: Iterable[str]) -> Result:
     """Lives in all windows, with kills in the rounds from the first to `rounds`."""
-    began = time.monotonic()
-    lives = Lives(folder, [subject(name) for name in names])
-    try:
-        lives.live()
-        for window in windows:
-            for first in range(0, rounds, KILLS):
-                lives.live(window, first)
-    except Exception as problem:  # told with what there is by then
-        lives.result.wrong.append(f"{type(problem).__name__}: {problem}")
-    finally:
-        lives.close()
-    lives.result.seconds = round(time.monotonic() - began, 1)
-    return lives.result
+    result, began = Result(), time.monotonic()
+    for number in range(0, len(names), TOGETHER):
+        some = [subject(name) for name in names[number : number + TOGETHER]]
+        lives = Lives(folder / str(number), some, result)
+        try:
+            lives.live()
+            for window in windows:
+                for first in range(0, rounds, KILLS):
+                    lives.live(window, first)
+        except Exception as problem:  # told with what there is by then
+            result.wrong.append(f"{names[number]} and others: {type(problem).__name__}: {problem}")
+        finally:
+            lives.close()
+    result.seconds = round(time.monotonic() - began, 1)
+    return result
 
 
 def everything() -> list[str]:

@@ -1,6 +1,7 @@
 """What may befall each type: forbidden, no answer, an error state, deleted behind our back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
@@ -23,6 +24,8 @@ NAMES = [
 """The types that change something in the cloud in a box."""
 
 KNOB_SERVICES = {"block-storage": "volume"}
+AT_ONCE = 6
+CALLS_MAX = 1200  # of a method, that rules are made for
 WORDS = "the moon stands in the wrong house"
 BODIES = {
     "network": {"NeutronError": {"type": "PolicyNotAuthorized", "message": WORDS, "detail": ""}},
@@ -124,29 +127,63 @@ def test_a_refusal_is_told_in_the_words_of_the_cloud(place: Place, name: str):
         heat.update(path, one.example)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_answer_that_is_lost_doubles_nothing(place: Place, name: str):
+def at_once(place: Place, befall: Callable[[Place, str], None], names: list[str]) -> dict[str, str]:
+    """What went wrong with each type, several at once."""
+
+    def one(name: str) -> str:
+        try:
+            befall(place, name)
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}"
+        return ""
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = dict(zip(names, pool.map(one, names), strict=True))
+    place.admin("DELETE", "knobs")
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+def some_calls(effect: dict[str, Any], every: int) -> list[dict[str, Any]]:
+    """Rules for each so many-th of the calls that change something."""
+    return [
+        {"match": {"method": method, "path_regex": "(?<!/tokens)$", "nth": number},
+         "effect": effect}
+        for method in ("POST", "PUT", "PATCH", "DELETE")
+        for number in range(1, CALLS_MAX, every)
+    ]  # fmt: skip
+
+
+def lives(place: Place, name: str) -> None:
+    """A stack of the example, made and deleted."""
     one = subject(name)
-    with stack(place, one, "lost", without(one)) as (heat, path):
-        place.knobs(writes(TYPES[name].service or "", {"withhold": 0.02}, times=1))
-        heat.update(path, one.example)
+    heat = place.heat(one.case.get("caller", "demo")).signalling(one.told("signal"))
+    path = heat.create(f"f-{one.slug}", one.example)
+    try:
+        heat.ended(path, "CREATE")
+    finally:
+        heat.delete(path)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_error_state_leaves_nothing(place: Place, name: str):
+def test_every_other_answer_is_lost_and_nothing_is_doubled(place: Place):
+    place.knobs(some_calls({"withhold": 0.02}, 2))
+    assert at_once(place, lives, NAMES) == {}
+    assert place.left_over() == []
+
+
+def test_every_third_thing_ends_in_an_error_state_and_nothing_is_left(place: Place):
+    place.knobs(some_calls({"error": True}, 3))
+    wrong = at_once(place, lives, NAMES)
+    assert {name: said for name, said in wrong.items() if "ERROR" not in said.upper()} == {}
+    assert place.left_over() == []
+
+
+def is_lost(place: Place, name: str) -> None:
+    """The object of the resource under test goes behind our back; a check and an update see it."""
     one = subject(name)
-    with stack(place, one, "error", without(one)) as (heat, path):
-        place.knobs(writes(TYPES[name].service or "", {"error": True}))
-        said = refusal(heat, path, one.example)
-        assert said is None or (one.resource in said and "ERROR" in said.upper())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_was_deleted_behind_our_back_is_noticed_and_made_again(place: Place, name: str):
-    one = subject(name)
-    if "lost" in one.case:
-        pytest.skip(one.case["lost"])
-    with stack(place, one, "gone", one.example) as (heat, path):
+    heat = place.heat(one.case.get("caller", "demo"))
+    path = heat.create(f"gone-{one.slug}", one.example)
+    try:
+        heat.ended(path, "CREATE")
         physical = heat.resource(path, one.resource)["physical_resource_id"]
         lost = place.admin("DELETE", f"objects/{physical.rpartition('/')[2]}")["lost"]
         assert lost, f"no object {physical}"
@@ -154,3 +191,11 @@ def test_what_was_deleted_behind_our_back_is_noticed_and_made_again(place: Place
             heat.act(path, "check")
         heat.update(path, one.example)
         heat.act(path, "check")
+    finally:
+        heat.delete(path)
+
+
+def test_what_was_deleted_behind_our_back_is_noticed_and_made_again(place: Place):
+    names = [name for name in NAMES if "lost" not in subject(name).case]
+    assert at_once(place, is_lost, names) == {}
+    assert place.left_over() == []
