@@ -10,7 +10,7 @@ from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.resources.lookup import KINDS, Names, check_constraints
 from hearth.resources.registry import builtin_types
-from hearth.resources.translate import move, resolve
+from hearth.resources.translate import move, renamed_among, resolve
 from hearth.schema import Add, Custom, Delete, Prop, Replace, Resolve
 
 
@@ -146,3 +146,16 @@ def test_every_constraint_of_a_type_is_known():
 
     used = {n for t in builtin_types().values() for p in t.properties.values() for n in customs(p)}
     assert used - CHECKS.keys() - KINDS.keys() == set()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Replace(("new",), value_path=("old",)),
+        Replace(("new",), value_name="old"),
+        Add(("new",), value_path=("old",)),
+    ],
+)
+def test_what_is_not_known_yet_is_not_known_under_its_new_name_either(rule):
+    assert renamed_among([rule, Delete(("old",))], {"old"}) == {"new"}
+    assert renamed_among([rule], {"other"}) == set()

@@ -97,7 +97,8 @@ def test_a_zone_says_what_its_type_needs(given, words):
 
 def test_primaries_and_masters_are_the_same():
     async def story(driver):
-        made = await zone(driver, type="SECONDARY", primaries=["192.0.2.1"])
+        given = {"type": "SECONDARY", "email": None, "primaries": ["192.0.2.1"]}
+        made = await zone(driver, **given)
         return made.body["masters"]
 
     assert drive(story) == ["192.0.2.1"]
