@@ -25,7 +25,6 @@ NAMES = [
 
 KNOB_SERVICES = {"block-storage": "volume"}
 AT_ONCE = 6
-CALLS_MAX = 1200  # of a method, that rules are made for
 WORDS = "the moon stands in the wrong house"
 BODIES = {
     "network": {"NeutronError": {"type": "PolicyNotAuthorized", "message": WORDS, "detail": ""}},
@@ -141,40 +140,6 @@ def at_once(place: Place, befall: Callable[[Place, str], None], names: list[str]
         found = dict(zip(names, pool.map(one, names), strict=True))
     place.admin("DELETE", "knobs")
     return {name: wrong for name, wrong in found.items() if wrong}
-
-
-def some_calls(effect: dict[str, Any], every: int) -> list[dict[str, Any]]:
-    """Rules for each so many-th of the calls that change something."""
-    return [
-        {"match": {"method": method, "path_regex": "(?<!/tokens)$", "nth": number},
-         "effect": effect}
-        for method in ("POST", "PUT", "PATCH", "DELETE")
-        for number in range(1, CALLS_MAX, every)
-    ]  # fmt: skip
-
-
-def lives(place: Place, name: str) -> None:
-    """A stack of the example, made and deleted."""
-    one = subject(name)
-    heat = place.heat(one.case.get("caller", "demo")).signalling(one.told("signal"))
-    path = heat.create(f"f-{one.slug}", one.example)
-    try:
-        heat.ended(path, "CREATE")
-    finally:
-        heat.delete(path)
-
-
-def test_every_other_answer_is_lost_and_nothing_is_doubled(place: Place):
-    place.knobs(some_calls({"withhold": 0.02}, 2))
-    assert at_once(place, lives, NAMES) == {}
-    assert place.left_over() == []
-
-
-def test_every_third_thing_ends_in_an_error_state_and_nothing_is_left(place: Place):
-    place.knobs(some_calls({"error": True}, 3))
-    wrong = at_once(place, lives, NAMES)
-    assert {name: said for name, said in wrong.items() if "ERROR" not in said.upper()} == {}
-    assert place.left_over() == []
 
 
 def is_lost(place: Place, name: str) -> None:
