@@ -47,7 +47,8 @@ def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
 
 def _lose(cloud: DevCloud, object_id: str) -> Reply:
     """Let an object be gone, as if somebody had deleted it behind everybody's back."""
-    lost = [table[object_id] for table in cloud.store.tables.values() if object_id in table]
+    there = (table.get(object_id) for table in cloud.store.tables.values())
+    lost = [thing for thing in there if thing is not None and not thing.seed]
     for thing in lost:
         cloud.store.remove(thing)
         loss.follow(cloud, thing)
