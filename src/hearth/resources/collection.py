@@ -192,7 +192,7 @@ class CollectionResource(ResourceType):
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         if live.physical_id is None:
             return ()
-        first = (*parts.leaving(self, self.parts), *parts.calling(self, self.before_delete))
+        first = (*parts.calling(self, self.before_delete), *parts.leaving(self, self.parts))
         return (*first, Step("delete", self.delete, poll=self.gone))
 
     def check_steps(self, live: Live) -> tuple[Step, ...]:

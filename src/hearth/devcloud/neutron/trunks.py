@@ -49,16 +49,20 @@ class _Trunks(Rest):
             "segmentation_id": item.get("segmentation_id"),
         }
 
+    def gone(self, call: Call, thing: Thing) -> None:
+        _switched_on(thing)
+        super().gone(call, thing)
+
     def add(self, call: Call) -> Reply:
         """PUT add_subports."""
-        trunk = self.find(call, call.ids[0])
+        trunk = _switched_on(self.find(call, call.ids[0]))
         given = call.json().get("sub_ports") or []
         trunk.body["sub_ports"] += [self._sub_port(call, item) for item in given]
         return self._changed(call, trunk)
 
     def remove(self, call: Call) -> Reply:
         """PUT remove_subports."""
-        trunk = self.find(call, call.ids[0])
+        trunk = _switched_on(self.find(call, call.ids[0]))
         gone = {item.get("port_id") for item in call.json().get("sub_ports") or []}
         present = {sub["port_id"] for sub in trunk.body["sub_ports"]}
         if not gone <= present:
@@ -76,6 +80,13 @@ class _Trunks(Rest):
         touch(call.cloud, trunk)
         call.cloud.store.later(0, trunk, "network.trunk")
         return Reply(200, self.view(call, trunk))
+
+
+def _switched_on(trunk: Thing) -> Thing:
+    """The trunk, which can only be changed while it is switched on."""
+    if not trunk.body["admin_state_up"]:
+        raise Refusal(409, "TrunkDisabled", f"Trunk {trunk.id} is currently disabled.")
+    return trunk
 
 
 def settle_trunk(_: object, thing: Thing) -> None:
