@@ -24,12 +24,12 @@ demo: install
 dev: install
 	@$(BIN)/hearth dev --data .hearth
 
-# two at a time: most tests wait for something; those of a file share a cloud
+# three at a time: most tests wait for something; those of a file share a cloud
 test: install
-	@$(BIN)/pytest -n 2 --dist loadfile
+	@$(BIN)/pytest -n 3 --dist loadfile
 
 check: check-static
-	@$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+	@$(BIN)/pytest -n 3 --dist loadfile -m "not slow"
 
 check-static: install
 	@$(BIN)/ruff format --check .
