@@ -39,7 +39,7 @@ def test_the_first_steps_work_as_they_are_written(dev: Dev, tmp_path: Path):
 
 
 def test_the_commands_of_the_readme_are_targets_of_the_makefile():
-    targets = set(re.findall(r"\bmake (\w+)", README.read_text())) - {"and"}
+    targets = set(re.findall(r"\bmake ([\w-]+)", README.read_text())) - {"and"}
     makefile = README.with_name("Makefile").read_text()
     assert targets >= {"demo", "test", "dev"}
     assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
