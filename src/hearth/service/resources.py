@@ -140,7 +140,9 @@ async def show_resource(
     """A resource with its attributes, read live where they can be."""
     record = await find_resource(house, row, name)
     shown = await resources(house, caller, row)
-    around = next(one for one in shown if one.record.name == name)
+    around = next((one for one in shown if one.record.name == name), None)
+    if around is None:  # it went while it was looked for
+        raise Rejected([ResourceNotFound(None, name, row.name)])
     attributes = dict(_recorded(house, record))
     attributes.update(await _live(house, caller, row, record, with_attributes))
     _, program = await house.program(row)
