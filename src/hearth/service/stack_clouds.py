@@ -75,10 +75,8 @@ class StackClouds:
             return False
         if facts.get("trustor", facts.get("user_id")) != facts.get("user_id"):
             return False
-        cloud, eye = (
-            self.pool.cloud(TrustCredential(service, facts["trust_id"])),
-            self.pool.cloud(service),  # by itself a token of a trust may not even look at itself
-        )
+        cloud = self.pool.cloud(TrustCredential(service, facts["trust_id"]))
+        eye = self.pool.cloud(service)  # a token of a trust may not even look at itself
         ended: tuple[int, ...] = TRUST_ENDED
         try:
             headers = {"X-Subject-Token": await cloud.token()}

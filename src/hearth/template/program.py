@@ -170,8 +170,10 @@ class ResourceDefinition:
 
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
         """What is wrong with the properties taken together, as far as they are known."""
+        found = [*self.type_info.conflicts(evaluated.properties, evaluated.open_properties)]
+        if not found:  # nearly always; the place is looked for only where there is something to say
+            return []
         at = self._place("properties")
-        found = self.type_info.conflicts(evaluated.properties, evaluated.open_properties)
         return [StackValidationFailed(at, words, "Property error") for words in found]
 
     def policy(self, world: World, findings: Findings | None = None) -> Mapping[str, Any]:

@@ -20,6 +20,12 @@ from hearth.schema import (
 class Container(BarbicanResource):
     """Secrets by name; those of a certificate or a key pair have their own properties."""
 
+    attributes = {
+        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
+        "container_ref": Attr(STRING, "Its URL."),
+        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
+        "status": Attr(STRING, "Its status."),
+    }
     collection = kept("containers")
     word = "Container"
     kind: ClassVar[str]
@@ -70,12 +76,6 @@ class GenericContainer(Container):
             ),
         ),
     }
-    attributes = {
-        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
-        "container_ref": Attr(STRING, "Its URL."),
-        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
-        "status": Attr(STRING, "Its status."),
-    }
     kind = "generic"
     relations = (Distinct("secrets", "ref"),)
 
@@ -104,12 +104,6 @@ class CertificateContainer(Container):
             STRING, "URL of the secret with the private key.", constraint="barbican.secret"
         ),
     }
-    attributes = {
-        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
-        "container_ref": Attr(STRING, "Its URL."),
-        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
-        "status": Attr(STRING, "Its status."),
-    }
     kind = "certificate"
 
 
@@ -131,11 +125,5 @@ class RSAContainer(Container):
         "public_key_ref": Prop(
             STRING, "URL of the secret with the public key.", constraint="barbican.secret"
         ),
-    }
-    attributes = {
-        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
-        "container_ref": Attr(STRING, "Its URL."),
-        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
-        "status": Attr(STRING, "Its status."),
     }
     kind = "rsa"

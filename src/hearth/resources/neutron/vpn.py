@@ -33,6 +33,16 @@ ENCRYPTION = (
 GROUPS = ("group2", "group5", *(f"group{n}" for n in range(14, 32)))
 USUAL_LIFETIME: Body = {"units": "seconds", "value": 3600}
 
+LIFETIME = {
+    "units": Prop(
+        STRING,
+        "Unit of the value.",
+        default="seconds",
+        constraints=(AllowedValues(["seconds", "kilobytes"]),),
+    ),
+    "value": Prop(INTEGER, "How much of it.", default=3600),
+}
+
 
 class VPN(NeutronResource):
     """A part of a virtual private network."""
@@ -72,15 +82,7 @@ class IKEPolicy(VPN):
             MAP,
             "How long a key is used.",
             update_allowed=True,
-            schema={
-                "units": Prop(
-                    STRING,
-                    "Unit of the value.",
-                    default="seconds",
-                    constraints=(AllowedValues(["seconds", "kilobytes"]),),
-                ),
-                "value": Prop(INTEGER, "How much of it.", default=3600),
-            },
+            schema=LIFETIME,
         ),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "pfs": Prop(
@@ -141,15 +143,7 @@ class IPsecPolicy(VPN):
         "lifetime": Prop(
             MAP,
             "How long a key is used.",
-            schema={
-                "units": Prop(
-                    STRING,
-                    "Unit of the value.",
-                    default="seconds",
-                    constraints=(AllowedValues(["seconds", "kilobytes"]),),
-                ),
-                "value": Prop(INTEGER, "How much of it.", default=3600),
-            },
+            schema=LIFETIME,
         ),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "pfs": Prop(
