@@ -1,11 +1,12 @@
 """kill -9 under many types at once: each type's full template is a stack of its own.
 
-    python -m tests.crash.every [--rounds N] [--windows N] [--json FILE] [TYPE…]
+    python -m tests.crash.every [--rounds N] [--windows N] [--lost] [--json FILE] [TYPE…]
 
 All calls that change something are held, so that all stacks stand still, each before its next call.
 Then Hearth is killed in one of the windows, or the calls are let go and come to the next round. A
 life creates, updates and deletes all stacks and is killed in two rounds of each; after each of the
-three, the cloud must hold what it holds after a life without kills.
+three, the cloud must hold what it holds after a life without kills. With `--lost` nothing is
+killed: each call is carried out and loses its answer the first time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,12 +33,17 @@ from tests.types.case import Subject, cases, subject
 
 WRITES = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
 METHODS = ("POST", "PUT", "PATCH", "DELETE")
+FIRST = [
+    {"method": method, "path_regex": path, "first": True}
+    for method, path in [*((one, WRITES) for one in METHODS), ("GET", "/(dis)?associate")]
+]
 TOGETHER = 20  # stacks; of more calls than 64 in a project, further ones wait for a place
 STILL_S = 1.5  # no further call comes: all wait
 KILLS = 2  # in an operation; a stack whose owner died three times in one is failed by design
 END_S = 240.0
 VERBS = ("create", "update", "delete")
 BEFORE, UNANSWERED, UNCOMMITTED, LATE = WINDOWS
+LOST = "answer lost"
 
 
 @dataclass
@@ -71,7 +78,7 @@ class Lives:
 
     def live(self, window: str = "", first: int = 0) -> None:
         """A life, killed in a window in the rounds from `first` on; without one: as it shall be."""
-        rounds = range(first, first + KILLS) if window else range(0)
+        rounds = range(first, first + KILLS) if window in WINDOWS else range(0)
         self.cloud.admin("POST", "ledger/mark")
         for verb in VERBS:
             before = self.result.kills
@@ -81,6 +88,8 @@ class Lives:
     # acts
 
     def _act(self, verb: str, window: str, rounds: range) -> None:
+        if window == LOST:
+            self.cloud.knobs([{"match": match, "effect": {"withhold": 0}} for match in FIRST])
         self._arm(0, window, rounds)
         for name, one in self.subjects.items():
             self._ask(verb, name, one)
@@ -97,6 +106,8 @@ class Lives:
 
     def _arm(self, number: int, window: str, rounds: range) -> None:
         """Let go what waits, and be ready for the calls of a round."""
+        if not rounds:
+            return
         self.cloud.clear()
         if number >= rounds.stop:
             return
@@ -108,14 +119,14 @@ class Lives:
 
     def _ask(self, verb: str, name: str, one: Subject) -> None:
         client = self._client(one)
-        *_, full = (start for start in one.starts() if start.name == "full")
+        full = next(start for start in one.starts() if start.name == "full")
         if verb == "create":
-            self.ids[name] = client.create(name, full.template, {})  # type: ignore[arg-type]
+            self.ids[name] = client.create(name, with_keys(full.template), {})
         elif verb == "delete":
             client.delete(name, self.ids[name])
         elif full.changes:
             template = one.with_properties(full.changes[-1].properties)
-            client.update(name, self.ids[name], template, {})  # type: ignore[arg-type]
+            client.update(name, self.ids[name], with_keys(template), {})
 
     def _client(self, one: Subject) -> Client:
         return self.clients[one.case.get("caller", "demo")]
@@ -199,6 +210,32 @@ class Lives:
             self.result.wrong += [f"{when}: {line}" for line in found.wrong]
 
 
+def with_keys(template: Any) -> str:
+    """The template with names of ours where one of the user's would leave no key."""
+    types = builtin_types()
+    template = deepcopy(template)
+    for body in template["resources"].values():
+        properties = body.get("properties") or {}
+        if body["type"] in types and not types[body["type"]].has_key(properties):
+            del properties["name"]
+    return json.dumps(template)
+
+
+def run_lost(folder: Path, names: Sequence[str]) -> Result:
+    """A life of all types at once in which each call loses its answer the first time."""
+    result, began = Result(), time.monotonic()
+    lives = Lives(folder, map(subject, names), result)
+    try:
+        lives.live()
+        lives.live(LOST)
+    except Exception as problem:  # told with what there is by then
+        result.wrong.append(f"{LOST}: {type(problem).__name__}: {problem}")
+    finally:
+        lives.close()
+    result.seconds = round(time.monotonic() - began, 1)
+    return result
+
+
 def run(folder: Path, names: Sequence[str], rounds: int, windows: Iterable[str]) -> Result:
     """Lives in all windows, with kills in the rounds from the first to `rounds`."""
     result, began = Result(), time.monotonic()
@@ -251,12 +288,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="kill -9 under all types at once.")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--windows", type=int, default=len(WINDOWS))
+    parser.add_argument("--lost", action="store_true", help="no kills: answers are lost")
     parser.add_argument("--json", type=Path)
     parser.add_argument("types", nargs="*")
     given = parser.parse_args()
     names = given.types or everything()
     with tempfile.TemporaryDirectory() as folder:
-        result = run(Path(folder), names, given.rounds, list(WINDOWS)[: given.windows])
+        if given.lost:
+            result = run_lost(Path(folder), names)
+        else:
+            result = run(Path(folder), names, given.rounds, list(WINDOWS)[: given.windows])
     told = as_json(result, names)
     if given.json:
         given.json.write_text(json.dumps(told, indent=1) + "\n")

@@ -62,6 +62,12 @@ def test_only_the_nth_matching_call_is_struck(served: Served) -> None:
     assert [make(served, f"nth{i}").status_code for i in range(3)] == [201, 500, 201]
 
 
+def test_only_the_first_of_calls_alike_is_struck(served: Served) -> None:
+    knob(served, {"status": 500}, path_regex="/networks$", method="POST", first=True)
+    found = [make(served, name).status_code for name in ("one", "two", "one", "one", "two")]
+    assert found == [500, 500, 201, 201, 201]
+
+
 def test_a_rule_may_be_for_names_of_a_pattern(served: Served) -> None:
     knob(served, {"status": 500}, name_regex="^web-")
     assert [make(served, name).status_code for name in ("db-1", "web-1", "my-web-1")] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 
 from hearth.devcloud.http import Effects
 
-_MATCH = {"service", "method", "path_regex", "nth", "times", "name", "name_regex"}
+_MATCH = {"service", "method", "path_regex", "nth", "times", "first", "name", "name_regex"}
 _EFFECT = {
     "latency_s",
     "status",
@@ -33,7 +34,10 @@ class BadRule(ValueError):
 
 @dataclass(slots=True)
 class Rule:
-    """One rule; `nth` counts matching calls from 1, `times` bounds how often it strikes."""
+    """One rule; `nth` counts matching calls from 1, `times` bounds how often it strikes.
+
+    With `first` it strikes no call that is like an earlier one in method, path and body.
+    """
 
     service: str | None = None
     method: str | None = None
@@ -42,11 +46,15 @@ class Rule:
     name_pattern: re.Pattern[str] | None = None
     nth: int | None = None
     times: int | None = None
+    first: bool = False
     effect: Mapping[str, Any] = field(default_factory=dict)
     seen: int = 0
     struck: int = 0
+    heard: set[tuple[str, str, bytes]] = field(default_factory=set)
 
-    def strikes(self, service: str, method: str, path: str, names: frozenset[str]) -> bool:
+    def strikes(
+        self, service: str, method: str, path: str, names: frozenset[str], raw: bytes
+    ) -> bool:
         """Whether it befalls this call; counts."""
         if self.service is not None and self.service != service:
             return False
@@ -58,6 +66,11 @@ class Rule:
             return False
         if self.name_pattern is not None and not any(map(self.name_pattern.search, names)):
             return False
+        if self.first:
+            alike = method, path, hashlib.sha256(raw).digest()
+            if alike in self.heard:
+                return False
+            self.heard.add(alike)
         self.seen += 1
         if self.nth is not None and self.seen != self.nth:
             return False
@@ -82,6 +95,7 @@ class Rule:
                 "name_regex": self.name_pattern.pattern if self.name_pattern else None,
                 "nth": self.nth,
                 "times": self.times,
+                "first": self.first,
             },
             "effect": dict(self.effect),
             "seen": self.seen,
@@ -145,11 +159,13 @@ class Knobs:
         finally:
             self.waiting -= 1
 
-    def fate(self, service: str, method: str, path: str, names: frozenset[str]) -> Fate | None:
+    def fate(
+        self, service: str, method: str, path: str, names: frozenset[str], raw: bytes = b""
+    ) -> Fate | None:
         """What befalls this call; None when nothing does."""
         fate: Fate | None = None
         for rule in self.rules:
-            if rule.strikes(service, method, path, names):
+            if rule.strikes(service, method, path, names, raw):
                 fate = fate or Fate()
                 _apply(fate, rule.effect)
         return fate
@@ -202,5 +218,6 @@ def parse_rule(rule: Any) -> Rule:
         name_pattern=name,
         nth=match.get("nth"),
         times=match.get("times"),
+        first=bool(match.get("first")),
         effect=effect,
     )

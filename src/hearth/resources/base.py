@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
@@ -87,6 +87,7 @@ class ResourceType:
     has_show: ClassVar[bool] = True
     identified_by: IntentKey = IntentKey.NONE
     known_by: ClassVar[str] = ""  # what exactly the key is; where there is none, why and what then
+    keyless_with: ClassVar[Set[str]] = frozenset()  # properties that, all given, leave no key
     visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
@@ -202,6 +203,10 @@ class ResourceType:
         return Made()
 
     # what is decided
+
+    def has_key(self, properties: Mapping[str, Any]) -> bool:
+        """Whether what a lost create call made is known again."""
+        return not self.keyless_with or not all(map(properties.get, self.keyless_with))
 
     def must_replace(self, change: Change) -> str | None:
         """The type's own reason to replace, beyond properties that cannot be updated."""

@@ -14,7 +14,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker import strays
 from hearth.engine.worker.live import facts_of
 from hearth.engine.worker.trouble import Stopped, trouble_from
-from hearth.model.state import Action
+from hearth.model.state import Action, Status
 from hearth.resources.base import Failed, Later, Live, Made, Ready, ResourceType, Step
 from hearth.store.claim import Stray
 
@@ -28,6 +28,10 @@ BUSY_PAUSE_S = 2.0
 PASSING_MAX = 8  # repetitions of a call that certainly had no effect
 LOOK_AGAIN_S = 1.0
 LEASE_PAUSE_S = 0.5
+UNKNOWN = (
+    "A create call has no answer ({why}). Under a name of the user's what it may have made is not"
+    " known again, and may stay beside the resource."
+)
 
 
 class Calls:
@@ -193,6 +197,9 @@ class Calls:
     def strayed(self, kind: ResourceType, live: Live, why: str) -> None:
         """An attempt to create ended without an answer: what it made may turn up later."""
         if live.action is not Action.CREATE:
+            return
+        if not kind.has_key(live.properties):  # nothing could be looked for
+            self.work.event(self.record, Status.IN_PROGRESS, UNKNOWN.format(why=why))
             return
         self.watch_for(kind.name, live.properties, why)
 

@@ -33,10 +33,8 @@ class BarbicanResource(CollectionResource):
 
     service = SERVICE
     identified_by = IntentKey.OWN_NAME
-    known_by = (
-        "the generated name; what the user names is not known again, "
-        "and a lost call may leave one more of it"
-    )
+    known_by = "the generated name, which it keeps"
+    keyless_with = frozenset({"name"})
     word: ClassVar[str]
 
     async def create(self, live: Live) -> Made:

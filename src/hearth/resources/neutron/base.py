@@ -73,18 +73,14 @@ class Told(NeutronResource):
     """Something that can not be changed once it is made, or not at once: the key may not fit in."""
 
     key_stays = True
-    known_by = (
-        "the description; with one of the user's the generated name; with a name of the user's too"
-        " nothing tells, and a second one may stay behind"
-    )
+    known_by = "the description; with one of the user's the generated name"
+    keyless_with = frozenset({"description", "name"})
 
     async def ours(self, live: Live) -> list[Body]:
         if not live.given("description"):
             return await super().ours(live)
         if self.alike:
             return await self.likes(live)
-        if live.given("name"):
-            return []
         found = await self.members(live)
         return [one for one in found if one["name"] == live.physical_name]
 

@@ -221,4 +221,5 @@ class SecurityGroupRule(Told):
         AtMostOne("remote_group", "remote_ip_prefix"),
         Unless("protocol", ICMP, NotAbove("port_range_min", "port_range_max")),
     )
+    keyless_with = frozenset()
     alike = ("security_group_id", *SHAPE)

@@ -48,10 +48,8 @@ class ServerGroup(CollectionResource):
     }
     service = "compute"
     identified_by = IntentKey.OWN_NAME
-    known_by = (
-        "the generated name; the service takes no key, so with a name of the user's there is none: "
-        "when the answer is lost a second group may be made and the first one stay"
-    )
+    known_by = "the generated name, which it keeps"
+    keyless_with = frozenset({"name"})
     collection = Collection(
         "compute", "/os-server-groups", body="server_group", key_field=None, microversion=VERSION
     )
