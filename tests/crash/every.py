@@ -51,6 +51,7 @@ class Result:
     """What was under way at the kills, and what must not be."""
 
     kills: int = 0
+    lost: int = 0  # answers
     hit: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # type, verb, window
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -101,8 +102,11 @@ class Lives:
                 self._strike(window, lambda n=number: self._arm(n + 1, window, rounds))
             else:
                 self._arm(number + 1, window, rounds)
-        self.cloud.clear()
+        if rounds:
+            self.cloud.clear()
         until(f"the end of {verb}", lambda: not self._open(verb), END_S)
+        self.result.lost += sum(self.cloud.struck())
+        self.cloud.clear()
 
     def _arm(self, number: int, window: str, rounds: range) -> None:
         """Let go what waits, and be ready for the calls of a round."""
@@ -274,6 +278,7 @@ def as_json(result: Result, names: list[str]) -> dict[str, Any]:
         table.setdefault(name, {}).setdefault(verb, {})[window] = number
     return {
         "kills": result.kills,
+        "answers_lost": result.lost,
         "types": len(names),
         "hits": sum(result.hit.values()),
         "wrong": result.wrong,
@@ -303,7 +308,7 @@ def main() -> int:
         given.json.write_text(json.dumps(told, indent=1) + "\n")
     for line in result.wrong:
         print(f"WRONG {line}")
-    print(f"{result.kills} kills under {len(names)} types, {told['hits']} calls under way, "
+    print(f"{result.kills} kills and {result.lost} lost answers under {len(names)} types, {told['hits']} calls under way, "
           f"never hit: {told['never_hit']}, {result.seconds} s")  # fmt: skip
     return 1 if result.wrong else 0
 
