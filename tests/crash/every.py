@@ -136,12 +136,13 @@ class Lives:
         return self.clients[one.case.get("caller", "demo")]
 
     def _open(self, verb: str) -> list[str]:
-        """The stacks that are not at the end of an act; raises for a failed one."""
+        """The stacks that are not at the end of an act; what went wrong with one is told once."""
         waiting = []
         for name, one in self.subjects.items():
             status, reason = self._client(one).state(name, self.ids[name])
             if status.endswith("_FAILED"):
-                raise AssertionError(f"{name}: {status}: {reason}")
+                wrong = f"{name}: {status}: {reason}"
+                self.result.wrong += [wrong] if wrong not in self.result.wrong else []
             if status.endswith("IN_PROGRESS") or not status:
                 waiting.append(name)
         return waiting

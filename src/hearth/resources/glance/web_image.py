@@ -221,10 +221,13 @@ class WebImage(CollectionResource):
             {"op": "replace" if name in now else "add", "path": pointer(name), "value": value}
             for name, value in wanted.items()
         ]
-        changes += [{"op": "remove", "path": pointer(name)} for name in sorted(lost & now.keys())]
-        if not changes:
+        gone = [{"op": "remove", "path": pointer(name)} for name in sorted(lost & now.keys())]
+        if not changes and not gone:
             return None
-        answer = await live.request("PATCH", json=changes, headers=PATCH, idempotent=True)
+        again = not gone  # what is gone already cannot be removed: it is looked at first
+        answer = await live.request(
+            "PATCH", json=[*changes, *gone], headers=PATCH, idempotent=again
+        )
         return Made(body=answer.body)
 
     async def share(self, live: Live) -> Made | None:
