@@ -8,7 +8,7 @@ import pytest
 
 from hearth.resources.base import NOTHING_MADE
 from hearth.resources.registry import builtin_types
-from tests.crash.every import everything, run
+from tests.crash.every import everything, run, run_lost
 from tests.crash.lives import Made, Outcome
 from tests.crash.plan import LATE, STORIES, Life, plan
 from tests.crash.run import carry_out, fault, not_reached, summary, types_of
@@ -44,6 +44,14 @@ def test_types_survive_side_by_side(tmp_path: Path) -> None:
     result = run(tmp_path, some, rounds=2, windows=list(WINDOWS)[1:2])
     assert result.wrong == []
     assert {name for name, verb, _ in result.hit if verb == "create"} >= set(some)
+
+
+@pytest.mark.slow
+def test_every_type_survives_that_each_call_loses_its_answer(tmp_path: Path) -> None:
+    names = everything()
+    result = run_lost(tmp_path, names)
+    assert result.wrong == []
+    assert result.lost > 10 * len(names)
 
 
 @pytest.mark.parametrize("window", [*WINDOWS, *STOPPED])

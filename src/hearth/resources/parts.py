@@ -37,7 +37,7 @@ class Call:
     method: str
     path: str
     body: Any = None
-    again: bool = False  # a POST that does no harm when it is repeated
+    again: bool | None = None  # whether it may be repeated as it is; None: unless it is a POST
     undoes: bool = False  # "not found" is success
 
     async def make(self, kind: Whole, live: Live, **more: Any) -> None:
@@ -50,7 +50,7 @@ class Call:
                 self.method,
                 self.path.format_map(names),
                 json=None if self.body is None else filled(self.body, names),
-                idempotent=self.again or self.method != "POST",
+                idempotent=self.method != "POST" if self.again is None else self.again,
             )
         except CloudFault as fault:
             if not (self.undoes and fault.not_found):

@@ -281,7 +281,7 @@ def _listed(call: Call, thing: Thing) -> bool:
         return False
     body = thing.body
     community = body["visibility"] == "community" and thing.project_id != call.caller.project_id
-    if community and call.argument("visibility") != "community":
+    if community and call.argument("visibility") not in ("community", "all"):
         return False
     for key, values in call.query.items():
         match key:

@@ -174,7 +174,7 @@ class WebImage(CollectionResource):
         return Made(physical_id=str(made["id"]), body=made)
 
     async def ours(self, live: Live) -> list[Body]:
-        members = await live.cloud.listing("image", f"/v2/images?{KEY}={mark(live)}")
+        members = await live.cloud.listing("image", f"/v2/images?visibility=all&{KEY}={mark(live)}")
         return [member for member in members if member.get(KEY) == mark(live)]
 
     async def poll(self, live: Live) -> Progress:

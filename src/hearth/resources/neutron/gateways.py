@@ -174,9 +174,13 @@ class NetworkGateway(NeutronResource):
             property="connections",
             key="network_id",
             listing="/v2.0/ports?device_id={id}",
-            add=Call("PUT", "/v2.0/network-gateways/{id}/connect_network", "{member}"),
+            add=Call("PUT", "/v2.0/network-gateways/{id}/connect_network", "{member}", again=False),
             remove=Call(
-                "PUT", "/v2.0/network-gateways/{id}/disconnect_network", "{member}", undoes=True
+                "PUT",
+                "/v2.0/network-gateways/{id}/disconnect_network",
+                "{member}",
+                again=False,
+                undoes=True,
             ),
             emptied=True,
         ),

@@ -90,7 +90,7 @@ class Net(NeutronResource):
             property="dhcp_agent_ids",
             listing="/v2.0/networks/{id}/dhcp-agents",
             add=Call("POST", "/v2.0/agents/{member}/dhcp-networks", {"network_id": "{id}"}),
-            remove=Call("DELETE", "/v2.0/agents/{member}/dhcp-networks/{id}"),
+            remove=Call("DELETE", "/v2.0/agents/{member}/dhcp-networks/{id}", again=False),
         ),
     )
     elsewhere = {"segments": Elsewhere("/v2.0/segments?network_id={id}")}

@@ -148,7 +148,7 @@ class Router(NeutronResource):
             property="l3_agent_ids",
             listing="/v2.0/routers/{id}/l3-agents",
             add=Call("POST", "/v2.0/agents/{member}/l3-routers", {"router_id": "{id}"}),
-            remove=Call("DELETE", "/v2.0/agents/{member}/l3-routers/{id}"),
+            remove=Call("DELETE", "/v2.0/agents/{member}/l3-routers/{id}", again=False),
             remove_first=True,
         ),
     )

@@ -84,8 +84,12 @@ class Trunk(NeutronResource):
             property="sub_ports",
             key="port_id",
             shown="sub_ports",
-            add=Call("PUT", "/v2.0/trunks/{id}/add_subports", {"sub_ports": "{members}"}),
-            remove=Call("PUT", "/v2.0/trunks/{id}/remove_subports", {"sub_ports": "{keys}"}),
+            add=Call(
+                "PUT", "/v2.0/trunks/{id}/add_subports", {"sub_ports": "{members}"}, again=False
+            ),
+            remove=Call(
+                "PUT", "/v2.0/trunks/{id}/remove_subports", {"sub_ports": "{keys}"}, again=False
+            ),
             at_once=True,
             in_create=True,
         ),
