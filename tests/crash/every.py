@@ -309,8 +309,8 @@ def main() -> int:
         given.json.write_text(json.dumps(told, indent=1) + "\n")
     for line in result.wrong:
         print(f"WRONG {line}")
-    print(f"{result.kills} kills and {result.lost} lost answers under {len(names)} types, "
-          f"{told['hits']} calls under way, never hit: {told['never_hit']}, {result.seconds} s")  # fmt: skip
+    print(f"{result.kills} kills, {result.lost} lost answers under {len(names)} types;"
+          f" never hit: {told['never_hit']}; {result.seconds} s")  # fmt: skip
     return 1 if result.wrong else 0
 
 
