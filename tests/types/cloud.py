@@ -77,6 +77,10 @@ class Place:
         """Rules for what shall befall which calls."""
         self.admin("POST", "knobs", {"rules": rules})
 
+    def knobs_off(self) -> None:
+        """No rules."""
+        self.admin("DELETE", "knobs")
+
     def left_over(self) -> list[str]:
         """What was made and is still there."""
         return self.remains()

@@ -1,8 +1,7 @@
 """What may befall each type: forbidden, no answer, an error state, deleted behind our back."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+import re
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -12,7 +11,7 @@ from hearth.resources.base import NOTHING_MADE
 from hearth.resources.registry import builtin_types
 from tests.types.case import Subject, Template, subject
 from tests.types.cloud import Place, in_a_box
-from tests.types.story import Orchestration, Wrong
+from tests.types.fleet import fleet
 
 pytestmark = pytest.mark.slow
 TYPES = builtin_types()
@@ -25,7 +24,25 @@ NAMES = [
 
 KNOB_SERVICES = {"block-storage": "volume"}
 OF_TWO = {"OS::Cinder::VolumeAttachment": "compute"}  # the service that takes the calls
-AT_ONCE = 6
+STATEFUL = {  # types whose examples make something that has a state
+    "OS::Barbican::Order",
+    "OS::Cinder::Volume",
+    "OS::Designate::RecordSet",
+    "OS::Designate::Zone",
+    "OS::Neutron::Firewall",
+    "OS::Neutron::IPsecSiteConnection",
+    "OS::Neutron::TaaS::TapFlow",
+    "OS::Neutron::TaaS::TapService",
+    "OS::Nova::Server",
+    "OS::Nova::ServerGroup",
+    "OS::Octavia::HealthMonitor",
+    "OS::Octavia::L7Policy",
+    "OS::Octavia::L7Rule",
+    "OS::Octavia::Listener",
+    "OS::Octavia::LoadBalancer",
+    "OS::Octavia::Pool",
+    "OS::Octavia::PoolMember",
+}
 WORDS = "the moon stands in the wrong house"
 BODIES = {
     "network": {"NeutronError": {"type": "PolicyNotAuthorized", "message": WORDS, "detail": ""}},
@@ -87,82 +104,49 @@ def writes(service: str, effect: dict[str, Any], **more: Any) -> list[dict[str, 
     ]
 
 
-@contextmanager
-def stack(place: Place, one: Subject, name: str, template: Template | str) -> Iterator[Any]:
-    """The API and the path of a new stack; it goes in the end, with all that it made."""
-    heat = place.heat(one.case.get("caller", "demo"))
-    path = heat.create(f"{name}-{one.slug}", template)
-    try:
-        heat.ended(path, "CREATE")
-        yield heat, path
-    finally:
-        place.admin("DELETE", "knobs")
-        heat.delete(path)
-    assert place.left_over() == []
+def example(one: Subject) -> Template | str:
+    return one.example
 
 
-def refusal(heat: Orchestration, path: str, template: Template | str) -> str | None:
-    """Why an update failed; None: it did not."""
-    try:
-        heat.update(path, template)
-    except Wrong as wrong:
-        return str(wrong)
-    return None
+def test_a_refusal_is_told_in_the_words_of_the_cloud(place: Place):
+    with fleet(place, NAMES, "no") as stacks:
+        assert stacks.create(without) == {}
+        for service in sorted({OF_TWO.get(n) or TYPES[n].service or "" for n in NAMES}):
+            effect = {"status": 403, "body": BODIES.get(service, OTHERS)}
+            place.knobs(writes(service, effect))
+        said = stacks.update(example)
+        assert {name for name in NAMES if WORDS not in said.get(name, "")} == set()
+        for name in NAMES:
+            shown = stacks.resource(name)
+            assert shown["resource_status"] == "CREATE_FAILED", name
+            assert WORDS in shown["resource_status_reason"], name
+        place.knobs_off()
+        assert stacks.update(example) == {}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_refusal_is_told_in_the_words_of_the_cloud(place: Place, name: str):
-    one, service = subject(name), OF_TWO.get(name) or TYPES[name].service or ""
-    with stack(place, one, "no", without(one)) as (heat, path):
-        effect = {"status": 403, "body": BODIES.get(service, OTHERS)}
-        place.knobs(writes(service, effect))
-        said = refusal(heat, path, one.example)
-        assert said is not None
-        assert WORDS in said
-        shown = heat.resource(path, one.resource)
-        assert (shown["resource_status"], WORDS in shown["resource_status_reason"]) == (
-            "CREATE_FAILED", True,
-        )  # fmt: skip
-        place.admin("DELETE", "knobs")
-        heat.update(path, one.example)
-
-
-def at_once(place: Place, befall: Callable[[Place, str], None], names: list[str]) -> dict[str, str]:
-    """What went wrong with each type, several at once."""
-
-    def one(name: str) -> str:
-        try:
-            befall(place, name)
-        except Exception as problem:
-            return f"{type(problem).__name__}: {problem}"
-        return ""
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = dict(zip(names, pool.map(one, names), strict=True))
-    place.admin("DELETE", "knobs")
-    return {name: wrong for name, wrong in found.items() if wrong}
-
-
-def is_lost(place: Place, name: str) -> None:
-    """The object of the resource under test goes behind our back; a check and an update see it."""
-    one = subject(name)
-    heat = place.heat(one.case.get("caller", "demo"))
-    path = heat.create(f"gone-{one.slug}", one.example)
-    try:
-        heat.ended(path, "CREATE")
-        physical = heat.resource(path, one.resource)["physical_resource_id"]
-        lost = place.admin("DELETE", f"objects/{physical.rpartition('/')[2]}")["lost"]
-        assert lost, f"no object {physical}"
-        with pytest.raises(Wrong, match=one.resource):
-            heat.act(path, "check")
-        heat.update(path, one.example)
-        heat.act(path, "check")
-    finally:
-        heat.delete(path)
+def test_what_goes_into_an_error_state_fails_and_is_made_again(place: Place):
+    with fleet(place, NAMES, "ill") as stacks:
+        assert stacks.create(without) == {}
+        for service in sorted({TYPES[name].service or "" for name in NAMES}):
+            place.knobs(writes(service, {"error": True}))
+        said = stacks.update(example)
+        assert said.keys() == STATEFUL
+        told = re.compile(r"Went to status (?i:error) due to|failed: 500 - Process failure")
+        assert {name for name in STATEFUL if told.search(said[name]) is None} == set()
+        place.knobs_off()
+        assert stacks.update(example) == {}
+        assert stacks.check() == {}
 
 
 def test_what_was_deleted_behind_our_back_is_noticed_and_made_again(place: Place):
     names = [name for name in NAMES if "lost" not in subject(name).case]
-    wrong = at_once(place, is_lost, names)
-    assert wrong == {}, "\n".join(f"{name}: {said}" for name, said in wrong.items())
-    assert place.left_over() == []
+    with fleet(place, names, "gone") as stacks:
+        assert stacks.create(example) == {}
+        for name in names:
+            physical = stacks.resource(name)["physical_resource_id"]
+            assert place.admin("DELETE", f"objects/{physical.rpartition('/')[2]}")["lost"], name
+        said = stacks.check()
+        missed = {name for name in names if subject(name).resource not in said.get(name, "")}
+        assert missed == set()
+        assert stacks.update(example) == {}
+        assert stacks.check() == {}

@@ -226,12 +226,28 @@ async def _removed(
 
 async def _give_way(flight: "Flight") -> None:
     """Have those that the flight's record replaces give up what it needs, whether or not they
-    did."""
+    did. What was never complete goes altogether: nothing is built upon it."""
+    operation = flight.work.operation
     for old in _others(flight):
         kind = flight.work.tools.programs.type_of(old)
-        if kind is not None and old.physical_id is not None and _makes_way(flight, old):
-            live = flight.live_of(old, kind)
+        if kind is None or old.physical_id is None or not _makes_way(flight, old):
+            continue
+        live = flight.live_of(old, kind)
+        failed = old.state == "CREATE_FAILED" and not kind.nested
+        if failed and not pure.left_alone(operation, old, kind):
+            await _gone_before(flight, kind, live)
+        else:
             await _aside(flight, kind, live, kind.replaced_steps(live))
+
+
+async def _gone_before(flight: "Flight", kind: ResourceType, live: Live) -> None:
+    """Delete what stands in the way of its replacement; its clean-up does it again if it stays."""
+    try:
+        await _aside(flight, kind, live, kind.steps(Action.DELETE, live))
+    except (CloudFault, Trouble) as problem:
+        log.info("%s: the failed one is still there: %s", live.name, problem)
+        return
+    flight.work.put(flight.work.records[live.record_id].having(physical_id=None))
 
 
 async def _aside(flight: "Flight", kind: ResourceType, live: Live, steps: Sequence[Step]) -> None:
