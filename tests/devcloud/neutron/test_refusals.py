@@ -341,7 +341,7 @@ POOLS: list[tuple[dict[str, Any], tuple[int, str]]] = [
 ]
 
 
-def test_a_pool_has_prefixes_of_its_own_within_its_scope(demo: Network) -> None:
+def test_a_pool_has_prefixes_of_its_own_within_its_scope(demo: Network, admin: Network) -> None:
     four, six = (
         demo.make("address-scopes", "address_scope", name="s", ip_version=version)["id"]
         for version in (4, 6)
@@ -358,6 +358,9 @@ def test_a_pool_has_prefixes_of_its_own_within_its_scope(demo: Network) -> None:
     part = {"name": "q", "prefixes": ["10.80.5.0/24"], "address_scope_id": four}
     taken = (409, "AddressScopePrefixConflict")
     assert demo.refused("POST", "subnetpools", {"subnetpool": part}) == taken
+
+    shared = {"subnetpool": {**part, "prefixes": ["10.81.0.0/16"], "shared": True}}
+    assert admin.refused("POST", "subnetpools", shared) == INPUT
 
     free = demo.make("subnetpools", "subnetpool", **good)
 

@@ -219,6 +219,8 @@ class _SubnetPools(Rest):
             text_ = f"Illegal subnetpool association: {scope.id} is of another IP version."
             kind = "IllegalSubnetPoolIpVersionAssociationToAddressScope"
             raise Refusal(400, kind, text_)
+        if pool["shared"] and not scope.body["shared"]:
+            raise bad_input(f"Address scope {scope.id} is not shared, nor can its pools be.")
         for other in call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=scope.id):
             if other is own:
                 continue
