@@ -129,7 +129,10 @@ def nullable(check: Check) -> Check:
 
 def address(value: Any) -> str:
     """An IP address, v4 or v6."""
-    return str(ipaddress.ip_address(str(value)))
+    try:
+        return str(ipaddress.ip_address(str(value)))
+    except ValueError:
+        raise ValueError(f"'{value}' is not a valid IP address") from None
 
 
 _UUID = re.compile(r"^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORECASE)

@@ -149,6 +149,7 @@ def test_a_port_of_an_address_leads_to_one_port_inside(demo: Network) -> None:
     path = f"floatingips/{address['id']}/port_forwardings"
     wanted = {
         "internal_port_id": port["id"],
+        "internal_ip_address": port["fixed_ips"][0]["ip_address"],
         "internal_port": 80,
         "external_port": 8080,
         "protocol": "tcp",
@@ -165,7 +166,7 @@ def test_a_port_of_an_address_leads_to_one_port_inside(demo: Network) -> None:
 
     assert refused(external_port=8080) == (400, "BadRequest")
     assert refused(internal_ip_address="10.9.0.250") == (400, "BadRequest")
-    assert refused(protocol="ipx") == (400, "HTTPBadRequest")
+    assert refused(protocol="ipx") == (400, "InvalidInput")
     clash = {"port_forwarding": {"external_port": 8080}}
     assert demo.refused("PUT", f"{path}/{other['id']}", clash) == (400, "BadRequest")
     lone = demo.make("ports", "port", network_id=far["id"])

@@ -104,9 +104,17 @@ def eui64(cidr: str, mac: str) -> str:
     return str(ipaddress.IPv6Address(int(ipaddress.ip_network(cidr).network_address) | suffix))
 
 
+def is_host(net: Network, address: Any) -> bool:
+    """Whether an address is one that a host in the network may have."""
+    number = ipaddress.ip_address(address)
+    if net.version == 4 and net.prefixlen < 31:
+        return number in net and number not in (net.network_address, net.broadcast_address)
+    return number in net
+
+
 def contains(subnet: Thing, address: str) -> bool:
-    """Whether an address lies in the subnet."""
-    return ipaddress.ip_address(address) in ipaddress.ip_network(subnet.body["cidr"])
+    """Whether an address lies in the subnet, where a host may have it."""
+    return is_host(ipaddress.ip_network(subnet.body["cidr"]), address)
 
 
 def new_mac(store: Store) -> str:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
     Collection,
     Field,
     Invalid,
+    Unconvertible,
+    address,
     integer,
     nullable,
     one_of,
     text,
+    uuid,
 )
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.ports import new_port, ports, remove_port
 from hearth.devcloud.neutron.rest import Rest, bad_request, explain, owned, stamped
 from hearth.devcloud.neutron.routers import router_between
-from hearth.devcloud.store import Thing
+from hearth.devcloud.store import Store, Thing
 
 if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
@@ -29,13 +32,13 @@ FLOATING_IPS = Collection(
     "floatingips",
     "floatingip",
     {
-        "floating_network_id": Field(text(36), required=True, update=False),
-        "floating_ip_address": Field(nullable(text()), update=False, admin=True),
-        "subnet_id": Field(nullable(text(36)), update=False),
-        "port_id": Field(nullable(text(36))),
-        "fixed_ip_address": Field(nullable(text())),
+        "floating_network_id": Field(uuid, required=True, update=False),
+        "floating_ip_address": Field(nullable(address), update=False, admin=True),
+        "subnet_id": Field(nullable(uuid), update=False),
+        "port_id": Field(nullable(uuid)),
+        "fixed_ip_address": Field(nullable(address)),
         "description": Field(text(), default=""),
-        "qos_policy_id": Field(nullable(text(36))),
+        "qos_policy_id": Field(nullable(uuid)),
         "dns_domain": Field(text(), default="", update=False),
         "dns_name": Field(text(), default="", update=False),
         "status": READ_ONLY,
@@ -45,22 +48,55 @@ FLOATING_IPS = Collection(
     path="/v2.0/floatingips",
     quota="floatingip",
 )
+
+
+def _port(value: Any) -> Any:
+    try:
+        return integer(1, 65535, null=True)(value)
+    except Unconvertible as error:
+        raise ValueError(str(error)) from None
+
+
+def _range(value: Any) -> str:
+    """Two ports with a colon between them."""
+    low, _, high = str(value).partition(":")
+    for port in (low, high):
+        if not port.isdigit() or not 1 <= int(port) <= 65535:
+            raise ValueError(f"Invalid port: {port}")
+    if int(low) > int(high):
+        raise ValueError("First port in a port range must be lower than the second port")
+    return str(value)
+
+
+def _protocol(value: Any) -> Any:
+    known = ("tcp", "udp", "icmp", "icmp6", "sctp", "dccp")
+    if str(value).lower() not in known:
+        raise Unconvertible(f"IP protocol '{value}' is not supported.")
+    return one_of(*known)(value)
+
+
 FORWARDINGS = Collection(
     "network",
     "port_forwardings",
     "port_forwarding",
     {
-        "internal_port_id": Field(text(36), required=True),
-        "internal_ip_address": Field(nullable(text())),
-        "internal_port": Field(integer(1, 65535, null=True)),
-        "internal_port_range": Field(nullable(text())),
-        "external_port": Field(integer(1, 65535, null=True)),
-        "external_port_range": Field(nullable(text())),
-        "protocol": Field(one_of("tcp", "udp", "icmp", "icmp6", "sctp", "dccp"), required=True),
+        "internal_port_id": Field(uuid, required=True),
+        "internal_ip_address": Field(address, required=True),
+        "internal_port": Field(_port),
+        "internal_port_range": Field(nullable(_range)),
+        "external_port": Field(_port),
+        "external_port_range": Field(nullable(_range)),
+        "protocol": Field(_protocol, required=True),
         "description": Field(text(), default=""),
     },
     type_name="PortForwarding",
 )
+
+
+_SIDES = {
+    "external": ("floatingip_id", "protocol"),
+    "internal": ("internal_port_id", "internal_ip_address", "protocol"),
+}
 
 
 def follow_port(cloud: DevCloud, thing: Thing) -> None:
@@ -108,18 +144,23 @@ class _FloatingIps(Rest):
 
     def _associate(self, call: Call, external_id: str, values: Body, own: Thing | None) -> Body:
         port_id = values.get("port_id")
+        if port_id is None and values.get("fixed_ip_address") is not None:
+            text_ = "fixed_ip_address cannot be specified without a port_id."
+            raise bad_request(f"Bad floatingip request: {text_}")
         if port_id is None:
             return {"router_id": None, "port_id": None, "fixed_ip_address": None}
         store = call.cloud.store
         port = ports.find(call, port_id)
         wanted = values.get("fixed_ip_address")
-        choices = [
-            item
-            for item in port.body["fixed_ips"]
-            if (":" not in item["ip_address"] if wanted is None else item["ip_address"] == wanted)
-        ]
+        inner = [item for item in port.body["fixed_ips"] if ":" not in item["ip_address"]]
+        if wanted is None and len(inner) > 1:
+            text_ = f"Port {port.id} has multiple fixed IPv4 addresses, one must be given."
+            raise bad_request(f"Bad floatingip request: {text_}")
+        choices = [item for item in inner if wanted in (None, item["ip_address"])]
         if not choices:
-            raise bad_request(f"Port {port.id} does not have the fixed IPv4 address")
+            raise bad_request(
+                f"Bad floatingip request: Port {port.id} does not have the fixed IPv4 address"
+            )
         for item in choices:
             router = router_between(store, item["subnet_id"], external_id)
             if router is None:
@@ -140,9 +181,9 @@ class _FloatingIps(Rest):
 
     def change(self, call: Call, thing: Thing, changes: Body) -> None:
         if "port_id" in changes or "fixed_ip_address" in changes:
-            wanted = {"port_id": thing.body["port_id"], **changes}
+            self._not_forwarded(call, thing)
             external_id = thing.body["floating_network_id"]
-            changes |= self._associate(call, external_id, wanted, thing)
+            changes |= self._associate(call, external_id, changes, thing)
             call.cloud.store.later(0, thing, "network.floating_ip")
         thing.body.update(changes)
 
@@ -164,13 +205,18 @@ class _FloatingIps(Rest):
         view["port_forwardings"] = [{key: f.body[key] for key in keys} for f in found]
         return view
 
+    @staticmethod
+    def _not_forwarded(call: Call, thing: Thing) -> None:
+        if call.cloud.store.where(FORWARDINGS.table, floatingip_id=thing.id):
+            text_ = f"Floating IP {thing.id} in use by Port Forwarding resources."
+            raise Refusal(409, "FipInUseByPortForwarding", text_)
+
     def gone(self, call: Call, thing: Thing) -> None:
+        self._not_forwarded(call, thing)
         store = call.cloud.store
         outside = store.get("network.ports", thing.hidden["outside"])
         if outside is not None:
             remove_port(call.cloud, outside)
-        for forwarding in store.where(FORWARDINGS.table, floatingip_id=thing.id):
-            store.remove(forwarding)
 
 
 def _forwarding_view(thing: Thing) -> Body:
@@ -185,10 +231,10 @@ def forward(call: Call) -> Reply:
         values = FORWARDINGS.for_create(call.object("port_forwarding"))
     except Invalid as error:
         raise explain(error, FORWARDINGS, creating=True) from None
+    router = _settle(call, floating, values, None)
     if floating.body["port_id"]:
         text_ = f"Floating IP {floating.id} is in use by port {floating.body['port_id']}"
         raise Refusal(409, "FipInUseByPort", text_)
-    router = _settle(call, floating, values, None)
     store = call.cloud.store
     body = {"id": store.new_id(), "floatingip_id": floating.id, **values}
     thing = store.insert(Thing(body["id"], FORWARDINGS.table, floating.project_id, body))
@@ -197,34 +243,50 @@ def forward(call: Call) -> Reply:
 
 
 def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thing:
-    """Fill in addresses and ranges; gives the router that carries the traffic."""
+    """Fill in the ranges; gives the router that carries the traffic."""
     store = call.cloud.store
     port = ports.find(call, values["internal_port_id"])
-    inner = [item for item in port.body["fixed_ips"] if ":" not in item["ip_address"]]
     wanted = values["internal_ip_address"]
-    if wanted is not None:
-        inner = [item for item in inner if item["ip_address"] == wanted]
-    if not inner:
-        raise bad_request(f"Port {port.id} does not have the fixed IPv4 address {wanted}")
-    values["internal_ip_address"] = inner[0]["ip_address"]
-    for side in ("internal", "external"):
-        number = values[f"{side}_port"]
-        if number is not None:
-            values[f"{side}_port_range"] = f"{number}:{number}"
-    for names in (
-        ("external_port", "protocol"),
-        ("internal_port_id", "internal_ip_address", "internal_port", "protocol"),
-    ):
-        same = {name: values[name] for name in names}
-        twins = store.where(FORWARDINGS.table, floatingip_id=floating.id, **same)
-        if any(twin is not own for twin in twins):
-            raise bad_request("A duplicate port forwarding entry with same attributes exists")
+    inner = [item for item in port.body["fixed_ips"] if item["ip_address"] == wanted]
+    if not inner or ":" in wanted:
+        text_ = f"internal IP address {wanted} is not suitable for port {port.id}"
+        raise bad_request(f"Bad port_forwarding request: Requested {text_}.")
+    if taken := store.where(FLOATING_IPS.table, port_id=port.id):
+        text_ = f"Cannot forward to port {port.id}, which has the floating IP {taken[0].id}."
+        raise Refusal(409, "PortHasBindingFloatingIP", text_)
     outside = floating.body["floating_network_id"]
     router = router_between(store, inner[0]["subnet_id"], outside)
     if router is None:
         text_ = f"External network {outside} is not reachable from port {port.id}."
-        raise Refusal(404, "ExternalGatewayForFloatingIPNotFound", text_)
+        raise bad_request(f"Bad port_forwarding request: {text_}")
+    for side in ("internal", "external"):
+        if values[f"{side}_port"] is not None:
+            values[f"{side}_port_range"] = "{0}:{0}".format(values[f"{side}_port"])
+        if values[f"{side}_port_range"] is None:
+            raise bad_request(f"Bad port_forwarding request: {side} ports are missing.")
+    _check_ranges(store, values | {"floatingip_id": floating.id}, own)
     return router
+
+
+def _span(forwarding: Body, side: str) -> range:
+    low, _, high = forwarding[f"{side}_port_range"].partition(":")
+    return range(int(low), int(high) + 1)
+
+
+def _check_ranges(store: Store, values: Body, own: Thing | None) -> None:
+    """Raises a 400 for ports, outside or inside, that are forwarded already."""
+    inside = _span(values, "internal")
+    if len(inside) not in (1, len(_span(values, "external"))):
+        text_ = "internal and external ports must be N-N or 1-N."
+        raise bad_request(f"Bad port_forwarding request: {text_}")
+    for side, names in _SIDES.items():
+        same = {name: values[name] for name in names}
+        mine = _span(values, side)
+        for other in store.where(FORWARDINGS.table, **same):
+            theirs = _span(other.body, side)
+            if other is not own and mine[0] <= theirs[-1] and theirs[0] <= mine[-1]:
+                text_ = f"There is a port collision with the {side}_port_range."
+                raise bad_request(f"Bad port_forwarding request: {text_}")
 
 
 def _forwarding(call: Call) -> Thing:

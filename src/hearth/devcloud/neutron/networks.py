@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hearth.devcloud.collection import READ_ONLY, Collection, Field, boolean, integer, list_of, text
+from hearth.devcloud.collection import (
+    READ_ONLY,
+    Collection,
+    Field,
+    boolean,
+    integer,
+    list_of,
+    nullable,
+    text,
+    uuid,
+)
 from hearth.devcloud.http import Body, Call, Refusal
 from hearth.devcloud.neutron import physical
-from hearth.devcloud.neutron.rest import Rest, owned, stamped
+from hearth.devcloud.neutron.rest import Rest, bad_input, owned, stamped
 from hearth.devcloud.store import Thing
 
 if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
 
+_MTU_MAX = {"vxlan": 1450, "gre": 1458, "geneve": 1442}
+_MTU_PLAIN = 1500
 NETWORKS = Collection(
     "network",
     "networks",
@@ -24,9 +36,9 @@ NETWORKS = Collection(
         "shared": Field(boolean, default=False, admin=True),
         "router:external": Field(boolean, default=False, admin=True),
         "is_default": Field(boolean, default=False, admin=True),
-        "mtu": Field(integer(68)),
+        "mtu": Field(integer(0)),
         "port_security_enabled": Field(boolean, default=True),
-        "qos_policy_id": Field(text(36, null=True)),
+        "qos_policy_id": Field(nullable(uuid)),
         "dns_domain": Field(text(), default=""),
         "availability_zone_hints": Field(list_of(), default=list, update=False),
         "vlan_transparent": Field(boolean, default=False, update=False),
@@ -53,7 +65,7 @@ def new_network(
         "id": network_id,
         **values,
         **owned(project_id),
-        "mtu": values["mtu"] or (1500 if external else 1450),
+        "mtu": (1500 if external else 1450) if values["mtu"] is None else values["mtu"],
         "status": "ACTIVE",
         "subnets": [],
         "availability_zones": [],
@@ -68,9 +80,16 @@ def new_network(
     if kind is None and (place or number):
         text_ = "provider:network_type required"
         raise Refusal(400, "InvalidInput", f"Invalid input for operation: {text_}.")
+    _check_mtu(kind or "vxlan", values["mtu"])
     segment = physical.new_segment(cloud, thing, kind or "vxlan", place, number, implicit=True)
     _carried_by(thing, segment)
     return cloud.store.insert(thing)
+
+
+def _check_mtu(kind: str, mtu: int | None) -> None:
+    most = _MTU_MAX.get(kind, _MTU_PLAIN)
+    if mtu is not None and mtu > most:
+        raise bad_input(f"Requested MTU is too big, maximum is {most}.")
 
 
 def _carried_by(network: Thing, segment: Thing) -> None:
@@ -84,8 +103,6 @@ class _Networks(Rest):
     )
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        if values["mtu"] is not None and values["mtu"] < 68:
-            raise Refusal(400, "InvalidInput", "mtu is too small")
         return new_network(call.cloud, call.cloud.store.new_id(), project_id, values)
 
     def visible(self, call: Call, thing: Thing) -> bool:
@@ -114,7 +131,22 @@ class _Networks(Rest):
         number = changes.pop("provider:segmentation_id", None)
         if number not in (None, thing.body["provider:segmentation_id"]):
             self._renumber(call, thing, number)
+        _check_mtu(thing.body["provider:network_type"], changes.get("mtu"))
+        self._check_others(call, thing, changes)
         thing.body.update(changes)
+
+    @staticmethod
+    def _check_others(call: Call, thing: Thing, changes: Body) -> None:
+        """Raises a 409 when others need what the network is now: shared, or external."""
+        ports = call.cloud.store.where("network.ports", network_id=thing.id)
+        owners = {port.project_id for port in ports if port.project_id} - {thing.project_id}
+        if thing.body["shared"] and changes.get("shared") is False and owners:
+            text_ = f"Other projects use network {thing.id}, it stays shared."
+            raise Refusal(409, "InvalidSharedSetting", text_)
+        inward = changes.get("router:external") is False
+        if inward and any(p.body["device_owner"] == "network:router_gateway" for p in ports):
+            text_ = f"External network {thing.id} has gateway ports, it stays external."
+            raise Refusal(409, "ExternalNetworkInUse", text_)
 
     @staticmethod
     def _renumber(call: Call, thing: Thing, number: int) -> None:

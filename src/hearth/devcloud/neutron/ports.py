@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from typing import TYPE_CHECKING, Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
     Collection,
     Field,
+    Unconvertible,
+    address,
     boolean,
     list_of,
     mapping,
+    nullable,
     one_of,
     text,
+    uuid,
 )
 from hearth.devcloud.http import Body, Call, Refusal
 from hearth.devcloud.listing import CONTROLS, filtered
-from hearth.devcloud.neutron import addresses, security
+from hearth.devcloud.neutron import addresses, checks, security
 from hearth.devcloud.neutron.networks import networks
-from hearth.devcloud.neutron.rest import Rest, not_authorized, owned, stamped
+from hearth.devcloud.neutron.rest import Rest, bad_input, not_authorized, owned, stamped
 from hearth.devcloud.store import Thing
 
 if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
 
 _TABLE = "network.ports"
-_MAC = re.compile(r"^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$", re.IGNORECASE)
+_PAIRS_MAX = 10
+_groups = checks.distinct(uuid, "Duplicate items in the list:")
 
 
-def _mac(value: Any) -> Any:
-    if value is None:
-        return None
-    if not isinstance(value, str) or not _MAC.match(value):
-        raise ValueError(f"'{value}' is not a valid MAC address")
-    return value.lower()
+def _pair(value: Any) -> Any:
+    pair = mapping(value)
+    if "ip_address" not in pair:
+        text_ = "AllowedAddressPair must contain ip_address"
+        raise Refusal(400, "AllowedAddressPairsMissingIP", text_)
+    if unknown := sorted(set(pair) - {"ip_address", "mac_address"}):
+        raise ValueError(f"Unrecognized attribute(s) '{', '.join(unknown)}'")
+    checks.mac(pair.get("mac_address"))
+    address(str(pair["ip_address"]).partition("/")[0])
+    return pair
+
+
+def _option(value: Any) -> Any:
+    names = {"opt_name", "opt_value"}
+    given = set(mapping(value))
+    if not names <= given <= names | {"ip_version"} or value.get("ip_version", 4) not in (4, 6):
+        raise Unconvertible(f"No valid key specs matched for: {value}.")
+    return value
 
 
 PORTS = Collection(
@@ -43,16 +58,16 @@ PORTS = Collection(
     "ports",
     "port",
     {
-        "network_id": Field(text(36), required=True, update=False),
+        "network_id": Field(uuid, required=True, update=False),
         "name": Field(text(), default=""),
         "description": Field(text(), default=""),
         "admin_state_up": Field(boolean, default=True),
-        "mac_address": Field(_mac),
-        "fixed_ips": Field(list_of(mapping, null=True), default=None),
-        "security_groups": Field(list_of(null=True), default=None),
+        "mac_address": Field(checks.mac),
+        "fixed_ips": Field(checks.fixed_ips, default=None),
+        "security_groups": Field(_groups, default=None),
         "port_security_enabled": Field(boolean, default=None),
-        "allowed_address_pairs": Field(list_of(mapping, null=True), default=list),
-        "extra_dhcp_opts": Field(list_of(mapping, null=True), default=list),
+        "allowed_address_pairs": Field(list_of(_pair, null=True), default=list),
+        "extra_dhcp_opts": Field(list_of(_option, null=True), default=list),
         "device_id": Field(text(), default=""),
         "device_owner": Field(text(), default=""),
         "binding:vnic_type": Field(
@@ -63,7 +78,7 @@ PORTS = Collection(
         ),
         "binding:profile": Field(mapping, default=dict, admin=True),
         "binding:host_id": Field(text(null=True), default="", admin=True),
-        "qos_policy_id": Field(text(36, null=True)),
+        "qos_policy_id": Field(nullable(uuid)),
         "dns_name": Field(text(), default=""),
         "dns_domain": Field(text(), default=""),
         "numa_affinity_policy": Field(text(null=True), admin=True),
@@ -103,9 +118,8 @@ def new_port(
         text_ = "Port security must be enabled in order to have security groups."
         raise Refusal(400, "PortSecurityAndIPRequiredForSecurityGroups", text_)
     mac = values["mac_address"] or addresses.new_mac(store)
-    if values["mac_address"] and store.where(_TABLE, network_id=network.id, mac_address=mac):
-        text_ = f"Unable to complete operation for network {network.id}. MAC {mac} is in use."
-        raise Refusal(409, "MacAddressInUse", text_)
+    _free_mac(cloud, network.id, mac)
+    pairs = _pairs({**values, "port_security_enabled": secure}, mac)
     port_id = store.new_id()
     fixed = _addresses(cloud, network, port_id, mac, values["fixed_ips"], values["device_owner"])
     body = {
@@ -119,7 +133,7 @@ def new_port(
         "device_id": values["device_id"],
         "device_owner": values["device_owner"],
         "fixed_ips": fixed,
-        "allowed_address_pairs": _pairs(values["allowed_address_pairs"], mac),
+        "allowed_address_pairs": pairs,
         "extra_dhcp_opts": values["extra_dhcp_opts"],
         "security_groups": groups,
         "description": values["description"],
@@ -141,6 +155,13 @@ def new_port(
     return store.insert(thing, implicit=implicit)
 
 
+def _free_mac(cloud: DevCloud, network_id: str, mac: str) -> None:
+    """Raises a 409 when a port of the network has the address."""
+    if cloud.store.where(_TABLE, network_id=network_id, mac_address=mac):
+        text_ = f"Unable to complete operation for network {network_id}. MAC {mac} is in use."
+        raise Refusal(409, "MacAddressInUse", text_)
+
+
 def bind(port: Thing) -> None:
     """Status and binding follow from host, device and owner."""
     body = port.body
@@ -150,11 +171,22 @@ def bind(port: Thing) -> None:
     body["status"] = "ACTIVE" if bound else "DOWN"
 
 
-def _pairs(pairs: list[Body], mac: str) -> list[Body]:
-    return [
-        {"mac_address": pair.get("mac_address", mac), "ip_address": pair.get("ip_address")}
-        for pair in pairs
+def _pairs(port: Body, mac: str) -> list[Body]:
+    """The allowed address pairs of a port; raises where they cannot be."""
+    pairs: list[Body] = port["allowed_address_pairs"]
+    if pairs and not port["port_security_enabled"]:
+        text_ = "Port Security must be enabled in order to have allowed address pairs on a port."
+        raise Refusal(409, "AddressPairAndPortSecurityRequired", text_)
+    if len(pairs) > _PAIRS_MAX:
+        text_ = f"The number of allowed address pair exceeds the maximum {_PAIRS_MAX}."
+        raise Refusal(400, "AllowedAddressPairExhausted", text_)
+    found = [
+        {"mac_address": p.get("mac_address") or mac, "ip_address": p["ip_address"]} for p in pairs
     ]
+    if double := next((pair for pair in found if found.count(pair) > 1), None):
+        text_ = f"Request contains duplicate address pair: {double}."
+        raise Refusal(400, "DuplicateAddressPairInRequest", text_)
+    return found
 
 
 def _addresses(
@@ -213,12 +245,10 @@ def _wanted_address(
     cloud: DevCloud, network: Thing, subnets: list[Thing], port_id: str, mac: str, item: Body
 ) -> Body:
     subnet_id, ip = item.get("subnet_id"), item.get("ip_address")
-    if ip is not None:
-        try:
-            ipaddress.ip_address(ip)
-        except ValueError:
-            text_ = f"Invalid input for fixed_ips. Reason: '{ip}' is not a valid IP address."
-            raise Refusal(400, "HTTPBadRequest", text_) from None
+    if ip is None and subnet_id is None:
+        raise bad_input("IP allocation requires subnet_id or ip_address.")
+    if not subnets:
+        raise bad_input("IP allocation requires subnets for network.")
     if subnet_id is not None:
         subnet = next((s for s in subnets if s.id == subnet_id), None)
         if subnet is None:
@@ -248,6 +278,11 @@ def remove_port(cloud: DevCloud, port: Thing) -> None:
         floating.body.update(
             port_id=None, fixed_ip_address=None, router_id=None, status="DOWN", port_details=None
         )
+    for forwarding in store.where("network.port_forwardings", internal_port_id=port.id):
+        floating = store.table("network.floatingips")[forwarding.body["floatingip_id"]]
+        store.remove(forwarding)
+        if not store.where("network.port_forwardings", floatingip_id=floating.id):
+            floating.body["router_id"] = None
     store.remove(port)
 
 
@@ -297,18 +332,29 @@ class _Ports(Rest):
             security.groups.find(call, group_id)
         secure = changes.get("port_security_enabled", body["port_security_enabled"])
         groups = changes.get("security_groups", body["security_groups"])
+        if groups and not secure and body["port_security_enabled"]:
+            text_ = "Port security cannot be disabled while the port has security groups."
+            raise Refusal(409, "PortSecurityPortHasSecurityGroup", text_)
         if groups and not secure:
             text_ = "Port security must be enabled in order to have security groups."
             raise Refusal(400, "PortSecurityAndIPRequiredForSecurityGroups", text_)
+        if changes.get("mac_address", body["mac_address"]) != body["mac_address"]:
+            self._new_mac(call, thing, changes["mac_address"])
+        pairs = _pairs({**body, **changes}, body["mac_address"])
         if "fixed_ips" in changes:
             self._move(cloud, thing, changes)
         if "allowed_address_pairs" in changes:
-            pairs = _pairs(changes["allowed_address_pairs"], body["mac_address"])
             changes["allowed_address_pairs"] = pairs
         if "binding:host_id" in changes:
             changes["binding:host_id"] = changes["binding:host_id"] or ""
         body.update({key: value for key, value in changes.items() if key in body})
         bind(thing)
+
+    @staticmethod
+    def _new_mac(call: Call, port: Thing, mac: str) -> None:
+        if not call.caller.is_admin:
+            raise not_authorized("update_port:mac_address")
+        _free_mac(call.cloud, port.body["network_id"], mac)
 
     @staticmethod
     def _move(cloud: DevCloud, thing: Thing, changes: Body) -> None:

@@ -90,6 +90,13 @@ def _tags_in(given: Body) -> list[str] | None:
     return list(dict.fromkeys(tags))
 
 
+def known_policy(call: Call, values: Body) -> None:
+    """Raises a 404 for a QoS policy that is not there."""
+    policy_id = values.get("qos_policy_id")
+    if policy_id is not None and call.cloud.store.get("network.policies", policy_id) is None:
+        raise Refusal(404, "QosPolicyNotFound", f"QoS policy {policy_id} could not be found.")
+
+
 def shared_with(call: Call, thing: Thing) -> bool:
     """Whether an RBAC policy lets the caller's project see a thing."""
     targets = (call.caller.project_id, "*")
@@ -209,13 +216,15 @@ class Rest:
                 raise Refusal(400, "HTTPBadRequest", f"Invalid input for {key}.")
             if wanted is not None and wanted != project_id:
                 if not caller.is_admin:
-                    raise not_authorized(f"create_{self.collection.singular}:{key}")
+                    text = "Only an administrator may specify another project_id than its own."
+                    raise Refusal(400, "HTTPBadRequest", text)
                 project_id = wanted
         tags = _tags_in(given) if self.standard else None
         try:
             values = self.collection.for_create(given, admin=caller.is_admin)
         except Invalid as error:
             raise explain(error, self.collection, creating=True) from None
+        known_policy(call, values)
         if self.collection.quota:
             quotas.check(call.cloud, project_id, self.collection.quota, self.collection.table)
         thing = self.make(call, project_id, values)
@@ -268,6 +277,7 @@ class Rest:
             changes = kind.for_update(given, admin=call.caller.is_admin)
         except Invalid as error:
             raise explain(error, kind, creating=False) from None
+        known_policy(call, changes)
         self._check_revision(call, thing)
         self.change(call, thing, changes)
         if tags is not None:

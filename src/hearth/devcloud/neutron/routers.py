@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -11,11 +12,12 @@ from hearth.devcloud.collection import (
     Field,
     boolean,
     list_of,
-    mapping,
     nullable,
     text,
+    uuid,
 )
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.neutron import addresses, checks
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.ports import new_port, ports, remove_port
 from hearth.devcloud.neutron.rest import Rest, bad_request, not_authorized, owned, stamped, touch
@@ -25,6 +27,23 @@ from hearth.devcloud.store import Store, Thing
 _GATEWAY = "network:router_gateway"
 _INTERFACE = "network:router_interface"
 
+_GATEWAY_KEYS = {"network_id", "enable_snat", "external_fixed_ips", "qos_policy_id"}
+
+
+def _gateway(value: Any) -> Any:
+    if not value:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError(f"'{value}' is not a dictionary")
+    if unknown := sorted(set(value) - _GATEWAY_KEYS):
+        raise ValueError(f"Unexpected keys supplied: {', '.join(unknown)}")
+    if "network_id" not in value:
+        raise ValueError("Validation of dictionary's keys failed: network_id is missing")
+    nullable(uuid)(value["network_id"])
+    nullable(checks.fixed_ips)(value.get("external_fixed_ips"))
+    return value
+
+
 ROUTERS = Collection(
     "network",
     "routers",
@@ -33,10 +52,10 @@ ROUTERS = Collection(
         "name": Field(text(), default=""),
         "description": Field(text(), default=""),
         "admin_state_up": Field(boolean, default=True),
-        "external_gateway_info": Field(nullable(mapping)),
-        "routes": Field(list_of(mapping, null=True), default=list, create=False),
+        "external_gateway_info": Field(_gateway),
+        "routes": Field(checks.routes, default=list, create=False),
         "availability_zone_hints": Field(list_of(), default=list),
-        "flavor_id": Field(text(36, null=True), update=False),
+        "flavor_id": Field(nullable(uuid), update=False),
         "enable_ndp_proxy": Field(boolean, default=False),
         "distributed": Field(boolean, default=None, admin=True),
         "ha": Field(boolean, default=None, admin=True),
@@ -110,6 +129,8 @@ class _Routers(Rest):
     def _set_gateway(self, call: Call, router: Thing, info: Body) -> None:
         if "enable_snat" in info and not call.caller.is_admin:
             raise not_authorized("update_router:external_gateway_info:enable_snat")
+        if info.get("external_fixed_ips") and not call.caller.is_admin:
+            raise not_authorized("update_router:external_gateway_info:external_fixed_ips")
         network = networks.find(call, str(info.get("network_id")))
         if not network.body["router:external"]:
             raise bad_request(f"Network {network.id} is not an external network")
@@ -141,17 +162,17 @@ class _Routers(Rest):
 
     def _check_routes(self, call: Call, router: Thing, routes: list[Body]) -> None:
         store = call.cloud.store
-        nets = []
+        nets, own = [], set()
         for port in store.where("network.ports", device_id=router.id):
             for item in port.body["fixed_ips"]:
                 subnet = store.table("network.subnets")[item["subnet_id"]]
                 nets.append(ipaddress.ip_network(subnet.body["cidr"]))
+                own.add(item["ip_address"])
         for route in routes:
-            try:
-                ipaddress.ip_network(route["destination"])
-                hop = ipaddress.ip_address(route["nexthop"])
-            except (KeyError, ValueError):
-                raise Refusal(400, "HTTPBadRequest", "Invalid input for routes.") from None
+            hop = ipaddress.ip_address(route["nexthop"])
+            if str(hop) in own:
+                text_ = f"Invalid format for routes: {routes}, the nexthop is used by router"
+                raise Refusal(400, "InvalidRoutes", text_)
             if not any(hop in net for net in nets):
                 text_ = f"Invalid format for routes: the nexthop {hop} is not connected"
                 raise Refusal(400, "InvalidRoutes", text_)
@@ -170,7 +191,11 @@ class _Routers(Rest):
         given = call.object("router")
         if set(given) != {"routes"} or not isinstance(given["routes"], list):
             raise Refusal(400, "HTTPBadRequest", "The body needs the routes of a router")
-        wanted = join(router.body["routes"], given["routes"])
+        try:
+            wanted = join(router.body["routes"], checks.routes(given["routes"]))
+        except ValueError as error:
+            text_ = f"Invalid input for routes. Reason: {error}."
+            raise Refusal(400, "HTTPBadRequest", text_) from None
         self._check_routes(call, router, wanted)
         router.body["routes"] = wanted
         touch(call.cloud, router)
@@ -193,11 +218,7 @@ class _Routers(Rest):
         store = call.cloud.store
         if not isinstance(given, dict) or ("subnet_id" in given) == ("port_id" in given):
             raise bad_request("Either subnet_id or port_id must be specified")
-        taken = {
-            item["subnet_id"]
-            for port in interfaces(store, router.id)
-            for item in port.body["fixed_ips"]
-        }
+        _check_ids(given)
         if "port_id" in given:
             port = ports.find(call, given["port_id"])
             if port.body["device_id"]:
@@ -205,17 +226,32 @@ class _Routers(Rest):
                 raise Refusal(409, "PortInUse", text_)
             if not port.body["fixed_ips"]:
                 raise bad_request("Router port must have at least one fixed IP")
-            if any(item["subnet_id"] in taken for item in port.body["fixed_ips"]):
-                raise bad_request("Router already has a port on the subnet")
+            fixed = [item["subnet_id"] for item in port.body["fixed_ips"]]
+            self._check_new(store, router, [subnets.find(call, id_) for id_ in fixed])
             port.body.update(device_id=router.id, device_owner=_INTERFACE, status="ACTIVE")
             touch(call.cloud, port)
         else:
             subnet = subnets.find(call, given["subnet_id"])
-            if subnet.id in taken:
-                raise bad_request(f"Router already has a port on subnet {subnet.id}")
+            self._check_new(store, router, [subnet])
             port = self._plug(call, router, subnet)
         touch(call.cloud, router)
         return self._interface(router, port, port.body["fixed_ips"][0]["subnet_id"])
+
+    @staticmethod
+    def _check_new(store: Store, router: Thing, new: list[Thing]) -> None:
+        """Raises a 400 unless the router can have these subnets besides its others."""
+        if [subnet.body["ip_version"] for subnet in new].count(4) > 1:
+            raise bad_request("Bad router request: Cannot have multiple IPv4 subnets on one port.")
+        for port in store.where("network.ports", device_id=router.id):
+            for item in port.body["fixed_ips"]:
+                other = store.table("network.subnets")[item["subnet_id"]]
+                for subnet in new:
+                    if subnet is other:
+                        raise bad_request(f"Router already has a port on subnet {subnet.id}")
+                    net = ipaddress.ip_network(subnet.body["cidr"])
+                    if addresses.overlaps(net, [other.body["cidr"]]):
+                        text_ = f"Cidr {net} of subnet {subnet.id} overlaps with {other.id}."
+                        raise bad_request(f"Bad router request: {text_}")
 
     @staticmethod
     def _plug(call: Call, router: Thing, subnet: Thing) -> Thing:
@@ -238,25 +274,26 @@ class _Routers(Rest):
         given = call.json()
         if not isinstance(given, dict) or not {"subnet_id", "port_id"} & set(given):
             raise bad_request("Either subnet_id or port_id must be specified")
+        _check_ids(given)
         store = call.cloud.store
         subnet_id, port_id = given.get("subnet_id"), given.get("port_id")
-        port = next(
-            (
-                p
-                for p in interfaces(store, router.id)
-                if (port_id is None or p.id == port_id)
-                and (
-                    subnet_id is None
-                    or any(item["subnet_id"] == subnet_id for item in p.body["fixed_ips"])
-                )
-            ),
-            None,
-        )
+        legs = interfaces(store, router.id)
+        if port_id is None:
+            subnet = subnets.find(call, given["subnet_id"])
+            legs = [
+                p for p in legs if any(i["subnet_id"] == subnet.id for i in p.body["fixed_ips"])
+            ]
+        else:
+            legs = [p for p in legs if p.id == port_id]
+        port = legs[0] if legs else None
         if port is None:
             suffix = "ForSubnet" if port_id is None else ""
             text_ = f"Router {router.id} has no interface on {subnet_id or port_id}"
             raise Refusal(404, f"RouterInterfaceNotFound{suffix}", text_)
         mine = {item["subnet_id"] for item in port.body["fixed_ips"]}
+        if subnet_id is not None and subnet_id not in mine:
+            text_ = f"Subnet on port {port.id} does not match the requested subnet {subnet_id}."
+            raise Refusal(400, "SubnetMismatchForPort", text_)
         self._check_floating(store, router, mine)
         self._check_used(store, router, mine)
         remove_port(call.cloud, port)
@@ -297,6 +334,14 @@ class _Routers(Rest):
         }
         body.pop("tenant_id")
         return Reply(200, body)
+
+
+def _check_ids(given: Body) -> None:
+    try:
+        for key in {"subnet_id", "port_id"} & set(given):
+            uuid(given[key])
+    except ValueError as error:
+        raise bad_request(f"Bad router request: {error}.") from None
 
 
 routers = _Routers(ROUTERS)

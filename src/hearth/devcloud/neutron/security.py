@@ -9,14 +9,14 @@ from hearth.devcloud.collection import (
     READ_ONLY,
     Collection,
     Field,
-    anything,
     boolean,
-    integer,
+    nullable,
     one_of,
     text,
+    uuid,
 )
 from hearth.devcloud.http import Body, Call, Refusal, Reply
-from hearth.devcloud.neutron.rest import Rest, bad_input, owned, stamped
+from hearth.devcloud.neutron.rest import Rest, owned, stamped
 from hearth.devcloud.store import Thing
 
 if TYPE_CHECKING:
@@ -24,33 +24,37 @@ if TYPE_CHECKING:
 
 _GROUPS = "network.security_groups"
 _RULES = "network.security_group_rules"
-_PROTOCOLS = frozenset(
-    [
-        "ah",
-        "dccp",
-        "egp",
-        "esp",
-        "gre",
-        "icmp",
-        "icmpv6",
-        "igmp",
-        "ipip",
-        "ipv6-encap",
-        "ipv6-frag",
-        "ipv6-icmp",
-        "ipv6-nonxt",
-        "ipv6-opts",
-        "ipv6-route",
-        "ospf",
-        "pgm",
-        "rsvp",
-        "sctp",
-        "tcp",
-        "udp",
-        "udplite",
-        "vrrp",
-    ]
-)
+_PROTOCOLS = {
+    "any": None,
+    "ah": 51,
+    "dccp": 33,
+    "egp": 8,
+    "esp": 50,
+    "gre": 47,
+    "hopopt": 0,
+    "icmp": 1,
+    "icmpv6": 58,
+    "igmp": 2,
+    "ip": 0,
+    "ipip": 4,
+    "ipv6-encap": 41,
+    "ipv6-frag": 44,
+    "ipv6-icmp": 58,
+    "ipv6-nonxt": 59,
+    "ipv6-opts": 60,
+    "ipv6-route": 43,
+    "ospf": 89,
+    "pgm": 113,
+    "rsvp": 46,
+    "sctp": 132,
+    "tcp": 6,
+    "udp": 17,
+    "udplite": 136,
+    "vrrp": 112,
+}
+_WITH_PORTS = {_PROTOCOLS[name] for name in ("dccp", "sctp", "tcp", "udp", "udplite")}
+_ICMP = {_PROTOCOLS[name] for name in ("icmp", "icmpv6")}
+_IPV6_ONLY = {_PROTOCOLS[name] for name in _PROTOCOLS if "v6" in name}
 _SAME = (
     "direction",
     "ethertype",
@@ -68,7 +72,31 @@ def _ethertype(value: Any) -> Any:
             return "IPv4"
         case "ipv6":
             return "IPv6"
-    raise ValueError(f"{value!r} is not an ethertype")
+    text = f"Security group rule for ethertype '{value}' not supported."
+    raise Refusal(400, "SecurityGroupRuleInvalidEtherType", text)
+
+
+def _port(value: Any) -> int | None:
+    if value is None or (str(value).isdigit() and int(value) <= 65535):
+        return None if value is None else int(value)
+    raise Refusal(400, "SecurityGroupInvalidPortValue", f"Invalid value for port {value}")
+
+
+def _prefix(value: Any) -> str | None:
+    try:
+        ipaddress.ip_network(value or "0.0.0.0/0", strict=False)
+    except ValueError:
+        text = f"Invalid CIDR {value} given as IP prefix."
+        raise Refusal(400, "InvalidCIDR", text) from None
+    return value or None
+
+
+def _protocol(value: Any) -> str | None:
+    name = "any" if value is None else str(value).lower()
+    if name in _PROTOCOLS or (name.isdigit() and int(name) < 256):
+        return None if name == "any" else name
+    text = f"Security group rule protocol {value} not supported."
+    raise Refusal(400, "SecurityGroupRuleInvalidProtocol", text)
 
 
 GROUPS = Collection(
@@ -90,15 +118,15 @@ RULES = Collection(
     "security_group_rules",
     "security_group_rule",
     {
-        "security_group_id": Field(text(36), required=True),
+        "security_group_id": Field(text(), required=True),
         "direction": Field(one_of("ingress", "egress"), required=True),
         "ethertype": Field(_ethertype, default="IPv4"),
-        "protocol": Field(anything),
-        "port_range_min": Field(integer(0, 65535, null=True)),
-        "port_range_max": Field(integer(0, 65535, null=True)),
-        "remote_ip_prefix": Field(text(null=True)),
-        "remote_group_id": Field(text(36, null=True)),
-        "remote_address_group_id": Field(text(36, null=True)),
+        "protocol": Field(_protocol),
+        "port_range_min": Field(_port),
+        "port_range_max": Field(_port),
+        "remote_ip_prefix": Field(_prefix),
+        "remote_group_id": Field(text(null=True)),
+        "remote_address_group_id": Field(nullable(uuid)),
         "description": Field(text(null=True), default=""),
     },
     type_name="SecurityGroupRule",
@@ -158,11 +186,15 @@ class _Groups(Rest):
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
         default_group(call.cloud, project_id)
-        if values["name"] == "default":
-            text = "Default security group already exists."
-            raise Refusal(409, "SecurityGroupDefaultAlreadyExists", text)
+        self._not_default(values)
         values.pop("shared")
         return _new_group(call.cloud, project_id, values)
+
+    @staticmethod
+    def _not_default(values: Body) -> None:
+        if values.get("name", "").lower() == "default":
+            text = "Default security group already exists."
+            raise Refusal(409, "SecurityGroupDefaultAlreadyExists", text)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
         view = dict(thing.body)
@@ -176,6 +208,7 @@ class _Groups(Rest):
         if thing.body["name"] == "default" and "name" in changes:
             text = "Updating default security group not allowed."
             raise Refusal(409, "SecurityGroupCannotUpdateDefault", text)
+        self._not_default(changes)
         super().change(call, thing, changes)
 
     def gone(self, call: Call, thing: Thing) -> None:
@@ -196,39 +229,88 @@ class _Rules(Rest):
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
         group = groups.find(call, values["security_group_id"])
-        values["protocol"] = _protocol(values["protocol"])
-        low, high = values["port_range_min"], values["port_range_max"]
-        icmp = values["protocol"] in ("icmp", "icmpv6", "ipv6-icmp", "1", "58")
-        if not icmp and low is not None and high is not None and low > high:
-            raise Refusal(400, "SecurityGroupInvalidPortRange", "The port range is reversed")
-        if values["remote_ip_prefix"] and values["remote_group_id"]:
-            text = "Only remote_ip_prefix or remote_group_id may be provided."
-            raise Refusal(400, "SecurityGroupMultipleRemoteEntites", text)
-        if values["remote_ip_prefix"]:
-            try:
-                ipaddress.ip_network(values["remote_ip_prefix"], strict=False)
-            except ValueError:
-                raise bad_input(f"{values['remote_ip_prefix']} is no valid prefix") from None
-        if values["remote_group_id"]:
-            groups.find(call, values["remote_group_id"])
-        same = {key: values[key] for key in _SAME}
-        if twins := call.cloud.store.where(_RULES, security_group_id=group.id, **same):
-            text = f"Security group rule already exists. Rule id is {twins[0].id}."
-            raise Refusal(409, "SecurityGroupRuleExists", text)
+        _check_protocol(values)
+        _check_remote(call, values)
+        same = _selects(values)
+        for rule in call.cloud.store.where(_RULES, security_group_id=group.id):
+            if _selects(rule.body) == same:
+                text = f"Security group rule already exists. Rule id is {rule.id}."
+                raise Refusal(409, "SecurityGroupRuleExists", text)
         return _new_rule(call.cloud, group, values)
 
     def update(self, call: Call) -> Reply:
         raise Refusal(400, "HTTPBadRequest", "Cannot update a security group rule")
 
 
-def _protocol(value: Any) -> str | None:
-    if value is None or str(value).lower() in ("any", "-1"):
-        return None
-    name = str(value).lower()
-    if name in _PROTOCOLS or (name.isdigit() and int(name) < 256):
-        return name
-    text = f"Security group rule protocol {value} not supported."
-    raise Refusal(400, "SecurityGroupRuleInvalidProtocol", text)
+def _number(rule: Body) -> int | None:
+    """The number of a rule's protocol; ICMP is another one in IPv6."""
+    name = rule["protocol"]
+    number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
+    return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number
+
+
+def _selects(rule: Body) -> Body:
+    """What packets a rule is about: the same in all of its spellings."""
+    prefix = rule["remote_ip_prefix"]
+    if prefix in ("0.0.0.0/0", "::/0"):
+        prefix = None
+    elif prefix and "/" not in prefix:
+        prefix = str(ipaddress.ip_network(prefix))
+    return {key: rule[key] for key in _SAME} | {
+        "protocol": _number(rule),
+        "remote_ip_prefix": prefix,
+    }
+
+
+def _check_protocol(rule: Body) -> None:
+    """Raises a 400 where protocol, ethertype and ports do not go together."""
+    number, low, high = _number(rule), rule["port_range_min"], rule["port_range_max"]
+    if number in _IPV6_ONLY and rule["ethertype"] == "IPv4":
+        text = f"Invalid ethertype IPv4 for protocol {rule['protocol']}."
+        raise Refusal(400, "SecurityGroupEthertypeConflictWithProtocol", text)
+    if low is None and high is None:
+        return
+    if number is None:
+        text = "Must also specify protocol if port range is given."
+        raise Refusal(400, "SecurityGroupProtocolRequiredWithPorts", text)
+    if number in _ICMP:
+        _check_icmp(low, high)
+    elif number not in _WITH_PORTS:
+        text = f"Ports cannot be specified for protocol {number}."
+        raise Refusal(400, "SecurityGroupInvalidProtocolForPort", text)
+    elif 0 in (low, high):
+        raise Refusal(400, "SecurityGroupInvalidPortValue", "Invalid value for port 0")
+    elif low is None or high is None or low > high:
+        text = "For TCP/UDP protocols, port_range_min must be <= port_range_max"
+        raise Refusal(400, "SecurityGroupInvalidPortRange", text)
+
+
+def _check_icmp(type_: int | None, code: int | None) -> None:
+    for field, value in (("type", type_), ("code", code)):
+        if value is not None and value > 255:
+            text = f"Invalid value for ICMP {field} {value}. It must be 0 to 255."
+            raise Refusal(400, "SecurityGroupInvalidIcmpValue", text)
+    if type_ is None:
+        text = f"ICMP code {code} is provided but ICMP type is missing."
+        raise Refusal(400, "SecurityGroupMissingIcmpType", text)
+
+
+def _check_remote(call: Call, rule: Body) -> None:
+    """Raises unless there is at most one remote side, known and of the rule's ethertype."""
+    prefix, group_id = rule["remote_ip_prefix"], rule["remote_group_id"]
+    if prefix and group_id:
+        text = "Only remote_ip_prefix or remote_group_id may be provided."
+        raise Refusal(400, "SecurityGroupMultipleRemoteEntites", text)
+    version = ipaddress.ip_network(prefix, strict=False).version if prefix else None
+    if version and rule["ethertype"] != f"IPv{version}":
+        text = f"Conflicting value ethertype {rule['ethertype']} for CIDR {prefix}"
+        raise Refusal(400, "SecurityGroupRuleParameterConflict", text)
+    if group_id:
+        groups.find(call, group_id)
+    several = rule["remote_address_group_id"]
+    if several and call.cloud.store.get("network.address_groups", several) is None:
+        text = f"Address group {several} could not be found."
+        raise Refusal(404, "AddressGroupNotFound", text)
 
 
 groups = _Groups(GROUPS)

@@ -9,18 +9,19 @@ from hearth.devcloud.collection import (
     READ_ONLY,
     Collection,
     Field,
+    Unconvertible,
     address,
     anything,
     boolean,
     integer,
     list_of,
-    mapping,
     nullable,
     one_of,
     text,
+    uuid,
 )
 from hearth.devcloud.http import Body, Call, Refusal
-from hearth.devcloud.neutron import addresses
+from hearth.devcloud.neutron import addresses, checks, pools, shape
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.physical import TABLE
 from hearth.devcloud.neutron.rest import Rest, bad_input, bad_request, owned, stamped, touch
@@ -30,30 +31,40 @@ if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
 
 _UNSET = "unset"
+_MTU_MIN = {4: 68, 6: 1280}
 _MODE = nullable(one_of("slaac", "dhcpv6-stateful", "dhcpv6-stateless"))
+
+
+def _pools(value: Any) -> Any:
+    if not isinstance(value, list | None) or not all(isinstance(one, dict) for one in value or []):
+        raise Unconvertible("Invalid data format for allocation pools.")
+    return list_of(checks.members(start=address, end=address), null=True)(value)
+
 
 SUBNETS = Collection(
     "network",
     "subnets",
     "subnet",
     {
-        "network_id": Field(text(36), required=True, update=False),
+        "network_id": Field(uuid, required=True, update=False),
         "name": Field(text(), default=""),
         "description": Field(text(), default=""),
-        "ip_version": Field(one_of(4, 6), default=4, update=False),
+        "ip_version": Field(checks.ip_version, required=True, update=False),
         "cidr": Field(anything, update=False),
-        "subnetpool_id": Field(text(36, null=True), update=False),
+        "subnetpool_id": Field(nullable(uuid), update=False),
         "use_default_subnetpool": Field(boolean, update=False),
         "prefixlen": Field(integer(0, 128), update=False),
         "gateway_ip": Field(nullable(address), default=_UNSET),
-        "allocation_pools": Field(list_of(mapping)),
-        "dns_nameservers": Field(list_of(), default=list),
-        "host_routes": Field(list_of(mapping), default=list),
+        "allocation_pools": Field(_pools),
+        "dns_nameservers": Field(
+            checks.distinct(checks.nameserver, "Duplicate nameserver"), default=list
+        ),
+        "host_routes": Field(checks.routes, default=list),
         "enable_dhcp": Field(boolean, default=True),
         "ipv6_ra_mode": Field(_MODE, update=False),
         "ipv6_address_mode": Field(_MODE, update=False),
         "service_types": Field(list_of(), default=list, admin=True),
-        "segment_id": Field(text(36, null=True), admin=True),
+        "segment_id": Field(nullable(uuid), admin=True),
         "dns_publish_fixed_ip": Field(boolean, default=False),
         "router:external": READ_ONLY,
         "tenant_id": Field(update=False),
@@ -68,8 +79,12 @@ def new_subnet(
     cloud: DevCloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
 ) -> Thing:
     """A subnet of checked values; raises what the addresses do not allow."""
-    values = {**SUBNETS.for_create({"network_id": network.id}), **given}
+    values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **given}
     net = _network_of(cloud, network, values)
+    if network.body["mtu"] < _MTU_MIN[net.version]:
+        text_ = f"MTU of {network.id} is too small for IPv{net.version}"
+        raise Refusal(409, "NetworkMTUSubnetConflict", text_)
+    shape.check_modes(net, values)
     gateway = values["gateway_ip"]
     if gateway == _UNSET:
         first = int(net.network_address) + (0 if net.prefixlen >= net.max_prefixlen - 1 else 1)
@@ -94,7 +109,7 @@ def new_subnet(
         "service_types": values["service_types"],
         **stamped(cloud, 0),
     }
-    _check_pools(net, body["allocation_pools"])
+    shape.check(net, body)
     _put_on(cloud, network, body, values["segment_id"])
     thing = Thing(subnet_id, SUBNETS.table, network.project_id, body, seed=seed)
     cloud.store.insert(thing)
@@ -118,53 +133,31 @@ def _put_on(cloud: DevCloud, network: Thing, body: Body, segment_id: Any) -> Non
 
 
 def _network_of(cloud: DevCloud, network: Thing, values: Body) -> addresses.Network:
-    siblings = cloud.store.where(SUBNETS.table, network_id=network.id)
-    if values["subnetpool_id"] is not None and values["cidr"] is None:
-        return _from_pool(cloud, siblings, values)
-    if values["cidr"] is None:
+    version = values["ip_version"]
+    siblings = cloud.store.where(SUBNETS.table, network_id=network.id, ip_version=version)
+    if any(s.body["subnetpool_id"] != values["subnetpool_id"] for s in siblings):
+        text_ = "Subnets hosted on the same network must be allocated from the same subnet pool."
+        raise Refusal(400, "NetworkSubnetPoolAffinityError", text_)
+    if values["cidr"] is not None and values["prefixlen"] is not None:
+        raise bad_request("Bad subnets request: cidr and prefixlen must not be supplied together.")
+    wanted = None if values["cidr"] is None else _cidr(values)
+    if values["subnetpool_id"] is not None:
+        wanted = pools.allocate(cloud, values, wanted)
+    if wanted is None:
         raise bad_request("a subnetpool must be specified in the absence of a cidr")
+    if addresses.overlaps(wanted, (s.body["cidr"] for s in siblings)):
+        raise bad_input(f"Requested subnet with cidr {wanted} overlaps with another subnet")
+    return wanted
+
+
+def _cidr(values: Body) -> addresses.Network:
     try:
         net = ipaddress.ip_network(values["cidr"], strict=False)
     except ValueError:
         raise bad_input(f"'{values['cidr']}' is not a valid CIDR") from None
     if net.version != values["ip_version"]:
         raise bad_input(f"cidr {net} does not match the ip_version '{values['ip_version']}'")
-    if addresses.overlaps(net, (s.body["cidr"] for s in siblings)):
-        raise bad_input(f"Requested subnet with cidr {net} overlaps with another subnet")
     return net
-
-
-def _from_pool(cloud: DevCloud, siblings: list[Thing], values: Body) -> addresses.Network:
-    pool = cloud.store.get("network.subnetpools", values["subnetpool_id"])
-    if pool is None:
-        text = f"Subnet pool {values['subnetpool_id']} could not be found."
-        raise Refusal(404, "SubnetPoolNotFound", text)
-    if any(s.body["subnetpool_id"] != pool.id for s in siblings):
-        text = "Subnets hosted on the same network must be allocated from the same subnet pool."
-        raise Refusal(400, "NetworkSubnetPoolAffinityError", text)
-    length = values["prefixlen"] or int(pool.body["default_prefixlen"])
-    taken = [s.body["cidr"] for s in cloud.store.where(SUBNETS.table, subnetpool_id=pool.id)]
-    for prefix in pool.body["prefixes"]:
-        whole = ipaddress.ip_network(prefix)
-        if length < whole.prefixlen:
-            continue
-        for net in whole.subnets(new_prefix=length):
-            if not addresses.overlaps(net, taken):
-                return net
-    raise Refusal(400, "SubnetAllocationError", "Insufficient prefix space to allocate subnet")
-
-
-def _check_pools(net: addresses.Network, pools: list[Body]) -> None:
-    for pool in pools:
-        try:
-            low, high = ipaddress.ip_address(pool["start"]), ipaddress.ip_address(pool["end"])
-        except (KeyError, ValueError):
-            raise Refusal(400, "HTTPBadRequest", "Invalid input for allocation_pools") from None
-        if low not in net or high not in net:
-            text = f"The allocation pool {low}-{high} spans beyond the subnet cidr {net}."
-            raise Refusal(400, "OutOfBoundsAllocationPool", text)
-        if int(low) > int(high):
-            raise Refusal(400, "InvalidAllocationPool", f"The pool {low}-{high} is not valid.")
 
 
 class _Subnets(Rest):
@@ -181,15 +174,23 @@ class _Subnets(Rest):
         return network is not None and bool(network.body["shared"])
 
     def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        if changes.get("allocation_pools"):
-            _check_pools(ipaddress.ip_network(thing.body["cidr"]), changes["allocation_pools"])
-        gateway = changes.get("gateway_ip")
-        in_use = gateway is not None and gateway in thing.hidden.get("used", {})
-        if in_use and gateway != thing.body["gateway_ip"]:
-            raise Refusal(409, "GatewayIpInUse", f"Gateway IP {gateway} is in use")
+        body = {**thing.body, **changes}
+        if body["gateway_ip"] != thing.body["gateway_ip"]:
+            self._free_gateway(call, thing)
+        shape.check(ipaddress.ip_network(body["cidr"]), body)
         network = call.cloud.store.table("network.networks")[thing.body["network_id"]]
         _put_on(call.cloud, network, thing.body, changes.pop("segment_id", None))
         thing.body.update({k: v for k, v in changes.items() if k in thing.body})
+
+    @staticmethod
+    def _free_gateway(call: Call, subnet: Thing) -> None:
+        """Raises a 409 while a router has the subnet's gateway address."""
+        gateway = subnet.body["gateway_ip"]
+        user = subnet.hidden.get("used", {}).get(gateway)
+        port = call.cloud.store.get("network.ports", user)
+        if port is not None and port.body["device_owner"].startswith("network:router"):
+            text_ = f"Current gateway ip {gateway} already in use by port {port.id}."
+            raise Refusal(409, "GatewayIpInUse", text_)
 
     def gone(self, call: Call, thing: Thing) -> None:
         store = call.cloud.store
