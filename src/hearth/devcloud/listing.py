@@ -41,16 +41,20 @@ def filtered(
     things: Iterable[Thing], query: Mapping[str, list[str]], ignore: frozenset[str] = CONTROLS
 ) -> list[Thing]:
     """Those whose fields have one of the wanted values each, and the wanted tags."""
-    wanted = {k: v for k, v in query.items() if k not in ignore and k not in TAG_FILTERS}
-    tags = {k: set(",".join(v).split(",")) for k, v in query.items() if k in TAG_FILTERS}
-    found = []
-    for thing in things:
-        body = thing.body
-        if all(
-            any(same(w, body.get(key)) for w in values) for key, values in wanted.items()
-        ) and all(tagged(kind, names, body.get("tags") or []) for kind, names in tags.items()):
-            found.append(thing)
+    found = list(things)
+    for key, values in query.items():
+        if key in TAG_FILTERS:
+            names = set(",".join(values).split(","))
+            found = [t for t in found if tagged(key, names, t.body.get("tags") or [])]
+        elif key not in ignore:
+            found = [t for t in found if _one_of(values, t.body.get(key))]
     return found
+
+
+def _one_of(wanted: list[str], value: Any) -> bool:
+    if isinstance(value, str):
+        return value in wanted
+    return any(same(one, value) for one in wanted)
 
 
 def tagged(kind: str, names: set[str], tags: list[str]) -> bool:

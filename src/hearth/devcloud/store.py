@@ -33,16 +33,19 @@ class Thing:
     seed: bool = False
 
 
-# Fields that never change and that things are often looked for by.
+# Fields that things are often looked for by; they change through `Store.change` only.
 INDEXED = {
-    "network.ports": "network_id",
-    "network.subnets": "network_id",
-    "network.security_groups": "project_id",
-    "network.security_group_rules": "security_group_id",
-    "volume.snapshots": "volume_id",
-    "volume.attachments": "volume_id",
-    "identity.assignments": "target",
-    "messaging.messages": "queue",
+    "network.networks": ("project_id",),
+    "network.ports": ("network_id", "project_id"),
+    "network.subnets": ("network_id", "project_id"),
+    "network.segments": ("network_id", "segmentation_id"),
+    "network.floatingips": ("port_id", "project_id"),
+    "network.security_groups": ("project_id",),
+    "network.security_group_rules": ("security_group_id", "project_id"),
+    "volume.snapshots": ("volume_id",),
+    "volume.attachments": ("volume_id",),
+    "identity.assignments": ("target",),
+    "messaging.messages": ("queue",),
 }
 
 Transition = Callable[[Any, Thing], None]
@@ -60,7 +63,7 @@ class Store:
         self.serials: dict[str, int] = {}
         self._agenda: list[tuple[float, int, str, str, str]] = []
         self._order = itertools.count()
-        self._index: dict[str, dict[Any, dict[str, Thing]]] = {table: {} for table in INDEXED}
+        self._index: dict[tuple[str, str, Any], dict[str, Thing]] = {}
         self._luck = random.Random(seed)  # noqa: S311
 
     def new_id(self) -> str:
@@ -104,16 +107,21 @@ class Store:
 
     def where(self, table: str, **wanted: Any) -> list[Thing]:
         """Those whose body has all the given values."""
-        items = wanted.items()
         things = self.table(table)
-        field_ = INDEXED.get(table)
-        if field_ in wanted:
-            things = self._index[table].get(wanted[field_], {})
-        return [
-            thing
-            for thing in things.values()
-            if all(thing.body.get(key) == value for key, value in items)
-        ]
+        for name in INDEXED.get(table, ()):
+            if name in wanted:
+                things = self._index.get((table, name, wanted.pop(name)), {})
+                break
+        found = list(things.values())
+        for key, value in wanted.items():
+            found = [thing for thing in found if thing.body.get(key) == value]
+        return found
+
+    def count(self, table: str, project_id: str) -> int:
+        """How many of an indexed or small table a project has."""
+        if "project_id" in INDEXED.get(table, ()):
+            return len(self._index.get((table, "project_id", project_id), ()))
+        return len(self.where(table, project_id=project_id))
 
     def insert(self, thing: Thing, *, implicit: bool = False) -> Thing:
         """Keep a new thing and enter it in the ledger."""
@@ -137,24 +145,37 @@ class Store:
     def adopt(self, thing: Thing) -> None:
         """Keep a thing without a word to the ledger."""
         self.table(thing.table)[thing.id] = thing
-        if field_ := INDEXED.get(thing.table):
-            key = thing.body.get(field_)
-            self._index[thing.table].setdefault(key, {})[thing.id] = thing
+        for name in INDEXED.get(thing.table, ()):
+            key = (thing.table, name, thing.body.get(name))
+            self._index.setdefault(key, {})[thing.id] = thing
+
+    def change(self, thing: Thing, **changes: Any) -> None:
+        """New values for fields, indexed ones among them."""
+        self._forget(thing)
+        thing.body.update(changes)
+        self.adopt(thing)
 
     def clear(self) -> None:
         """Forget everything, as if it had never been."""
         self.tables = {}
-        self._index = {table: {} for table in INDEXED}
+        self._index = {}
 
     def remove(self, thing: Thing) -> None:
         """Forget a thing; the ledger keeps when."""
         if self.table(thing.table).pop(thing.id, None) is None:
             return
-        if field_ := INDEXED.get(thing.table):
-            self._index[thing.table].get(thing.body.get(field_), {}).pop(thing.id, None)
+        self._forget(thing)
         self.changed = True
         if thing.entry is not None:
             self.ledger.deleted(thing.entry, at=self.time)
+
+    def _forget(self, thing: Thing) -> None:
+        for name in INDEXED.get(thing.table, ()):
+            key = (thing.table, name, thing.body.get(name))
+            there = self._index[key]
+            there.pop(thing.id, None)
+            if not there:
+                del self._index[key]
 
     def later(self, after_s: float, thing: Thing, transition: str) -> None:
         """Let a named transition happen to a thing; 0 is right after the present call."""

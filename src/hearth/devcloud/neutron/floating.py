@@ -185,7 +185,7 @@ class _FloatingIps(Rest):
             external_id = thing.body["floating_network_id"]
             changes |= self._associate(call, external_id, changes, thing)
             call.cloud.store.later(0, thing, "network.floating_ip")
-        thing.body.update(changes)
+        call.cloud.store.change(thing, **changes)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
         view = dict(thing.body)

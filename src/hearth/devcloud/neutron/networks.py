@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MTU_MAX = {"vxlan": 1450, "gre": 1458, "geneve": 1442}
 _MTU_PLAIN = 1500
+_PROVIDER = ("provider:network_type", "provider:physical_network", "provider:segmentation_id")
 NETWORKS = Collection(
     "network",
     "networks",
@@ -98,9 +99,7 @@ def _carried_by(network: Thing, segment: Thing) -> None:
 
 
 class _Networks(Rest):
-    admin_fields = frozenset(
-        {"provider:network_type", "provider:physical_network", "provider:segmentation_id"}
-    )
+    admin_fields = frozenset(_PROVIDER)
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
         return new_network(call.cloud, call.cloud.store.new_id(), project_id, values)
@@ -116,9 +115,9 @@ class _Networks(Rest):
             names = ("network_type", "physical_network", "segmentation_id")
             view["segments"] = [{f"provider:{n}": s.body[n] for n in names} for s in carried]
         if not created:
-            view = {k: v for k, v in view.items() if not k.startswith("provider:")} | {
-                k: v for k, v in view.items() if k.startswith("provider:")
-            }
+            for name in _PROVIDER:
+                if name in view:
+                    view[name] = view.pop(name)  # at the end
             if not thing.body["router:external"]:
                 view.pop("is_default")
         return view
@@ -158,7 +157,7 @@ class _Networks(Rest):
         kind, place = segments[0].body["network_type"], segments[0].body["physical_network"]
         new = physical.new_segment(call.cloud, thing, kind, place, number, implicit=True)
         store.remove(new)
-        segments[0].body["segmentation_id"] = number
+        store.change(segments[0], segmentation_id=number)
         _carried_by(thing, segments[0])
 
     def gone(self, call: Call, thing: Thing) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hearth.devcloud.http import Body, Refusal
-from hearth.devcloud.store import Thing, stamp_z
+from hearth.devcloud.store import Store, Thing, stamp_z
 
 if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 TABLE = "network.segments"
 KINDS = ("local", "vlan", "vxlan", "gre", "geneve", "flat")
 _TUNNELS = {"vxlan": (1 << 24) - 1, "gre": (1 << 32) - 1, "geneve": (1 << 24) - 1}
+_NUMBERS = {"vlan": 4094, **_TUNNELS}
 
 
 def new_segment(
@@ -28,15 +29,13 @@ def new_segment(
     """A segment of a network; raises what its kind does not allow, and what another has."""
     check(kind, place, number)
     store = cloud.store
-    others = [t.body for t in store.where(TABLE, network_type=kind, physical_network=place)]
-    taken = {body["segmentation_id"] for body in others}
-    if kind == "flat" and others:
+    if kind == "flat" and _taken(store, kind, place, None):
         raise Refusal(409, "FlatNetworkInUse", f"Physical network {place} is in use.")
-    if number is not None and number in taken:
+    if number is not None and _taken(store, kind, place, number):
         what = "VlanId" if kind == "vlan" else "TunnelId"
         raise Refusal(409, f"{what}InUse", f"The segment {number} is in use.")
-    if number is None and kind not in ("flat", "local"):
-        number = next(n for n in range(1, len(taken) + 2) if n not in taken)
+    if number is None and kind in _NUMBERS:
+        number = _free(store, kind, place)
     now = stamp_z(store.time)
     body: Body = {
         "id": store.new_id(),
@@ -53,6 +52,21 @@ def new_segment(
     }
     thing = Thing(body["id"], TABLE, None, body, seed=network.seed)  # for administrators
     return store.insert(thing, implicit=implicit)
+
+
+def _taken(store: Store, kind: str, place: str | None, number: int | None) -> bool:
+    wanted = {"segmentation_id": number, "network_type": kind, "physical_network": place}
+    return bool(store.where(TABLE, **wanted))
+
+
+def _free(store: Store, kind: str, place: str | None) -> int:
+    """The next number of a kind that nobody has, round and round."""
+    most = _NUMBERS[kind]
+    for _ in range(most):
+        number = (store.new_serial(f"{kind} {place or ''}") - 1) % most + 1
+        if not _taken(store, kind, place, number):
+            return number
+    raise Refusal(503, "NoNetworkAvailable", "No tenant network is available for allocation.")
 
 
 def check(kind: str, place: str | None, number: int | None) -> None:

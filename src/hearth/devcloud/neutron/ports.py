@@ -275,8 +275,13 @@ def remove_port(cloud: DevCloud, port: Thing) -> None:
     store = cloud.store
     addresses.free(store, port.body["fixed_ips"])
     for floating in store.where("network.floatingips", port_id=port.id):
-        floating.body.update(
-            port_id=None, fixed_ip_address=None, router_id=None, status="DOWN", port_details=None
+        store.change(
+            floating,
+            port_id=None,
+            fixed_ip_address=None,
+            router_id=None,
+            status="DOWN",
+            port_details=None,
         )
     for forwarding in store.where("network.port_forwardings", internal_port_id=port.id):
         floating = store.table("network.floatingips")[forwarding.body["floatingip_id"]]

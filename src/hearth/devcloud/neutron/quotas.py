@@ -50,8 +50,7 @@ def used(cloud: DevCloud, project_id: str, name: str) -> int:
     table = _TABLES.get(name)
     if table is None:
         return 0
-    things = cloud.store.table(f"network.{table}").values()
-    return sum(thing.project_id == project_id for thing in things)
+    return cloud.store.count(f"network.{table}", project_id)
 
 
 def check(cloud: DevCloud, project_id: str, name: str, table: str, count: int = 1) -> None:

@@ -236,8 +236,8 @@ class Rest:
         """GET of the collection with filters, order, page and chosen fields."""
         self.ready(call)
         store = call.cloud.store
-        things = [t for t in store.all(self.collection.table) if self._sees(call, t)]
-        things = self.matching(call, things)
+        things = self.matching(call, list(store.all(self.collection.table)))
+        things = [thing for thing in things if self._sees(call, thing)]
         found, more = page(ordered(things, call), call)
         views = [self.view(call, thing) for thing in found]
         if fields := call.query.get("fields"):

@@ -7,13 +7,24 @@ from typing import Any
 
 from hearth.devcloud.collection import Invalid
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.listing import ordered, page, same, tagged
+from hearth.devcloud.listing import TAG_FILTERS, ordered, page, same, tagged
 from hearth.devcloud.nova import order, quotas, view
 from hearth.devcloud.nova.base import admin_only, bad, conflict, links, missing
 from hearth.devcloud.store import Thing, stamp_micro, stamp_z
 
 TABLE = "compute.servers"
 FAILS = ("devcloud", "cloudstub")
+_FILTERS = TAG_FILTERS | {
+    "name",
+    "status",
+    "image",
+    "flavor",
+    "uuid",
+    "user_id",
+    "vm_state",
+    "task_state",
+    "description",
+}
 
 
 def find(call: Call) -> Thing:
@@ -154,22 +165,15 @@ def _matching(call: Call) -> list[Thing]:
     project = call.argument("tenant_id") or call.argument("project_id")
     if not everywhere or not project:
         project = None if everywhere else caller.project_id
-    found = []
-    for thing in call.cloud.store.all(TABLE):
-        if project is not None and thing.project_id != project:
-            continue
-        if _fits(thing, query):
-            found.append(thing)
+    found = [t for t in call.cloud.store.all(TABLE) if project is None or t.project_id == project]
+    for key in query.keys() & _FILTERS:
+        found = [thing for thing in found if _fits(thing, key, query[key])]
     found.reverse()
     return found
 
 
-def _fits(thing: Thing, query: dict[str, list[str]]) -> bool:
-    return all(_fits_one(thing, key, values) for key, values in query.items())
-
-
-def _fits_one(thing: Thing, key: str, values: list[str]) -> bool:
-    """Whether a server is let through by one argument; those that are no filter let all through."""
+def _fits(thing: Thing, key: str, values: list[str]) -> bool:
+    """Whether a server is let through by one filter."""
     match key:
         case "name":
             try:
@@ -181,13 +185,12 @@ def _fits_one(thing: Thing, key: str, values: list[str]) -> bool:
         case "image" | "flavor":
             reference = thing.hidden[f"{key}_id"]
             return reference in [value.rpartition("/")[2] for value in values]
-        case "tags" | "tags-any" | "not-tags" | "not-tags-any":
+        case _ if key in TAG_FILTERS:
             return tagged(key, set(",".join(values).split(",")), thing.body["tags"])
         case "uuid":
             return thing.id in values
-        case "user_id" | "vm_state" | "task_state" | "description":
+        case _:
             return any(same(wanted, thing.body[key]) for wanted in values)
-    return True
 
 
 def _page(call: Call, *, detail: bool) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 
 from hearth.devcloud.http import Body, Call
 from hearth.devcloud.nova.base import bookmark, links
@@ -25,7 +26,6 @@ def addresses(call: Call, server: Thing, *, extended: bool = True) -> Body:
     """`{network name: [address, …]}`, fixed ones first."""
     store = call.cloud.store
     shown: dict[str, list[Body]] = {}
-    floating_ips = store.table("network.floatingips").values()
     for port_id in server.hidden["ports"]:
         port = store.table("network.ports").get(port_id)
         if port is None:
@@ -35,8 +35,7 @@ def addresses(call: Call, server: Thing, *, extended: bool = True) -> Body:
         fixed = [(item["ip_address"], "fixed") for item in port.body["fixed_ips"]]
         fixed += [
             (f.body["floating_ip_address"], "floating")
-            for f in floating_ips
-            if f.body["port_id"] == port_id
+            for f in store.where("network.floatingips", port_id=port_id)
         ]
         for address, kind in fixed:
             item: Body = {"version": 6 if ":" in address else 4, "addr": address}
@@ -45,6 +44,11 @@ def addresses(call: Call, server: Thing, *, extended: bool = True) -> Body:
                 item["OS-EXT-IPS-MAC:mac_addr"] = port.body["mac_address"]
             found.append(item)
     return shown
+
+
+@cache
+def _host_id(project_id: str) -> str:
+    return hashlib.sha224(project_id.encode()).hexdigest()
 
 
 def _flavor(call: Call, server: Thing) -> Body:
@@ -74,14 +78,13 @@ def core(call: Call, server: Thing, *, extended: bool) -> Body:
     """What an update or a rebuild answers."""
     body = server.body
     built = server.hidden["host"]
-    host = hashlib.sha224((server.project_id or "").encode()).hexdigest() if built else ""
     view: Body = {
         "accessIPv4": body["accessIPv4"],
         "accessIPv6": body["accessIPv6"],
         "addresses": addresses(call, server, extended=extended),
         "created": body["created"],
         "flavor": _flavor(call, server),
-        "hostId": host,
+        "hostId": _host_id(server.project_id or "") if built else "",
         "id": server.id,
         "image": _image(call, server),
         "links": links(call, "servers", server.id),
@@ -148,23 +151,22 @@ def _admin(call: Call, server: Thing, view: Body) -> None:
 
 def _newer(call: Call, server: Thing, view: Body) -> None:
     """Fields that came with a microversion."""
-    body, hidden = server.body, server.hidden
-    groups = [
-        g.id
-        for g in call.cloud.store.all("compute.server_groups")
-        if server.id in g.body["members"]
-    ]
-    for since, key, value in (
-        ((2, 9), "locked", hidden["locked"]),
-        ((2, 19), "description", body["description"]),
-        ((2, 26), "tags", body["tags"]),
-        ((2, 63), "trusted_image_certificates", None),
-        ((2, 71), "server_groups", groups),
-        ((2, 73), "locked_reason", hidden["locked_reason"]),
-        ((2, 96), "pinned_availability_zone", hidden["pinned_zone"]),
-    ):
-        if call.version >= since:
-            view[key] = value
+    body, hidden, version = server.body, server.hidden, call.version
+    if version >= (2, 9):
+        view["locked"] = hidden["locked"]
+    if version >= (2, 19):
+        view["description"] = body["description"]
+    if version >= (2, 26):
+        view["tags"] = body["tags"]
+    if version >= (2, 63):
+        view["trusted_image_certificates"] = None
+    if version >= (2, 71):
+        groups = call.cloud.store.all("compute.server_groups")
+        view["server_groups"] = [g.id for g in groups if server.id in g.body["members"]]
+    if version >= (2, 73):
+        view["locked_reason"] = hidden["locked_reason"]
+    if version >= (2, 96):
+        view["pinned_availability_zone"] = hidden["pinned_zone"]
 
 
 def _security_groups(call: Call, server: Thing) -> list[Body]:
