@@ -64,3 +64,14 @@ def test_the_ledger_keeps_what_is_gone() -> None:
     store.remove(one)
     entry = store.ledger.entries[0]
     assert (entry.name, entry.created, entry.deleted) == ("n1", 1, 2)
+
+
+def test_an_indexed_field_may_change_and_all_of_a_project_are_counted() -> None:
+    store = Store()
+    one = store.insert(thing(1, "network.floatingips", port_id="a", project_id="p"))
+    store.change(one, port_id="b")
+    assert store.where("network.floatingips", port_id="a") == []
+    assert store.where("network.floatingips", port_id="b") == [one]
+    assert store.count("network.floatingips", "p") == 1
+    store.remove(one)
+    assert store.count("network.floatingips", "p") == 0

@@ -153,9 +153,11 @@ class Rest:
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
         """What is shown to this caller."""
-        if call.caller.is_admin or not self.admin_fields:
-            return dict(thing.body)
-        return {k: v for k, v in thing.body.items() if k not in self.admin_fields}
+        view = dict(thing.body)
+        if not call.caller.is_admin:
+            for name in self.admin_fields:
+                view.pop(name, None)
+        return view
 
     def ready(self, call: Call) -> None:
         """What must be there before the collection is used."""
