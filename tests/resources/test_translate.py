@@ -11,7 +11,7 @@ from hearth.model.unknown import Unknown
 from hearth.resources.lookup import KINDS, Names, check_constraints
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import move, renamed_among, resolve
-from hearth.schema import Add, Custom, Delete, Prop, Replace, Resolve
+from hearth.schema import Add, Custom, Delete, Kind, Prop, Replace, Resolve
 
 
 class Town(ListingCloud):
@@ -146,6 +146,48 @@ def test_every_constraint_of_a_type_is_known():
 
     used = {n for t in builtin_types().values() for p in t.properties.values() for n in customs(p)}
     assert used - CHECKS.keys() - KINDS.keys() == set()
+
+
+class Twins(ListingCloud):
+    """Two of everything, of the same name, and a near namesake."""
+
+    async def request(self, service, method, path, **_kw):
+        names = {"one": "twice", "two": "twice", "three": "thrice"}
+        things = [{"id": ident, "name": name} for ident, name in names.items()]
+        return Response(200, {}, {path.partition("?")[0].rpartition("/")[2]: things})
+
+    async def whoami(self):
+        return Whoami("u", "p", None, (), "", None)
+
+
+NAMED = [
+    pytest.param(kind, rule, id=f"{kind.name} {'.'.join(rule.path)}")
+    for kind in builtin_types().values()
+    for rule in kind.translation
+    if isinstance(rule, Resolve) and rule.path[0] in kind.properties
+    if "name" in KINDS[rule.finder.format(object_type="network")].matches
+]
+
+
+def naming(kind, path, name):
+    """Properties in which the name stands where a rule looks for it."""
+    first, *inner = path
+    prop, value = kind.properties[first], name
+    for entry in reversed(inner):
+        value = {entry: value}
+    return {first: [value] if prop.kind is Kind.LIST else value, "object_type": "network"}
+
+
+@pytest.mark.parametrize(("kind", "rule"), NAMED)
+@pytest.mark.parametrize(
+    ("name", "words"), [("twice", "There are 2 of"), ("thrise", "did you mean thrice")]
+)
+def test_names_that_tell_nothing_are_refused_wherever_a_type_takes_one(kind, rule, name, words):
+    properties = naming(kind, rule.path, name)
+    found = asyncio.run(resolve(properties, kind.translation, Names(Twins()), Span(path="x")))
+    (problem,) = found.problems
+    assert words in problem.message
+    assert name in problem.message
 
 
 @pytest.mark.parametrize(

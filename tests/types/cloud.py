@@ -5,7 +5,7 @@ import secrets
 import subprocess
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,18 @@ from tests.types.story import Orchestration
 warnings.filterwarnings("ignore", module="openstack")
 READY = re.compile(r"^hearth is ready: all (?P<url>\S+)/v1 ")
 QUOTAS = {
-    "compute": {"instances": 100, "cores": 200, "ram": 1_000_000, "key_pairs": 200},
-    "volume": {"volumes": 100, "gigabytes": 10_000, "snapshots": 100},
-    "network": {"network": 200, "subnet": 200, "port": 1000, "router": 100, "floatingip": 100},
-}
+    "compute": ("instances", "cores", "ram", "key_pairs", "server_groups"),
+    "volume": ("volumes", "gigabytes", "snapshots"),
+    "network": (
+        "network", "subnet", "port", "router", "floatingip", "security_group",
+        "security_group_rule", "subnetpool", "rbac_policy", "trunk",
+    ),
+    "load_balancer": (
+        "loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule",
+    ),
+}  # fmt: skip
+"""What projects have limits for."""
+UNLIMITED = -1
 
 
 @dataclass
@@ -90,19 +98,29 @@ class Place:
 def in_a_box(folder: Path) -> Iterator[Place]:
     """`hearth dev`, with room for many stacks at once."""
     with hearth_dev(folder) as dev, dev.sdk() as demo, dev.sdk("hearth-admin") as admin:
-        _make_room(admin)
+        limit(admin, UNLIMITED)
         dev.mark()
         callers = {"admin": admin, "demo": demo}
         yield Place("devcloud", dev.url, 60, callers, dev.left_over, cloud_url=dev.cloud_url)
 
 
-def _make_room(admin: Any) -> None:
-    """Quotas that many stacks at once do not meet."""
+def limit(admin: Any, to: int, services: Iterable[str] = ("compute", "volume", "network")) -> None:
+    """The same limit for all that the two projects may have; many stacks at once need room."""
     for name in ("admin", "demo"):
-        project = admin.identity.find_project(name).id
-        admin.set_compute_quotas(project, **QUOTAS["compute"])
-        admin.set_volume_quotas(project, **QUOTAS["volume"])
-        admin.set_network_quotas(project, **QUOTAS["network"])
+        project = admin.identity.find_project(name, ignore_missing=False).id
+        for service in services:
+            limits = dict.fromkeys(QUOTAS[service], to)
+            match service:
+                case "load_balancer":
+                    path = f"/v2.0/lbaas/quotas/{project}"
+                    answer = admin.load_balancer.put(path, json={"quota": limits})
+                    assert answer.ok, answer.text
+                case "network":  # below what is used, too
+                    forced = {"quota": {**limits, "force": True}}
+                    answer = admin.network.put(f"/quotas/{project}", json=forced)
+                    assert answer.ok, answer.text
+                case _:
+                    getattr(admin, f"set_{service}_quotas")(project, **limits)
 
 
 CONF = """\
@@ -133,7 +151,7 @@ def real(admin_name: str, folder: Path) -> Iterator[Place]:
     import openstack
 
     admin, demo = openstack.connect(cloud=admin_name), openstack.connect(cloud="demo")
-    _make_room(admin)
+    limit(admin, UNLIMITED)
     _furnish(admin, demo)
     password = secrets.token_hex(16)
     domain = _users(admin, password)

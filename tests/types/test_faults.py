@@ -10,7 +10,7 @@ import pytest
 from hearth.resources.base import NOTHING_MADE
 from hearth.resources.registry import builtin_types
 from tests.types.case import Subject, Template, subject
-from tests.types.cloud import Place, in_a_box
+from tests.types.cloud import QUOTAS, UNLIMITED, Place, in_a_box, limit
 from tests.types.fleet import fleet
 
 pytestmark = pytest.mark.slow
@@ -22,6 +22,31 @@ NAMES = [
 ]
 """The types that change something in the cloud in a box."""
 
+LIMITED = {  # types of which a project may have so many
+    "OS::Cinder::Volume",
+    "OS::Neutron::FloatingIP",
+    "OS::Neutron::Net",
+    "OS::Neutron::Port",
+    "OS::Neutron::ProviderNet",
+    "OS::Neutron::RBACPolicy",
+    "OS::Neutron::Router",
+    "OS::Neutron::SecurityGroup",
+    "OS::Neutron::SecurityGroupRule",
+    "OS::Neutron::Subnet",
+    "OS::Neutron::SubnetPool",
+    "OS::Neutron::Trunk",
+    "OS::Nova::FloatingIP",
+    "OS::Nova::KeyPair",
+    "OS::Nova::Server",
+    "OS::Nova::ServerGroup",
+    "OS::Octavia::HealthMonitor",
+    "OS::Octavia::L7Policy",
+    "OS::Octavia::L7Rule",
+    "OS::Octavia::Listener",
+    "OS::Octavia::LoadBalancer",
+    "OS::Octavia::Pool",
+    "OS::Octavia::PoolMember",
+}
 KNOB_SERVICES = {"block-storage": "volume"}
 OF_TWO = {"OS::Cinder::VolumeAttachment": "compute"}  # the service that takes the calls
 STATEFUL = {  # types whose examples make something that has a state
@@ -121,6 +146,21 @@ def test_a_refusal_is_told_in_the_words_of_the_cloud(place: Place):
             assert shown["resource_status"] == "CREATE_FAILED", name
             assert WORDS in shown["resource_status_reason"], name
         place.knobs_off()
+        assert stacks.update(example) == {}
+
+
+def test_a_limit_is_told_and_nothing_is_left_over(place: Place):
+    admin = place.connections["admin"]
+    with fleet(place, NAMES, "full") as stacks:
+        assert stacks.create(without) == {}
+        limit(admin, 0, QUOTAS)
+        try:
+            said = stacks.update(example)
+        finally:
+            limit(admin, UNLIMITED, QUOTAS)
+        assert said.keys() == LIMITED
+        told = re.compile("Quota exceeded|Quota has been met|Maximum number of volumes allowed")
+        assert {name for name in LIMITED if told.search(said[name]) is None} == set()
         assert stacks.update(example) == {}
 
 
