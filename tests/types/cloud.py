@@ -112,7 +112,7 @@ def limit(admin: Any, to: int, services: Iterable[str] = ("compute", "volume", "
             limits = dict.fromkeys(QUOTAS[service], to)
             match service:
                 case "load_balancer":
-                    path = f"/v2.0/lbaas/quotas/{project}"
+                    path = f"/lbaas/quotas/{project}"
                     answer = admin.load_balancer.put(path, json={"quota": limits})
                     assert answer.ok, answer.text
                 case "network":  # below what is used, too
