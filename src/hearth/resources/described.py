@@ -42,20 +42,21 @@ def _row(kind: ResourceType) -> Row:
         type=kind.name,
         service=kind.service or users,
         identified_by=known,
-        key=_key(kind),
+        key=key_in_full(kind),
         visibility_delay_s=kind.visibility_delay_s if kind.service or users else 0,
         support=str(kind.support.status),
     )
 
 
-def _key(kind: ResourceType) -> str:
+def key_in_full(kind: ResourceType) -> str:
+    """What the intent key is, and with which properties there is none."""
     words = kind.key_in_words()
     if not kind.keyless_with:
         return words
     given = " and a ".join(sorted(kind.keyless_with))
     return (
-        f"{words}; with a {given} of the user's nothing tells: the service takes no key and changes"
-        " nothing later. After a lost answer a second one may stay behind, and an event says so"
+        f"{words}; with a {given} of the user's nothing tells: the service takes no key and"
+        " changes nothing then. After a lost answer a second one may stay, and an event says so"
     )
 
 

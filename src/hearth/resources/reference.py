@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hearth.resources.base import NOTHING_MADE, ResourceType
-from hearth.resources.described import example
+from hearth.resources.described import example, key_in_full
 from hearth.schema import (
     AllowedPattern,
     AllowedValues,
@@ -84,7 +84,7 @@ def _notes(kind: ResourceType) -> Iterator[str]:
         need = f"Needs the {kind.service} service"
         more = f" with its extension {kind.extension}" if kind.extension else ""
         notes.append(f"{need}{more}.")
-    words = kind.key_in_words()
+    words = key_in_full(kind)
     if words and words != NOTHING_MADE:
         notes.append(f"After a crash it is known by {words}.")
     if kind.takes_signals():
