@@ -83,12 +83,10 @@ class Calls:
             except NoAnswer as fault:
                 self.strayed(kind, live, fault.message)
                 await self.until_committed()
-                if step.find is not None:
-                    found = await self.find(kind, step, live)
-                    if found is not None:
-                        return found
-                else:
-                    lost = live.action is Action.CREATE
+                found = await self.looked_for(kind, step, live)
+                if found is not None:
+                    return found
+                lost = lost or (step.find is None and live.action is Action.CREATE)
                 last: CloudFault = fault
             except CloudFault as fault:
                 if await kind.busy(live, fault):
@@ -102,6 +100,15 @@ class Calls:
                 raise last
             pause_s = last.retry_after or PASSING_PAUSE_S
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
+
+    async def looked_for(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
+        """What an attempt made. Where there is no way to look, the step itself looks when it is
+        made again, once the attempt has landed; a second delete does no harm."""
+        if step.find is not None:
+            return await self.find(kind, step, live)
+        if kind.service is not None and live.action in (Action.CREATE, Action.UPDATE):
+            await asyncio.sleep(kind.visibility_delay_s)
+        return None
 
     async def find(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
         """Look for what an attempt made, for as long as it may be there and not be seen. Only a
@@ -199,7 +206,8 @@ class Calls:
         if live.action is not Action.CREATE:
             return
         if not kind.has_key(live.properties):  # nothing could be looked for
-            self.work.event(self.record, Status.IN_PROGRESS, UNKNOWN.format(why=why))
+            if live.physical_id is None:
+                self.work.event(self.record, Status.IN_PROGRESS, UNKNOWN.format(why=why))
             return
         self.watch_for(kind.name, live.properties, why)
 

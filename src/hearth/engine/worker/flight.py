@@ -226,8 +226,8 @@ class Flight(Calls):
                 )
                 await self.until_committed()
             found = None
-            if phase == "intent" and i == at and step.find is not None:
-                found = await self.find(kind, step, live)
+            if phase == "intent" and i == at:
+                found = await self.looked_for(kind, step, live)
                 if found is None:  # what an earlier engine sent may still be on its way
                     self.strayed(kind, live, "the engine that sent it died")
                     await self.until_committed()  # whoever comes next knows of two calls
