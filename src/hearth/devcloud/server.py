@@ -119,8 +119,10 @@ class _Front:
         seq, at, began = ledger.next_call(), time.time(), time.perf_counter()
         status = 0
         try:
-            names = self._names(call)
-            fate = cloud.knobs.fate(call.service, call.method, target, names, raw)
+            fate = None
+            if cloud.knobs.rules:
+                names = self._names(call)
+                fate = cloud.knobs.fate(call.service, call.method, target, names, raw)
             if fate is None:
                 reply: Reply | None = cloud.handle(call)
             else:
