@@ -70,7 +70,7 @@ def test_a_route_that_the_router_has_already_is_refused():
 @pytest.mark.parametrize(
     ("path", "type_name", "more"),
     [
-        ("rbac-policies", "OS::Neutron::RBACPolicy", {"target_tenant": "x"}),
+        ("rbac-policies", "OS::Neutron::RBACPolicy", {"target_tenant": "*"}),
         ("metering-labels", "OS::Neutron::MeteringLabel", {}),
         ("metering-labels", "OS::Neutron::MeteringLabel", {"name": "mine"}),
         ("metering-labels", "OS::Neutron::MeteringLabel", {"description": "theirs"}),

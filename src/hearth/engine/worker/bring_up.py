@@ -337,7 +337,8 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
             await flight.run_steps(kind, live, action, wanted, row.attempt, first=first)
     except (CloudFault, Trouble) as problem:
         trouble = trouble_of(problem)
-        if action is Action.UPDATE or not trouble.retry or row.attempt >= CREATE_RETRIES_MAX:
+        makes = action in (Action.CREATE, Action.DELETE)  # a delete is that between two attempts
+        if not makes or not trouble.retry or row.attempt >= CREATE_RETRIES_MAX:
             raise
         flight.row = None
         attempt = await _removed(flight, kind, wanted, row.attempt, trouble)
