@@ -32,10 +32,9 @@ from tests.crash.windows import LATE_S, WINDOWS
 from tests.types.case import Subject, cases, subject
 
 WRITES = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
-METHODS = ("POST", "PUT", "PATCH", "DELETE")
-FIRST = [
-    {"method": method, "path_regex": path, "first": True}
-    for method, path in [*((one, WRITES) for one in METHODS), ("GET", "/(dis)?associate")]
+CALLS = [  # that change something
+    *({"method": method, "path_regex": WRITES} for method in ("POST", "PUT", "PATCH", "DELETE")),
+    {"method": "GET", "path_regex": "/(dis)?associate"},
 ]
 TOGETHER = 20  # stacks; of more calls than 64 in a project, further ones wait for a place
 STILL_S = 1.5  # no further call comes: all wait
@@ -90,7 +89,8 @@ class Lives:
 
     def _act(self, verb: str, window: str, rounds: range) -> None:
         if window == LOST:
-            self.cloud.knobs([{"match": match, "effect": {"withhold": 0}} for match in FIRST])
+            first = [{**match, "first": True} for match in CALLS]
+            self.cloud.knobs([{"match": match, "effect": {"withhold": 0}} for match in first])
         self._arm(0, window, rounds)
         for name, one in self.subjects.items():
             self._ask(verb, name, one)
@@ -116,10 +116,7 @@ class Lives:
         if number >= rounds.stop:
             return
         kept = {"withhold": True} if window == UNANSWERED and number in rounds else {"hold": True}
-        match = {"path_regex": WRITES}
-        self.cloud.knobs(
-            [{"match": {**match, "method": method}, "effect": kept} for method in METHODS]
-        )
+        self.cloud.knobs([{"match": match, "effect": kept} for match in CALLS])
 
     def _ask(self, verb: str, name: str, one: Subject) -> None:
         client = self._client(one)
