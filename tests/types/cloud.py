@@ -31,6 +31,13 @@ QUOTAS = {
     ),
 }  # fmt: skip
 """What projects have limits for."""
+QUOTAS_AT = {
+    "compute": ("compute", "/os-quota-sets", "quota_set"),
+    "volume": ("block_storage", "/os-quota-sets", "quota_set"),
+    "network": ("network", "/quotas", "quota"),
+    "load_balancer": ("load_balancer", "/lbaas/quotas", "quota"),
+}
+FORCED = {"compute", "network"}
 UNLIMITED = -1
 
 
@@ -106,21 +113,15 @@ def in_a_box(folder: Path) -> Iterator[Place]:
 
 def limit(admin: Any, to: int, services: Iterable[str] = ("compute", "volume", "network")) -> None:
     """The same limit for all that the two projects may have; many stacks at once need room."""
-    for name in ("admin", "demo"):
-        project = admin.identity.find_project(name, ignore_missing=False).id
+    projects = admin.identity.get("/projects").json()["projects"]
+    for project in (one["id"] for one in projects if one["name"] in ("admin", "demo")):
         for service in services:
+            proxy, path, key = QUOTAS_AT[service]
             limits = dict.fromkeys(QUOTAS[service], to)
-            match service:
-                case "load_balancer":
-                    path = f"/lbaas/quotas/{project}"
-                    answer = admin.load_balancer.put(path, json={"quota": limits})
-                    assert answer.ok, answer.text
-                case "network":  # below what is used, too
-                    forced = {"quota": {**limits, "force": True}}
-                    answer = admin.network.put(f"/quotas/{project}", json=forced)
-                    assert answer.ok, answer.text
-                case _:
-                    getattr(admin, f"set_{service}_quotas")(project, **limits)
+            if service in FORCED:
+                limits["force"] = True  # below what is used, too
+            answer = getattr(admin, proxy).put(f"{path}/{project}", json={key: limits})
+            assert answer.ok, answer.text
 
 
 CONF = """\
