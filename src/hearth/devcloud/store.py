@@ -36,7 +36,7 @@ class Thing:
 # Fields that things are often looked for by; they change through `Store.change` only.
 INDEXED = {
     "network.networks": ("project_id",),
-    "network.ports": ("network_id", "project_id"),
+    "network.ports": ("mac_address", "network_id", "project_id"),
     "network.subnets": ("network_id", "project_id"),
     "network.segments": ("network_id", "segmentation_id"),
     "network.floatingips": ("port_id", "project_id"),

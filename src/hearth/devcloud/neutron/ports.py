@@ -352,7 +352,7 @@ class _Ports(Rest):
             changes["allowed_address_pairs"] = pairs
         if "binding:host_id" in changes:
             changes["binding:host_id"] = changes["binding:host_id"] or ""
-        body.update({key: value for key, value in changes.items() if key in body})
+        call.cloud.store.change(thing, **{k: v for k, v in changes.items() if k in body})
         bind(thing)
 
     @staticmethod
