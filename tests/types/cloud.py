@@ -113,15 +113,20 @@ def in_a_box(folder: Path) -> Iterator[Place]:
 
 def limit(admin: Any, to: int, services: Iterable[str] = ("compute", "volume", "network")) -> None:
     """The same limit for all that the two projects may have; many stacks at once need room."""
-    projects = admin.identity.get("/projects").json()["projects"]
-    for project in (one["id"] for one in projects if one["name"] in ("admin", "demo")):
-        for service in services:
-            proxy, path, key = QUOTAS_AT[service]
-            limits = dict.fromkeys(QUOTAS[service], to)
-            if service in FORCED:
-                limits["force"] = True  # below what is used, too
-            answer = getattr(admin, proxy).put(f"{path}/{project}", json={key: limits})
-            assert answer.ok, answer.text
+    with warnings.catch_warnings(action="ignore"):  # of the SDK, about itself
+        projects = admin.identity.get("/projects").json()["projects"]
+        for project in (one["id"] for one in projects if one["name"] in ("admin", "demo")):
+            for service in services:
+                _limit(admin, service, project, to)
+
+
+def _limit(admin: Any, service: str, project: str, to: int) -> None:
+    proxy, path, key = QUOTAS_AT[service]
+    limits = dict.fromkeys(QUOTAS[service], to)
+    if service in FORCED:
+        limits["force"] = True  # below what is used, too
+    answer = getattr(admin, proxy).put(f"{path}/{project}", json={key: limits})
+    assert answer.ok, answer.text
 
 
 CONF = """\
