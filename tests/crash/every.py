@@ -18,7 +18,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,7 +92,8 @@ class Lives:
         if window == LOST:
             first = [{**match, "first": True} for match in CALLS]
             self.cloud.knobs([{"match": match, "effect": {"withhold": 0}} for match in first])
-        self._arm(0, window, rounds)
+        elif rounds:
+            self._arm(0, window, rounds)
         for name, one in self.subjects.items():
             self._ask(verb, name, one)
         for number in range(rounds.stop):
@@ -110,8 +112,6 @@ class Lives:
 
     def _arm(self, number: int, window: str, rounds: range) -> None:
         """Let go what waits, and be ready for the calls of a round."""
-        if not rounds:
-            return
         self.cloud.clear()
         if number >= rounds.stop:
             return
@@ -224,37 +224,39 @@ def with_keys(template: Any) -> str:
     return json.dumps(template)
 
 
-def run_lost(folder: Path, names: Sequence[str]) -> Result:
-    """A life of all types at once in which each call loses its answer the first time."""
-    result, began = Result(), time.monotonic()
+@contextmanager
+def lives_of(folder: Path, names: Sequence[str], result: Result) -> Iterator[Lives]:
+    """The lives of these types; what goes wrong is told, with what there is by then."""
+    began = time.monotonic()
     lives = Lives(folder, map(subject, names), result)
     try:
-        lives.live()
-        lives.live(LOST)
-    except Exception as problem:  # told with what there is by then
-        result.wrong.append(f"{LOST}: {type(problem).__name__}: {problem}")
+        yield lives
+    except Exception as problem:
+        result.wrong.append(f"{names[0]} and others: {type(problem).__name__}: {problem}")
     finally:
         lives.close()
-    result.seconds = round(time.monotonic() - began, 1)
+        result.seconds = round(result.seconds + time.monotonic() - began, 1)
+
+
+def run_lost(folder: Path, names: Sequence[str]) -> Result:
+    """A life of all types at once in which each call loses its answer the first time."""
+    result = Result()
+    with lives_of(folder, names, result) as lives:
+        lives.live()
+        lives.live(LOST)
     return result
 
 
 def run(folder: Path, names: Sequence[str], rounds: int, windows: Iterable[str]) -> Result:
     """Lives in all windows, with kills in the rounds from the first to `rounds`."""
-    result, began = Result(), time.monotonic()
+    result = Result()
     for number in range(0, len(names), TOGETHER):
-        some = [subject(name) for name in names[number : number + TOGETHER]]
-        lives = Lives(folder / str(number), some, result)
-        try:
+        some = names[number : number + TOGETHER]
+        with lives_of(folder / str(number), some, result) as lives:
             lives.live()
             for window in windows:
                 for first in range(0, rounds, KILLS):
                     lives.live(window, first)
-        except Exception as problem:  # told with what there is by then
-            result.wrong.append(f"{names[number]} and others: {type(problem).__name__}: {problem}")
-        finally:
-            lives.close()
-    result.seconds = round(time.monotonic() - began, 1)
     return result
 
 

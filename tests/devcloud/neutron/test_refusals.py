@@ -6,24 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.devcloud.neutron.test_extensions import NOBODY, Network
-from tests.devcloud.running import Served
+from tests.devcloud.neutron.caller import NOBODY, Network
 
 BAD = (400, "HTTPBadRequest")
 REQUEST = (400, "BadRequest")
 INPUT = (400, "InvalidInput")
 CIDR = "10.9.0.0/24"
 SIX = {"cidr": "2001:db8::/64", "ip_version": 6}
-
-
-@pytest.fixture
-def demo(fresh: Served) -> Network:
-    return Network(fresh)
-
-
-@pytest.fixture
-def admin(fresh: Served) -> Network:
-    return Network(fresh, "admin")
 
 
 def a_pool(start: str, end: str) -> dict[str, Any]:
