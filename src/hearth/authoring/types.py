@@ -1,0 +1,171 @@
+"""Every resource type that templates may name: those that are here, and Heat's others.
+
+Of the others no more is known than what they declare; they are data (`data/types.json`), in the
+form of recorded facts, until a module makes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hearth.resources.base import ResourceType
+from hearth.resources.known import advice
+from hearth.resources.registry import Catalog, default_catalog
+from hearth.schema import (
+    AllowedPattern,
+    AllowedValues,
+    Attr,
+    Constraint,
+    Custom,
+    Kind,
+    Length,
+    Prop,
+    Range,
+    Support,
+)
+from hearth.schema.prop import UNSET
+from hearth.template.types import TypeInfo
+
+DATA = Path(__file__).parent / "data" / "types.json"
+
+
+@dataclass(frozen=True)
+class DeclaredType:
+    """A type of Heat by its declaration alone: nothing can make it here."""
+
+    name: str
+    properties: Mapping[str, Prop] = field(default_factory=dict)
+    attributes: Mapping[str, Attr] = field(default_factory=dict)
+    update_policy: Mapping[str, Prop] = field(default_factory=dict)
+    support: Support | None = None
+    accepts_any_attribute: bool = False
+    accepts_any_property: bool = False
+    snapshot_policy_allowed: bool = False
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> None:
+        """What it would make of its properties is not known."""
+        return
+
+    def conflicts(
+        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
+    ) -> Iterable[str]:
+        """Nothing is declared of properties taken together."""
+        return ()
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        """Nothing is declared of other resources."""
+        return ()
+
+
+class AuthorCatalog:
+    """The types that are here, then those that are only declared."""
+
+    def __init__(self, here: Catalog) -> None:
+        self._here = here
+
+    def find(self, name: str) -> TypeInfo | None:
+        """The type of this exact name."""
+        return self._here.find(name) or declared(name)
+
+    def made_here(self, name: str) -> ResourceType | None:
+        """The type, if stacks can have it."""
+        return self._here.find(name)
+
+    def names(self) -> Iterable[str]:
+        """The names of all types, sorted."""
+        return sorted({*self._here.names(), *_facts()})
+
+    def missing(self, name: str) -> str | None:
+        """None: every type that Heat has is among them."""
+        return None
+
+    def instead(self, name: str) -> str:
+        """What to use in place of a type that stacks cannot have; may be empty."""
+        return advice(name)
+
+
+@cache
+def author_catalog() -> AuthorCatalog:
+    """All types, installed ones too."""
+    return AuthorCatalog(default_catalog())
+
+
+@cache
+def _facts() -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
+    return facts
+
+
+@cache
+def declared(name: str) -> DeclaredType | None:
+    """A type that is only declared."""
+    facts = _facts().get(name)
+    if facts is None:
+        return None
+    placeholder = facts["category"] == "placeholder"
+    return DeclaredType(
+        name=name,
+        properties=_props(facts["properties"]),
+        attributes={key: _attr(one) for key, one in facts["attributes"].items()},
+        update_policy=_props(facts.get("update_policy", {})),
+        support=_support(facts.get("support")),
+        accepts_any_attribute=placeholder or "nested" in facts["category"],
+        accepts_any_property=placeholder,
+    )
+
+
+def _props(facts: Mapping[str, Any]) -> dict[str, Prop]:
+    return {name: _prop(one) for name, one in facts.items()}
+
+
+def _prop(facts: Mapping[str, Any]) -> Prop:
+    inner = facts.get("schema")
+    schema: Mapping[str, Prop] | Prop | None = None
+    if inner is not None:
+        schema = _prop(inner["*"]) if "*" in inner else _props(inner)
+    return Prop(
+        Kind(facts["type"]),
+        required=facts.get("required", False),
+        default=facts.get("default", UNSET),
+        update_allowed=facts.get("update_allowed", False),
+        immutable=facts.get("immutable", False),
+        constraints=tuple(_constraint(one) for one in facts.get("constraints", ())),
+        schema=schema,
+        support=_support(facts.get("support")),
+        implemented=facts.get("implemented", True),
+        allow_conversion=facts.get("allow_conversion", False),
+    )
+
+
+def _constraint(facts: Mapping[str, Any]) -> Constraint:
+    match facts["kind"]:
+        case "allowed_values":
+            return AllowedValues(tuple(facts["values"]))
+        case "range":
+            return Range(min=facts.get("min"), max=facts.get("max"))
+        case "length":
+            return Length(min=facts.get("min"), max=facts.get("max"))
+        case "allowed_pattern":
+            return AllowedPattern(facts["pattern"])
+        case _:
+            return Custom(facts["name"])
+
+
+def _attr(facts: Mapping[str, Any]) -> Attr:
+    kind = facts.get("type")
+    return Attr(Kind(kind) if kind else None, support=_support(facts.get("support")))
+
+
+def _support(facts: Mapping[str, Any] | None) -> Support | None:
+    if facts is None:
+        return None
+    before = facts.get("previous", ())
+    previous = None
+    for one in reversed(before):
+        previous = Support(one["status"], one.get("version"), None, previous)
+    return Support(facts["status"], facts.get("version"), None, previous)
