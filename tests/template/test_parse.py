@@ -49,7 +49,7 @@ def test_a_call_knows_its_path_and_place():
     text = HOT + "outputs:\n  x:\n    value: [1, {get_param: p}]\n"
     call = parsed(text).outputs["x"].value.items[1]
     assert call.at.path == "outputs.x.value[1].get_param"
-    assert str(call.at) == "t.yaml:4:16"
+    assert str(call.at) == "t.yaml:4:17"
 
 
 def test_a_branch_may_be_broken_until_it_is_taken():

@@ -7,7 +7,7 @@ carries them up, all at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from hearth.model.span import Span
@@ -15,9 +15,15 @@ from hearth.model.span import Span
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong. `at` is None where there is no place to point at."""
+    """One thing that is wrong. `at` is None where there is no place to point at.
+
+    `code` names the rule for those who explain it or switch it off; `suggestion` is what may be
+    meant instead of the text at the place.
+    """
 
     at: Span | None
+    code: str = field(default="", kw_only=True)
+    suggestion: str | None = field(default=None, kw_only=True)
 
     @property
     def kind(self) -> str:
@@ -61,6 +67,10 @@ class StackValidationFailed(Worded):
     def message(self) -> str:
         rest = super().message
         return f"{self.prefix}: {rest}" if self.prefix else rest
+
+
+class Notice(Worded):
+    """Nothing that is refused, and yet hardly meant: a warning."""
 
 
 @dataclass(frozen=True)

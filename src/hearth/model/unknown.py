@@ -9,12 +9,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.model.value import Kind
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that nobody can know before the resources named here exist."""
+    """A value that nobody can know before the resources named here exist.
+
+    `kinds` is what it may turn out to be, as far as anyone has asked; empty: anything.
+    """
 
     until: frozenset[str] = frozenset()
+    kinds: frozenset[Kind] = frozenset()
 
     def __or__(self, other: Unknown) -> Unknown:
         return Unknown(self.until | other.until)

@@ -1,7 +1,20 @@
-"""Looking into plain values."""
+"""Plain values: what kinds there are, and looking into them."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
+
+
+class Kind(StrEnum):
+    """The type of a value, by its wire name."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    MAP = "map"
+    ANY = "any"
 
 
 def at_path(value: Any, path: Sequence[Any]) -> Any:

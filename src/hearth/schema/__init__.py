@@ -5,6 +5,7 @@ documentation. The package knows nothing of templates and asks no cloud: a custo
 handed back to the caller as a lookup to be made.
 """
 
+from hearth.model.value import Kind
 from hearth.schema.check import Findings, Lookup, coerce, coerce_all
 from hearth.schema.constraint import (
     AllowedPattern,
@@ -25,7 +26,6 @@ from hearth.schema.prop import (
     NUMBER,
     STRING,
     Attr,
-    Kind,
     Prop,
     Support,
     SupportStatus,

@@ -13,8 +13,9 @@ from typing import Any
 from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown, unknown_in
+from hearth.model.value import Kind
 from hearth.schema.constraint import Custom
-from hearth.schema.prop import Kind, Prop
+from hearth.schema.prop import Prop
 
 PREFIX = "Property error"
 

@@ -7,20 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from hearth.model.value import Kind
 from hearth.schema.constraint import Constraint, Custom
-
-
-class Kind(StrEnum):
-    """The type of a value, by its wire name."""
-
-    STRING = "string"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    LIST = "list"
-    MAP = "map"
-    ANY = "any"
-
 
 STRING: Final = Kind.STRING
 INTEGER: Final = Kind.INTEGER

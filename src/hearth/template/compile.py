@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -23,11 +24,11 @@ from hearth.template.child import ChildType, inside, misfits
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
 from hearth.template.expr import Const, Expr, MapOf, calls_in, problems_in
 from hearth.template.limits import Limits
-from hearth.template.load import collector_paused, load
+from hearth.template.load import Node, collector_paused, load
 from hearth.template.module import Binding, Module
 from hearth.template.parameters import ParameterType
 from hearth.template.parse import ResourceSource, Syntax, parse
-from hearth.template.references import referred
+from hearth.template.references import Reference, referred
 from hearth.template.types import TypeCatalog, TypeInfo
 
 COMPILER_VERSION = 1
@@ -53,7 +54,31 @@ def compile_template(
     """The module of a template. Raises Rejected with everything that is wrong."""
     with collector_paused():
         compiler = _Compiler(files, catalog, limits or Limits())
+        return _sound(compiler.compile(template, environment, file, depth=0))
+
+
+def draft_template(
+    template: Node,
+    *,
+    files: Mapping[str, str],
+    parsed: Mapping[str, Node],
+    environment: Environment,
+    catalog: TypeCatalog,
+    file: str,
+) -> Module:
+    """The module of a template as far as it can be understood, with its problems.
+
+    `parsed` are the templates among the files, loaded. Raises Rejected where it is no template.
+    """
+    with collector_paused():
+        compiler = _Compiler(files, catalog, Limits(), parsed)
         return compiler.compile(template, environment, file, depth=0)
+
+
+def _sound(module: Module) -> Module:
+    if module.problems:
+        raise Rejected(module.problems)
+    return module
 
 
 def compile_nested(
@@ -65,7 +90,9 @@ def compile_nested(
     if known is None:
         compiler = _Compiler(parent.files, parent.catalog, parent.limits)
         environment = parent.environment.for_child(resource, None)
-        known = compiler.compile(definition, environment, template_name, depth=parent.depth + 1)
+        known = _sound(
+            compiler.compile(definition, environment, template_name, depth=parent.depth + 1)
+        )
         if len(parent.nested) >= NESTED_MAX:
             parent.nested.clear()
         parent.nested[key] = known
@@ -93,8 +120,15 @@ def module_key(
 class _Compiler:
     """Compiles a tree of templates; equal children once."""
 
-    def __init__(self, files: Mapping[str, str], catalog: TypeCatalog, limits: Limits) -> None:
+    def __init__(
+        self,
+        files: Mapping[str, str],
+        catalog: TypeCatalog,
+        limits: Limits,
+        parsed: Mapping[str, Node] | None = None,
+    ) -> None:
         self.files = files
+        self.parsed = parsed or {}
         self.catalog = catalog
         self.limits = limits
         self.children: dict[tuple[str, str, int], Module | tuple[Problem, ...]] = {}
@@ -102,16 +136,27 @@ class _Compiler:
         self.hints_left = PROBLEMS_MAX
 
     def compile(
-        self, template: str | Mapping[str, Any], environment: Environment, file: str, depth: int
+        self,
+        template: str | Mapping[str, Any] | Node,
+        environment: Environment,
+        file: str,
+        depth: int,
     ) -> Module:
-        root = load(template, file, self.limits)
+        """A draft: its problems are told, not raised, unless it is no template at all."""
+        root = template if isinstance(template, Node) else load(template, file, self.limits)
         syntax = parse(root, file, child=depth > 0)
         bindings = self.bindings(syntax, environment, depth)
-        checked = islice(_check(syntax, bindings), PROBLEMS_MAX)
-        problems = [*syntax.problems, *checked]
-        if problems:
-            raise Rejected(problems[:PROBLEMS_MAX])
-        return Module(syntax, self.files, environment, self.catalog, self.limits, bindings, depth)
+        problems = (*syntax.problems, *islice(_check(syntax, bindings), PROBLEMS_MAX))
+        return Module(
+            syntax=syntax,
+            files=self.files,
+            environment=environment,
+            catalog=self.catalog,
+            limits=self.limits,
+            bindings=bindings,
+            depth=depth,
+            problems=problems[:PROBLEMS_MAX],
+        )
 
     # -- bind -------------------------------------------------------------------------------
 
@@ -128,7 +173,7 @@ class _Compiler:
                 if source.type not in shared:
                     shared[source.type] = self.bind(source, environment, depth)
                 binding = shared[source.type]
-                if binding.problems and binding.child is None and source.at.path:
+                if binding.problems:  # they have a place
                     binding = self.bind(source, environment, depth)
                 bindings[name] = binding
         return bindings
@@ -146,35 +191,35 @@ class _Compiler:
     def unknown_type(self, source: ResourceSource, environment: Environment) -> Problem:
         if self.stock is None:
             self.stock = [*self.catalog.names(), *environment.resource_registry]
-        node = source.node.value.get("type") or source.node.value.get("Type") or source.node
-        at = Span(source.at.file, node.line, node.column, source.at.path)
+        at = place_of_type(source)
         known = self.catalog.missing(source.type)
         if known is not None:
-            return StackValidationFailed(at, known)
+            return StackValidationFailed(at, known, code="unknown-type")
         text = EntityNotFound(None, "Resource Type", source.type).text
         self.hints_left -= 1
-        near = hint(nearest(source.type, self.stock)) if self.hints_left >= 0 else ""
-        return StackValidationFailed(at, f"{text[:-1]}{near}" if near else text)
+        near = nearest(source.type, self.stock) if self.hints_left >= 0 else None
+        words = f"{text[:-1]}{hint(near)}" if near else text
+        return StackValidationFailed(at, words, code="unknown-type", suggestion=near)
 
     def bind_child(
         self, source: ResourceSource, entry: TemplateEntry, environment: Environment, depth: int
     ) -> Binding:
-        path = f"{source.at.path}<{entry.template}>"
-        at = Span(source.at.file, source.at.line, source.at.column, path)
+        at = place_of_type(source)
         if depth >= self.limits.stack_depth_max:
             words = f"Recursion depth exceeds {self.limits.stack_depth_max}."
-            return Binding(None, entry=entry, problems=(StackValidationFailed(at, words),))
-        text = self.files.get(entry.template)
+            told = StackValidationFailed(replace(at, path=_way_into(source, entry)), words)
+            return Binding(None, entry=entry, problems=(replace(told, code="too-deep"),))
+        text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
-            near = hint(nearest(entry.template, self.files))
-            words = f'the template "{entry.template}" is not among the files{near}'
-            at = Span(source.at.file, source.at.line, source.at.column, source.at.path)
-            missing = TemplateMissing(at, words, template=entry.template)
+            near = nearest(entry.template, self.files)
+            words = f'the template "{entry.template}" is not among the files{hint(near)}'
+            missing = TemplateMissing(
+                at, words, template=entry.template, code="missing-file", suggestion=near
+            )
             return Binding(None, entry=entry, problems=(missing,))
         child = self.child(text, entry, environment.for_child(source.name, entry), depth + 1)
         if not isinstance(child, Module):
-            problems = tuple(_wrapped(problem, path) for problem in child)
-            return Binding(None, entry=entry, problems=problems)
+            return Binding(None, entry=entry, inside=child)
         type_info = ChildType(
             name=source.type,
             parameters=child.syntax.parameters,
@@ -185,10 +230,10 @@ class _Compiler:
         )
         built_in = self.catalog.find(source.type)
         problems = tuple(misfits(type_info, built_in, source.at)) if built_in is not None else ()
-        return Binding(type_info, child, entry, problems)
+        return Binding(type_info, child, entry, problems, child.problems)
 
     def child(
-        self, text: str, entry: TemplateEntry, environment: Environment, depth: int
+        self, text: str | Node, entry: TemplateEntry, environment: Environment, depth: int
     ) -> Module | tuple[Problem, ...]:
         key = (entry.template, environment.key, depth)
         known = self.children.get(key)
@@ -199,6 +244,24 @@ class _Compiler:
                 known = rejected.problems
             self.children[key] = known
         return known
+
+
+def place_of_type(source: ResourceSource) -> Span:
+    """Where the type of a resource is written."""
+    node = source.node.value.get("type") or source.node.value.get("Type") or source.node
+    return Span(source.at.file, node.line, node.column, source.at.path)
+
+
+def _way_into(source: ResourceSource, entry: TemplateEntry) -> str:
+    return f"{source.at.path}<{entry.template}>"
+
+
+def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
+    """What a resource's type leads to, told from the resource: its child's problems, its own."""
+    if binding.entry is not None:
+        path = _way_into(source, binding.entry)
+        yield from (_wrapped(problem, path) for problem in binding.inside)
+    yield from binding.problems
 
 
 def _wrapped(problem: Problem, path: str) -> Problem:
@@ -216,7 +279,7 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
     for name, source in syntax.resources.items():
         if source.condition is not None:
             continue
-        yield from bindings[name].problems
+        yield from problems_of(bindings[name], source)
         yield from check_resource(source, bindings[name].type_info, syntax)
         yield from check_references(source, syntax.resources)
     for output in syntax.outputs.values():
@@ -262,8 +325,16 @@ def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) ->
             word = syntax.grammar.word("properties")
             node = source.node.nearest_to([word, name])
             at = node.key_span(source.at.file, dotted([word], source.at.path))
-            near = hint(nearest(name, known))
-            yield StackValidationFailed(at, f'unknown property "{name}"{near}', "Property error")
+            yield unknown_property(at, name, known)
+
+
+def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
+    """A property that the schema does not have."""
+    near = nearest(name, known)
+    words = f'unknown property "{name}"{hint(near)}'
+    return StackValidationFailed(
+        at, words, "Property error", code="unknown-property", suggestion=near
+    )
 
 
 _NO_POLICY = ResourceSource.__dataclass_fields__["update_policy"].default
@@ -279,10 +350,10 @@ def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -
     path = dotted([syntax.grammar.word("update_policy")], source.at.path)
     for name in names:
         if name not in type_info.update_policy:
-            near = hint(nearest(name, type_info.update_policy))
             node = source.node.nearest_to([syntax.grammar.word("update_policy"), name])
-            at = node.span(source.at.file, path)
-            yield StackValidationFailed(at, f'unknown property "{name}"{near}', "Property error")
+            yield unknown_property(
+                node.key_span(source.at.file, path), name, type_info.update_policy
+            )
 
 
 def check_references(source: ResourceSource, declared: Mapping[str, Any]) -> Iterator[Problem]:
@@ -292,15 +363,31 @@ def check_references(source: ResourceSource, declared: Mapping[str, Any]) -> Ite
             node = source.node.nearest_to(["depends_on"])
             if node is source.node:
                 node = source.node.nearest_to(["DependsOn"])
-            at = node.span(source.at.file, source.at.path)
-            yield InvalidTemplateReference(at, name, nearest(name, declared))
+            if isinstance(node.value, list):
+                node = next(one for one in node.value if one.value == name)
+            yield no_resource(node.span(source.at.file, source.at.path), name, declared)
     for expr in (source.properties, source.metadata):
         if type(expr) is Const:
             continue
         for call in calls_in(expr):
             target = referred(call.function.refers, call.args)
             if call.function.name != "Ref" and target is not None and target not in declared:
-                yield InvalidTemplateReference(call.at, target, nearest(target, declared))
+                yield no_resource(call.place_of(0), target, declared)
+
+
+def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
+    """A reference to what the template does not declare, or has switched off."""
+    near = nearest(name, declared)
+    return InvalidTemplateReference(at, name, near, code="unknown-resource", suggestion=near)
+
+
+def no_attribute(one: Reference, type_info: TypeInfo) -> Problem:
+    """A reference to an attribute that the type does not have."""
+    attribute = str(one.read[0]) if one.read else ""
+    near = nearest(attribute, type_info.attributes)
+    words = f'resource "{one.resource}" has no attribute "{attribute}"{hint(near)}'
+    at = one.call.place_of(1)
+    return StackValidationFailed(at, words, code="unknown-attribute", suggestion=near)
 
 
 def parameter_types(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,16 +34,35 @@ class InvalidBound(InvalidSchemaError):
 
 
 class _Bad(Exception):
-    """A declaration that makes no sense, and where."""
+    """A declaration that makes no sense, and where: at a node, or at its key."""
 
-    def __init__(self, words: str, node: Node, kind: type[InvalidSchemaError]) -> None:
+    def __init__(
+        self,
+        words: str,
+        node: Node,
+        kind: type[InvalidSchemaError],
+        *,
+        at_key: bool = False,
+        code: str = "wrong-declaration",
+        suggestion: str | None = None,
+    ) -> None:
         super().__init__(words)
-        self.node = node
+        self.place = (node.key_line, node.key_column) if at_key else (node.line, node.column)
         self.kind = kind
+        self.code = code
+        self.suggestion = suggestion
 
 
-def _bad(words: str, node: Node) -> _Bad:
-    return _Bad(words, node, InvalidSchemaError)
+def _bad(words: str, node: Node, code: str = "wrong-declaration") -> _Bad:
+    return _Bad(words, node, InvalidSchemaError, code=code)
+
+
+def _unknown(words: str, word: str, known: Iterable[str], node: Node, *, at_key: bool) -> _Bad:
+    near = nearest(word, known)
+    code = "unknown-key" if at_key else "unknown-type"
+    return _Bad(
+        words + hint(near), node, InvalidSchemaError, at_key=at_key, code=code, suggestion=near
+    )
 
 
 @dataclass
@@ -62,8 +81,9 @@ class Declarations:
             try:
                 schemas[name] = self.one(name, node, node.key_span(self.file, path))
             except _Bad as bad:
-                at = Span(self.file, bad.node.line, bad.node.column, path)
-                self.problems.append(bad.kind(at, f'parameter "{name}": {bad}'))
+                at = Span(self.file, *bad.place, path)
+                words = f'parameter "{name}": {bad}'
+                self.problems.append(bad.kind(at, words, code=bad.code, suggestion=bad.suggestion))
         return schemas
 
     def one(self, name: str, node: Node, at: Span) -> ParameterSchema:
@@ -72,8 +92,8 @@ class Declarations:
             raise _bad("the declaration must be a map", node)
         for key in fields:
             if key not in self.grammar.parameter_keys:
-                near = hint(nearest(key, self.grammar.parameter_keys))
-                raise _bad(f'unknown key "{key}"{near}', fields[key])
+                words, known = f'unknown key "{key}"', self.grammar.parameter_keys
+                raise _unknown(words, key, known, fields[key], at_key=True)
         schema = self.hot(name, node, at) if self.grammar.hot else self.cfn(name, node, at)
         for constraint in schema.constraints:
             if schema.type not in FITS[type(constraint)]:
@@ -90,10 +110,10 @@ class Declarations:
         try:
             value = parse_value(schema.type, schema.default)
         except ValueError as error:
-            raise _bad(f"default: {error}", node) from None
+            raise _bad(f"default: {error}", node, "wrong-default") from None
         text = wrong(schema, value)
         if text is not None:
-            raise _bad(f"default: {text}", node)
+            raise _bad(f"default: {text}", node, "wrong-default")
         return schema
 
     def hot(self, name: str, node: Node, at: Span) -> ParameterSchema:
@@ -128,8 +148,8 @@ class Declarations:
             raise _bad("a type is needed", owner)
         kind = names.get(node.value) if isinstance(node.value, str) else None
         if kind is None:
-            near = hint(nearest(str(node.value), names))
-            raise _bad(f'there is no type "{node.plain()}"{near}', node)
+            words = f'there is no type "{node.plain()}"'
+            raise _unknown(words, str(node.value), names, node, at_key=False)
         return kind
 
     def constraint(self, node: Node, kind: ParameterType) -> Constraint:
@@ -138,14 +158,15 @@ class Declarations:
         fields = node.value
         for key in fields:
             if key != "description" and key not in self.grammar.constraints:
-                near = hint(nearest(key, self.grammar.constraints))
-                raise _bad(f'"{key}" is none of the known constraints{near}', fields[key])
+                words, known = f'"{key}" is none of the known constraints', self.grammar.constraints
+                raise _unknown(words, key, known, fields[key], at_key=True)
         for key in self.grammar.constraints:
             if key in fields:
                 try:
                     constraint = BUILD[key](fields[key], kind)
                 except _Bad as bad:
-                    raise _Bad(f"{key}: {bad}", bad.node, bad.kind) from None
+                    bad.args = (f"{key}: {bad}",)
+                    raise
                 text = _value(fields, "description")
                 return constraint if text is None else replace(constraint, description=str(text))
         raise _bad("a constraint needs a kind", node)
@@ -211,7 +232,7 @@ def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) 
         raise _bad(f"a map of {' and '.join(names)} is needed", node)
     for key in node.value:
         if key not in names:
-            raise _bad(f'unknown bound "{key}"', node.value[key])
+            raise _unknown(f'unknown bound "{key}"', key, names, node.value[key], at_key=True)
     missing = [name for name in names if name not in node.value]
     if len(missing) > (0 if both else 1):
         raise _bad(f"of {' and '.join(names)}, {' and '.join(missing)} is missing", node)

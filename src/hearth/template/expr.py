@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from hearth.model.problem import Problem
-from hearth.model.span import Span
+from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.template.functions.entry import EvaluationError, Function, Reads
+from hearth.template.load import Node
 from hearth.template.scope import Scope
 
 
@@ -111,14 +112,20 @@ class MapOf(Expr):
 
 
 class Call(Expr):
-    """An intrinsic function and its arguments."""
+    """An intrinsic function, its arguments, and the node in which these are written."""
 
-    __slots__ = ("args", "at", "function")
+    __slots__ = ("args", "at", "function", "node")
 
-    def __init__(self, function: Function, args: Expr, at: Span) -> None:
+    def __init__(self, function: Function, args: Expr, at: Span, node: Node) -> None:
         self.function = function
         self.args = args
         self.at = at
+        self.node = node
+
+    def place_of(self, *steps: Step) -> Span:
+        """Where an argument is written; a single argument may also be the whole."""
+        node = self.node.nearest_to(list(steps))
+        return Span(self.at.file, node.line, node.column, self.at.path)
 
     def specialise(self, scope: Scope) -> Expr:
         function = self.function
@@ -134,18 +141,17 @@ class Call(Expr):
                 pass  # told when the value is asked for: an output may never be
             finally:
                 scope.secret = before
-        return Call(function, args, self.at)
+        return Call(function, args, self.at, self.node)
 
     def evaluate(self, scope: Scope) -> Any:
         return self._apply(self.function, self.args.evaluate(scope), scope)
 
     def _apply(self, function: Function, args: Any, scope: Scope) -> Any:
-        if function.strict:
-            unknown = unknown_in(args)
-            if unknown is not None:
-                return unknown
+        value = unknown_in(args) if function.strict else None
         try:
-            return function.apply(args, scope)
+            if value is None:
+                value = function.apply(args, scope)
+            return scope.typed(function, args, value) if type(value) is Unknown else value
         except EvaluationError as error:
             if error.at is None:
                 error.told_by(function.name, self.at)
@@ -171,10 +177,12 @@ class If(Expr):
             taken = scope.truth(self.condition.evaluate(scope))
         except EvaluationError as error:
             return Broken((scope.condition_problem(error, self.at),))
-        return (self.then if taken else self.otherwise).specialise(scope)
+        return (self.then if taken is True else self.otherwise).specialise(scope)
 
     def evaluate(self, scope: Scope) -> Any:
         taken = scope.truth(self.condition.evaluate(scope))
+        if isinstance(taken, Unknown):
+            return scope.undecided(self)
         return (self.then if taken else self.otherwise).evaluate(scope)
 
 

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -73,11 +74,23 @@ class Node:
         node = self
         for step in steps:
             value = node.value
+            if not isinstance(value, dict | list):
+                break
             try:
-                node = value[step]
+                node = value[step]  # type: ignore[index]
             except (TypeError, KeyError, IndexError):
                 break
         return node
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A key that its map has already; the later one counts."""
+
+    key: str
+    line: int
+    column: int
+    first_line: int
 
 
 WRITTEN_LINE_MAX = 200
@@ -85,9 +98,12 @@ WRITTEN_LINE_MAX = 200
 
 
 def load(
-    source: str | Mapping[str, Any], file: str = "template", limits: Limits | None = None
+    source: str | Mapping[str, Any],
+    file: str = "template",
+    limits: Limits | None = None,
+    repeated: list[Repeated] | None = None,
 ) -> Node:
-    """The root node of a document. Raises Rejected."""
+    """The root node of a document. Raises Rejected. Keys that stand twice go to `repeated`."""
     limits = limits or Limits()
     if not isinstance(source, str):
         return from_plain(source, file, limits)
@@ -100,7 +116,7 @@ def load(
         return from_plain(json.loads(source), file, limits)
     with collector_paused():
         try:
-            return _Composer(source, file, limits, is_json).compose()
+            return _Composer(source, file, limits, is_json, repeated).compose()
         except yaml.YAMLError as error:
             if is_json:
                 return from_plain(json.loads(source), file, limits)
@@ -212,10 +228,18 @@ _NO_KEY = _NoKey()
 class _Composer:
     """Builds the node tree of the one document of a text."""
 
-    def __init__(self, source: str, file: str, limits: Limits, is_json: bool) -> None:
+    def __init__(
+        self,
+        source: str,
+        file: str,
+        limits: Limits,
+        is_json: bool,
+        repeated: list[Repeated] | None,
+    ) -> None:
         self.parser = CParser(source)
         self.file = file
         self.limits = limits
+        self.repeated = repeated
         self.scalars: dict[str, Any] = {}
         self.convert = json_scalar if is_json else yaml_scalar
         self.anchors: dict[str, tuple[Node, int]] = {}
@@ -319,6 +343,8 @@ class _Composer:
             if not isinstance(name, str):
                 name = key_text(name)
                 node.odd_key = True
+            if self.repeated is not None and name in value:
+                self.repeated.append(Repeated(name, key.line, key.column, value[name].key_line))
             value[name] = node
 
     def merge(self, top: _Open, node: Node, key: Node) -> None:

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """What the type of a resource leads to. `problems` count where the resource is enabled."""
+    """What the type of a resource leads to; all problems count where the resource is enabled.
+
+    `problems` are those of the resource, `inside` those of the child template, told from within.
+    """
 
     type_info: TypeInfo | None
     child: Module | None = None
     entry: TemplateEntry | None = None
     problems: tuple[Problem, ...] = ()
+    inside: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,7 @@ class Module:
     limits: Limits
     bindings: Mapping[str, Binding]
     depth: int = 0
+    problems: tuple[Problem, ...] = ()  # of a draft; a module that is put to use has none
     closed: dict[str, Core] = field(default_factory=dict)  # what no parameter changes
     open: set[str] = field(default_factory=set)  # names of resources that one may change
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content

@@ -14,8 +14,9 @@ from typing import Any
 
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
+from hearth.model.value import Kind
 from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
-from hearth.schema.prop import UNSET, Kind, Prop
+from hearth.schema.prop import UNSET, Prop
 from hearth.template.walk import too_deep
 
 MASK = "******"

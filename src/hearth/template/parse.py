@@ -77,6 +77,7 @@ class Syntax:
 
     grammar: Grammar
     file: str
+    root: Node
     description: Any
     parameters: Mapping[str, ParameterSchema]
     groups: tuple[ParameterGroup, ...] | None
@@ -108,7 +109,18 @@ def _grammar(root: Node, file: str) -> Grammar:
     known = BY_VERSION.get((keys[0], node.value)) if isinstance(node.value, str) else None
     if known is None:
         text = f"{keys[0]}: {node.plain()}"
-        raise Rejected([InvalidTemplateVersion(node.span(file), text, versions_of(keys[0]))])
+        versions = versions_of(keys[0])
+        raise Rejected(
+            [
+                InvalidTemplateVersion(
+                    node.span(file),
+                    text,
+                    versions,
+                    code="unknown-version",
+                    suggestion=nearest(str(node.value), versions),
+                )
+            ]
+        )
     return known
 
 
@@ -141,6 +153,7 @@ class _Parser:
         return Syntax(
             grammar=self.grammar,
             file=self.file,
+            root=self.root,
             description=description.plain() if description is not None else None,
             parameters=declared,
             groups=self.groups(sections.get("parameter_groups"), parameters.value),
@@ -154,9 +167,13 @@ class _Parser:
     def unknown_section(self, name: str, node: Node) -> None:
         near = nearest(name, self.grammar.sections)
         at = node.key_span(self.file)
-        problem: Problem = InvalidTemplateSection(at, name, near)
+        problem: Problem = InvalidTemplateSection(
+            at, name, near, code="unknown-section", suggestion=near
+        )
         if not self.child:
-            problem = StackValidationFailed(at, problem.text)
+            problem = StackValidationFailed(
+                at, problem.text, code="unknown-section", suggestion=near
+            )
         self.problems.append(problem)
 
     def section(self, sections: Mapping[str, Node], name: str) -> Node:
@@ -290,8 +307,12 @@ class _Parser:
             if ours is not None:
                 fields[ours] = inner
             elif self.grammar.hot:
-                near = hint(nearest(key, self.grammar.resource_keys))
-                self.fail(inner, f'"{key}" is not a key of a resource{near}')
+                near = nearest(key, self.grammar.resource_keys)
+                words = f'"{key}" is not a key of a resource{hint(near)}'
+                at = inner.key_span(self.file, dotted(self.steps))
+                self.problems.append(
+                    StackValidationFailed(at, words, code="unknown-key", suggestion=near)
+                )
         source = ResourceSource(
             name=name,
             type=self.type(fields.get("type"), node),
@@ -424,20 +445,20 @@ class _Parser:
     def call(self, name: str, node: Node, args: Node) -> Expr:
         self.steps.append(name)
         try:
-            at = Span(self.file, node.line, node.column, dotted(self.steps))
+            at = args.key_span(self.file, dotted(self.steps))
             if self.in_condition:
                 known = self.grammar.condition_functions.get(name)
                 if known is None:
                     words = f"{name} can not be used in conditions"
                     if self.grammar.functions.get(name) is None:
                         words = f"{name} is not supported in this version, within {self.outer()}"
-                        at = Span(self.file, node.line, node.column, self.outer())
+                        at = args.key_span(self.file, self.outer())
                     return Broken((StackValidationFailed(at, words),))
             else:
                 known = self.grammar.functions[name]
                 if known is None:
                     words = f"{name} is not supported in version {self.grammar.value}"
-                    return Broken((StackValidationFailed(at, words),))
+                    return Broken((StackValidationFailed(at, words, code="removed-function"),))
                 if known == "if":
                     return self.choice(name, args, at)
             function = named(known)
@@ -448,8 +469,9 @@ class _Parser:
             if function.check is not None:
                 wrong = function.check(shape(expr))
                 if wrong is not None:
-                    return Broken((StackValidationFailed(at, f"{name}: {wrong}"),))
-            return Call(function, expr, at)
+                    problem = StackValidationFailed(at, f"{name}: {wrong}", code="wrong-arguments")
+                    return Broken((problem,))
+            return Call(function, expr, at, args)
         finally:
             self.steps.pop()
 
@@ -465,7 +487,7 @@ class _Parser:
         allowed = (2, 3) if self.grammar.if_without_else else (3,)
         if not isinstance(items, list) or len(items) not in allowed:
             words = f"{name} needs a list of a condition and {allowed[-1] - 1} values"
-            return Broken((StackValidationFailed(at, words),))
+            return Broken((StackValidationFailed(at, words, code="wrong-arguments"),))
         branches: list[Expr] = []
         for index, item in enumerate(items[1:], 1):
             self.steps.append(index)

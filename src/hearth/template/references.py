@@ -26,7 +26,12 @@ class Reference:
 
     resource: str
     read: Read | None
-    at: Span
+    call: Call
+
+    @property
+    def at(self) -> Span:
+        """Where the resource is named."""
+        return self.call.place_of(0)
 
 
 def referred(refers: Refers, args: Expr) -> str | None:
@@ -55,7 +60,7 @@ def references_in(expr: Expr) -> Iterator[Reference]:
         name = referred(refers, call.args)
         if name is not None:
             read = _read(call.args) if refers is Refers.ATTRIBUTE else None
-            yield Reference(name, read, call.at)
+            yield Reference(name, read, call)
 
 
 def _read(args: Expr) -> Read:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.problem import Problem, StackValidationFailed, UserParameterMissing, Worded
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown
-from hearth.template.functions.entry import EvaluationError
+from hearth.model.value import Kind
+from hearth.template.functions.entry import EvaluationError, Function
+from hearth.template.functions.signature import spoken
 from hearth.template.limits import Limits
 from hearth.template.types import Facade, World
 
 if TYPE_CHECKING:
-    from hearth.template.expr import Expr
+    from hearth.template.expr import Expr, If
     from hearth.template.parameters import ParameterValue
 
 
@@ -49,13 +51,13 @@ class Conditions:
     def __init__(self, definitions: Mapping[str, Expr], scope: Scope) -> None:
         self.definitions = definitions
         self.scope = scope
-        self.known: dict[str, bool] = {}
+        self.known: dict[str, bool | Unknown] = {}
         self.failed: dict[str, EvaluationError] = {}
         self.told: set[str] = set()
         self.deciding: set[str] = set()
 
-    def decide(self, name: str) -> bool:
-        """Whether the named condition holds; raises EvaluationError."""
+    def decide(self, name: str) -> bool | Unknown:
+        """Whether the named condition holds, as far as known; raises EvaluationError."""
         if name in self.known:
             return self.known[name]
         if name in self.failed:
@@ -69,10 +71,11 @@ class Conditions:
         try:
             if len(self.deciding) > CONDITIONS_DEEP_MAX:
                 raise EvaluationError("conditions refer to each other too deep")
-            value = self.definitions[name].evaluate(self.scope)
-            if isinstance(value, Unknown):
-                value = False
-            if not isinstance(value, bool):
+            value: bool | Unknown = self.definitions[name].evaluate(self.scope)
+            if isinstance(value, Unknown) and value.kinds - {Kind.BOOLEAN}:
+                words = f'the condition "{name}" is not a boolean but {spoken(value.kinds)}'
+                raise EvaluationError(words)
+            if not isinstance(value, bool | Unknown):
                 raise EvaluationError(f'the condition "{name}" is not a boolean but {value!r}')
             self.known[name] = value
             return value
@@ -156,17 +159,23 @@ class Scope:
             self.secret = True
         return self.world.attribute(name, attribute, path)
 
-    def truth(self, value: Any) -> bool:
+    def truth(self, value: Any) -> bool | Unknown:
         """A boolean, or the named condition; raises EvaluationError."""
         match value:
-            case bool():
+            case bool() | Unknown():
                 return value
             case str():
                 return self.conditions.decide(value)
-            case Unknown():
-                return False
             case _:
                 raise EvaluationError(f"{value!r} is neither a boolean nor the name of a condition")
+
+    def undecided(self, choice: If) -> Any:
+        """The value of a choice whose condition is not known: as if it did not hold."""
+        return choice.otherwise.evaluate(self)
+
+    def typed(self, function: Function, args: Any, value: Unknown) -> Unknown:
+        """What is known of a result that is not known yet."""
+        return value
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
         """What is told at a place whose condition can not be decided."""

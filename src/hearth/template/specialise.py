@@ -20,7 +20,12 @@ from hearth.model.problem import (
 from hearth.model.span import Span
 from hearth.model.state import DeletionPolicy
 from hearth.model.unknown import Unknown
-from hearth.template.compile import check_references, check_resource
+from hearth.template.compile import (
+    check_references,
+    check_resource,
+    no_attribute,
+    problems_of,
+)
 from hearth.template.core import Core
 from hearth.template.expr import Const, Expr, problems_in
 from hearth.template.functions import EvaluationError
@@ -113,7 +118,7 @@ class Specialiser:
         if condition is None:
             return True
         try:
-            return scope.truth(condition.evaluate(scope))
+            return scope.truth(condition.evaluate(scope)) is True
         except EvaluationError as error:
             place = at.under(self.syntax.grammar.word("condition"))
             self.problems.append(scope.condition_problem(error, place))
@@ -138,7 +143,7 @@ class Specialiser:
         binding = self.module.bindings[name]
         if source.condition is not None:
             self.problems.extend(source.problems)
-            self.problems.extend(binding.problems)
+            self.problems.extend(problems_of(binding, source))
             self.problems.extend(check_resource(source, binding.type_info, self.syntax))
             self.problems.extend(check_references(source, self.syntax.resources))
         core = self.core(source, scope)
@@ -193,9 +198,7 @@ class Specialiser:
             return
         if attribute in type_info.attributes:
             return
-        near = hint(nearest(str(attribute), type_info.attributes))
-        words = f'resource "{one.resource}" has no attribute "{attribute}"{near}'
-        self.problems.append(StackValidationFailed(one.at, words))
+        self.problems.append(no_attribute(one, type_info))
 
     def policies(self, core: Core, source: ResourceSource, scope: Scope) -> None:
         if source.external_id is not None:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hearth.model.value import Kind
 from hearth.resources.base import ResourceType
 from hearth.schema.describe import constraint_as_json
-from hearth.schema.prop import Kind, Prop
+from hearth.schema.prop import Prop
 
 Body = dict[str, Any]
 

@@ -8,7 +8,18 @@ from itertools import product
 from typing import Any
 
 from hearth.model.unknown import Unknown
+from hearth.model.value import Kind
 from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
+from hearth.template.functions.signature import (
+    ANYTHING,
+    COLLECTION,
+    LISTS,
+    MAPS,
+    SEQUENCE,
+    TEXT,
+    marks,
+    positions,
+)
 from hearth.template.walk import too_deep
 
 REPEAT_MAX = 100_000
@@ -265,16 +276,59 @@ def _check_members(args: Any) -> str | None:
     return None
 
 
-register(Function("map_merge", pure(map_merge), strict=False))
-register(Function("map_replace", pure(map_replace)))
-register(Function("list_concat", pure(list_concat), strict=False))
-register(Function("list_concat_unique", pure(list_concat_unique)))
-register(Function("filter", pure(filter_out), _pair("values and a list")))
-register(Function("contains", pure(contains), _pair("a value and a sequence")))
 register(
-    Function("repeat.lists", pure(_repeater(maps=False, parallel=False)), _repeat_check(False))
+    Function("map_merge", pure(map_merge), strict=False, takes=positions(rest=MAPS), gives=Kind.MAP)
 )
-register(Function("repeat.maps", pure(_repeater(maps=True, parallel=False)), _repeat_check(False)))
-register(Function("repeat", pure(_repeater(maps=True, parallel=True)), _repeat_check(True)))
-register(Function("Fn::Select", pure(select), _pair("an index and a collection")))
-register(Function("Fn::MemberListToMap", pure(member_list_to_map), _check_members))
+register(Function("map_replace", pure(map_replace), takes=positions(MAPS, MAPS), gives=Kind.MAP))
+register(
+    Function(
+        "list_concat", pure(list_concat), strict=False, takes=positions(rest=LISTS), gives=Kind.LIST
+    )
+)
+register(
+    Function(
+        "list_concat_unique", pure(list_concat_unique), takes=positions(rest=LISTS), gives=Kind.LIST
+    )
+)
+register(
+    Function(
+        "filter",
+        pure(filter_out),
+        _pair("values and a list"),
+        takes=positions(LISTS, LISTS),
+        gives=Kind.LIST,
+    )
+)
+register(
+    Function(
+        "contains",
+        pure(contains),
+        _pair("a value and a sequence"),
+        takes=positions(ANYTHING, SEQUENCE),
+        gives=Kind.BOOLEAN,
+    )
+)
+for _name, _maps, _parallel in (
+    ("repeat.lists", False, False),
+    ("repeat.maps", True, False),
+    ("repeat", True, True),
+):
+    _repeat = pure(_repeater(maps=_maps, parallel=_parallel))
+    register(Function(_name, _repeat, _repeat_check(_parallel), takes=marks, gives=Kind.LIST))
+register(
+    Function(
+        "Fn::Select",
+        pure(select),
+        _pair("an index and a collection"),
+        takes=positions(ANYTHING, COLLECTION),
+    )
+)
+register(
+    Function(
+        "Fn::MemberListToMap",
+        pure(member_list_to_map),
+        _check_members,
+        takes=positions(TEXT, TEXT, LISTS),
+        gives=Kind.MAP,
+    )
+)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import Problem
 from hearth.model.span import Span
+from hearth.model.value import Kind
+from hearth.template.functions.signature import Takes
 
 if TYPE_CHECKING:
     from hearth.template.expr import Expr
@@ -68,7 +70,8 @@ class Function:
     `name` is unique among all variants; `apply` takes resolved arguments; `check` gets arguments
     with COMPUTED in place of calls and says what is wrong with their shape; `strict` functions are
     unknown as soon as anything in their arguments is; `rewrite` may choose another function when
-    the enabled resources are known.
+    the enabled resources are known. `takes` and `gives` are the kinds of arguments and result, for
+    values that are not known yet: without them, anything.
     """
 
     name: str
@@ -78,10 +81,18 @@ class Function:
     refers: Refers = Refers.NOTHING
     strict: bool = True
     rewrite: Callable[[Expr, Scope], Function | None] | None = None
+    takes: Takes | None = None
+    gives: Kind | Callable[[Any], frozenset[Kind]] = Kind.ANY
     description: str = ""
 
     def __reduce__(self) -> tuple[Callable[[str], Function], tuple[str]]:
         return named, (self.name,)
+
+    def kinds(self, args: Any) -> frozenset[Kind]:
+        """What the result may be; empty: anything."""
+        if callable(self.gives):
+            return self.gives(args)
+        return frozenset() if self.gives is Kind.ANY else frozenset({self.gives})
 
 
 REGISTRY: dict[str, Function] = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hearth.model.unknown import Unknown
+from hearth.model.value import Kind
 from hearth.schema.constraint import same
 from hearth.template.functions.entry import EvaluationError, Function, pure, register
 
@@ -29,9 +31,14 @@ def _check_pair(args: Any) -> str | None:
     return None if isinstance(args, list) and len(args) == 2 else "a list of two values is needed"
 
 
-def negation(args: Any, scope: Scope) -> bool:
+def negation(args: Any, scope: Scope) -> bool | Unknown:
     """Whether a condition does not hold."""
-    return not scope.truth(args)
+    return opposite(scope.truth(args))
+
+
+def opposite(truth: bool | Unknown) -> bool | Unknown:
+    """What is false is true; what is open stays open."""
+    return truth if isinstance(truth, Unknown) else not truth
 
 
 def _check_condition(args: Any) -> str | None:
@@ -40,9 +47,9 @@ def _check_condition(args: Any) -> str | None:
     return None
 
 
-def fn_not(args: Any, scope: Scope) -> bool:
+def fn_not(args: Any, scope: Scope) -> bool | Unknown:
     """The CFN form: a list of one condition."""
-    return not scope.truth(args[0])
+    return opposite(scope.truth(args[0]))
 
 
 def _check_one(args: Any) -> str | None:
@@ -51,14 +58,21 @@ def _check_one(args: Any) -> str | None:
     )
 
 
-def conjunction(args: Any, scope: Scope) -> bool:
+def conjunction(args: Any, scope: Scope) -> bool | Unknown:
     """Whether all conditions hold."""
-    return all(list(map(scope.truth, _operands(args))))
+    return _decided(False, [scope.truth(one) for one in _operands(args)])
 
 
-def disjunction(args: Any, scope: Scope) -> bool:
+def disjunction(args: Any, scope: Scope) -> bool | Unknown:
     """Whether any condition holds."""
-    return any(list(map(scope.truth, _operands(args))))
+    return _decided(True, [scope.truth(one) for one in _operands(args)])
+
+
+def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
+    """The truth that one operand alone settles, else its opposite, if none is open."""
+    if by in truths:
+        return by
+    return next((one for one in truths if isinstance(one, Unknown)), not by)
 
 
 def _operands(args: Any) -> list[Any]:
@@ -74,9 +88,14 @@ def _check_many(args: Any) -> str | None:
     return None
 
 
-for _prefix, _names in (("", ("equals", "and", "or")), ("Fn::", ("Equals", "And", "Or"))):
-    register(Function(_prefix + _names[0], pure(equals), _check_pair))
-    register(Function(_prefix + _names[1], conjunction, _check_many))
-    register(Function(_prefix + _names[2], disjunction, _check_many))
-register(Function("not", negation, _check_condition))
-register(Function("Fn::Not", fn_not, _check_one))
+for _name in ("equals", "Fn::Equals"):
+    register(Function(_name, pure(equals), _check_pair, gives=Kind.BOOLEAN))
+for _name, _apply, _check in (
+    ("and", conjunction, _check_many),
+    ("Fn::And", conjunction, _check_many),
+    ("or", disjunction, _check_many),
+    ("Fn::Or", disjunction, _check_many),
+    ("not", negation, _check_condition),
+    ("Fn::Not", fn_not, _check_one),
+):
+    register(Function(_name, _apply, _check, strict=False, gives=Kind.BOOLEAN))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import InvalidTemplateReference
 from hearth.model.unknown import UNKNOWN, Unknown
+from hearth.model.value import Kind
 from hearth.template.functions.entry import (
     EvaluationError,
     Function,
@@ -38,7 +39,7 @@ def get_param(args: Any, scope: Scope) -> Any:
     value = scope.parameter(name)
     for step in path:
         if isinstance(value, Unknown):
-            return value
+            return Unknown(value.until)
         value = _param_step(value, step)
         if value is _NOTHING:
             return ""
@@ -163,6 +164,11 @@ def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
     return apply, check
 
 
+def _facade_kinds(args: Any) -> frozenset[Kind]:
+    policy = isinstance(args, str) and args.lower().startswith("deletion")
+    return frozenset({Kind.STRING if policy else Kind.MAP})
+
+
 def ref(args: Any, scope: Scope) -> Any:
     """A resource if there is one of that name, else a parameter."""
     if isinstance(args, str) and args in scope.resources:
@@ -251,9 +257,9 @@ register(
         strict=False,
     )
 )
-register(Function("get_file", get_file))
+register(Function("get_file", get_file, gives=Kind.STRING))
 _apply, _check = _facade({word: word for word in ("metadata", "deletion_policy", "update_policy")})
-register(Function("resource_facade", _apply, _check, reads=Reads.WORLD))
+register(Function("resource_facade", _apply, _check, reads=Reads.WORLD, gives=_facade_kinds))
 _apply, _check = _facade(
     {
         "Metadata": "metadata",
@@ -261,8 +267,10 @@ _apply, _check = _facade(
         "UpdatePolicy": "update_policy",
     }
 )
-register(Function("Fn::ResourceFacade", _apply, _check, reads=Reads.WORLD))
+register(Function("Fn::ResourceFacade", _apply, _check, reads=Reads.WORLD, gives=_facade_kinds))
 register(Function("Ref", ref, reads=Reads.PARAMETERS, refers=Refers.RESOURCE, rewrite=_ref_as))
 register(Function("Ref.parameter", param_ref, reads=Reads.PARAMETERS))
 register(Function("Fn::FindInMap", find_in_map, _check_three))
-register(Function("Fn::GetAZs", availability_zones, reads=Reads.WORLD, strict=False))
+register(
+    Function("Fn::GetAZs", availability_zones, reads=Reads.WORLD, strict=False, gives=Kind.LIST)
+)

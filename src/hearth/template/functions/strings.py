@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from hearth.model.value import Kind
 from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
+from hearth.template.functions.signature import LISTS, MAPS, TEXT, Takes, names, positions, whole
 
 
 def as_json(value: Any) -> str:
@@ -314,40 +316,45 @@ def base64(args: Any) -> str:
     return args
 
 
-register(Function("list_join", pure(list_join), _check_join))
-register(Function("list_join.one", pure(join_one), _check_join_one))
-register(Function("Fn::Join", pure(join_one), _check_join_one))
+_replace_takes = names(template=TEXT, params=MAPS)
+_join_takes = positions(TEXT, rest=LISTS)
+
+
+def _split_kinds(args: Any) -> frozenset[Kind]:
+    return frozenset({Kind.STRING if isinstance(args, list) and len(args) > 2 else Kind.LIST})
+
+
+def _text_function(name: str, function: Any, check: Any = None, takes: Takes | None = None) -> None:
+    register(Function(name, pure(function), check, takes=takes, gives=Kind.STRING))
+
+
+_text_function("list_join", list_join, _check_join, _join_takes)
+_text_function("list_join.one", join_one, _check_join_one, _join_takes)
+_text_function("Fn::Join", join_one, _check_join_one, _join_takes)
+for _name, _structured, _strict, _empty_allowed in (
+    ("str_replace", True, False, True),
+    ("str_replace.text", False, False, True),
+    ("str_replace_strict", True, True, True),
+    ("str_replace_vstrict", True, True, False),
+):
+    _replace = _replacer(structured=_structured, strict=_strict, empty_allowed=_empty_allowed)
+    _text_function(_name, _replace, _check_replace, _replace_takes)
+_text_function("Fn::Replace", fn_replace, _check_fn_replace, positions(MAPS, TEXT))
+_text_function("digest", digest, None, positions(TEXT, TEXT))
+_text_function(
+    "make_url",
+    make_url,
+    lambda args: _url_wrong(args, computed=False),
+    names(scheme=TEXT, username=TEXT, password=TEXT, host=TEXT, path=TEXT, query=MAPS),
+)
+_text_function("Fn::Base64", base64, None, whole(TEXT))
 register(
     Function(
-        "str_replace",
-        pure(_replacer(structured=True, strict=False, empty_allowed=True)),
-        _check_replace,
+        "str_split", pure(str_split), _check_list, takes=positions(TEXT, TEXT), gives=_split_kinds
     )
 )
 register(
     Function(
-        "str_replace.text",
-        pure(_replacer(structured=False, strict=False, empty_allowed=True)),
-        _check_replace,
+        "Fn::Split", pure(fn_split), _check_fn_split, takes=positions(TEXT, TEXT), gives=Kind.LIST
     )
 )
-register(
-    Function(
-        "str_replace_strict",
-        pure(_replacer(structured=True, strict=True, empty_allowed=True)),
-        _check_replace,
-    )
-)
-register(
-    Function(
-        "str_replace_vstrict",
-        pure(_replacer(structured=True, strict=True, empty_allowed=False)),
-        _check_replace,
-    )
-)
-register(Function("Fn::Replace", pure(fn_replace), _check_fn_replace))
-register(Function("str_split", pure(str_split), _check_list))
-register(Function("Fn::Split", pure(fn_split), _check_fn_split))
-register(Function("digest", pure(digest)))
-register(Function("make_url", pure(make_url), lambda args: _url_wrong(args, computed=False)))
-register(Function("Fn::Base64", pure(base64)))
