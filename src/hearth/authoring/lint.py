@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hearth.authoring.finding import Finding, Severity
-from hearth.authoring.types import author_catalog
-from hearth.model.problem import Rejected
-from hearth.template import Environment, compile_template
+from hearth.authoring.ignored import Ignored
+from hearth.authoring.project import Project
+from hearth.authoring.rules import rule_of
+from hearth.authoring.text import length_at, lines_of
+from hearth.authoring.types import AuthorCatalog, author_catalog
+from hearth.model.problem import (
+    Notice,
+    Problem,
+    Rejected,
+    StackValidationFailed,
+    TemplateMissing,
+    UnknownUserParameter,
+    nearest,
+)
+from hearth.model.span import Span
+from hearth.template import NOWHERE, Environment, Module
+from hearth.template.check import examine
+from hearth.template.check.examine import modules
+from hearth.template.compile import draft_template, place_of_type
+from hearth.template.defaults import DEFAULTS
+from hearth.template.environment import TypeEntry
+from hearth.template.load import Node
+from hearth.template.parameters import ParameterSchema, parse_value, wrong
 
 
 def lint(
@@ -20,29 +41,165 @@ def lint(
     """Everything wrong with a template, its child templates and its environments, by place.
 
     `open_texts` are the texts of files that an editor has open: they count instead of the disk's.
-    Raises OSError where the template itself cannot be read.
+    Raises OSError where the template or an environment cannot be read.
     """
-    text = (open_texts or {}).get(template)
-    if text is None:
-        text = template.read_text(encoding="utf-8")
+    return lint_with_texts(template, environments, open_texts=open_texts)[0]
+
+
+def lint_with_texts(
+    template: Path,
+    environments: Sequence[Path] = (),
+    *,
+    open_texts: Mapping[Path, str] | None = None,
+) -> tuple[list[Finding], Mapping[str, str]]:
+    """As `lint`, with the texts of the files that were read, by name."""
+    texts = {path.absolute(): text for path, text in (open_texts or {}).items()}
+    project = Project(open_texts=texts)
+    for path in environments:
+        project.environment(str(path))
+    name = str(template)
+    root = project.template(name)
+    problems = [*project.problems]
+    if root is not None:
+        problems.extend(_problems(root, name, project))
+    return _findings(problems, name, project), project.texts
+
+
+def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
+    """What is wrong with a template that could be loaded."""
+    catalog = author_catalog()
+    environment, wrong_environment = _environment(project)
+    yield from wrong_environment
     try:
-        compile_template(
-            text,
-            files={},
-            environment=Environment(),
-            catalog=author_catalog(),
-            file=str(template),
+        module = draft_template(
+            root,
+            files=project.files,
+            parsed=project.parsed,
+            environment=environment,
+            catalog=catalog,
+            file=name,
         )
     except Rejected as rejected:
-        return sorted(
-            Finding(
-                file=problem.at.file if problem.at else str(template),
-                line=problem.at.line if problem.at else 1,
-                column=problem.at.column if problem.at else 1,
-                code="invalid",
-                severity=Severity.ERROR,
-                message=problem.text,
-            )
-            for problem in rejected.problems
-        )
-    return []
+        yield from rejected.problems
+        return
+    found = [_unread(one) for one in examine(module)]
+    found.extend(_unavailable(module, catalog))
+    if project.environments:
+        found.extend(_given(module, project))
+    yield from found
+    sound = all(isinstance(one, Notice) for one in (*found, *wrong_environment))
+    if project.environments and sound:
+        yield from _with_values(module, environment)
+
+
+def _environment(project: Project) -> tuple[Environment, list[Problem]]:
+    """All environment files as one, and what is wrong with them."""
+    problems: list[Problem] = []
+    sections: dict[str, Any] = {}
+    for name, node in project.environments.items():
+        try:
+            sections[name] = Environment.of(node, name).as_map()
+        except Rejected as rejected:
+            problems.extend(rejected.problems)
+    merged = Environment(base=DEFAULTS)
+    for one in sections.values():  # as clients do: later files over earlier ones
+        parts = {key: value for key, value in one.items() if value}
+        mine = merged.as_map()
+        for key, value in parts.items():
+            mine[key] = {**mine[key], **value} if isinstance(value, dict) else value
+        merged = Environment(**mine, base=DEFAULTS)
+    return merged, problems
+
+
+def _unread(problem: Problem) -> Problem:
+    """A child template on the web is nothing that can be judged here."""
+    if isinstance(problem, TemplateMissing) and problem.template.startswith("http"):
+        words = f"{problem.template} is not fetched: what it declares is not checked"
+        return Notice(problem.at, words, code="not-read")
+    return problem
+
+
+def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
+    """Types of Heat that a stack of Hearth cannot have yet."""
+    for one in modules(module):
+        for source in one.syntax.resources.values():
+            found = one.environment.find(source.type, source.name, catalog)
+            if isinstance(found, TypeEntry) and catalog.made_here(found.name) is None:
+                instead = catalog.instead(found.name)
+                words = f"{found.name} is a type of Heat that is not available here"
+                words += f"; {instead}" if instead else ""
+                yield Notice(place_of_type(source), words, code="unavailable-type")
+
+
+def _given(module: Module, project: Project) -> Iterator[Problem]:
+    """Parameter values of environments against the declarations of the root template."""
+    schemas = module.syntax.parameters
+    for file, node in project.environments.items():
+        for section in ("parameters", "parameter_defaults"):
+            values = node.child(section)
+            if values is None or not isinstance(values.value, dict):
+                continue
+            for name, value in values.value.items():
+                schema = schemas.get(name)
+                if schema is not None:
+                    yield from _value(schema, value, file, f"{section}.{name}")
+                elif section == "parameters":
+                    at = value.key_span(file, f"{section}.{name}")
+                    near = nearest(name, schemas)
+                    code = "unknown-parameter"
+                    yield UnknownUserParameter(at, name, near, code=code, suggestion=near)
+
+
+def _value(schema: ParameterSchema, node: Node, file: str, path: str) -> Iterator[Problem]:
+    if node.value is None:
+        return
+    try:
+        words = wrong(schema, parse_value(schema.type, node.plain()))
+    except ValueError as error:
+        words = str(error)
+    if words is not None:
+        told = f'parameter "{schema.name}": {words}'
+        yield StackValidationFailed(node.span(file, path), told, code="wrong-value")
+
+
+def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
+    """What the values of the environments lead to, as at the creation of a stack."""
+    try:
+        program = module.specialise(environment.parameters, stack_name="lint")
+    except Rejected as rejected:
+        yield from rejected.problems
+    else:
+        yield from program.check_values(NOWHERE).problems
+
+
+# -- as findings --------------------------------------------------------------------------------
+
+
+def _findings(problems: Sequence[Problem], root: str, project: Project) -> list[Finding]:
+    """Each problem once, by file and place, but those that a comment switches off."""
+    ignored = {name: Ignored(text) for name, text in project.texts.items()}
+    lines = {name: lines_of(text) for name, text in project.texts.items()}
+    found: dict[tuple[Any, ...], Finding] = {}
+    for problem in problems:
+        one = _finding(problem, root, lines)
+        if one.file in ignored and ignored[one.file].covers(one.code, one.line):
+            continue
+        found.setdefault((one.file, one.line, one.column, one.message), one)
+    return sorted(found.values(), key=lambda one: (one.file != root, one))
+
+
+def _finding(problem: Problem, root: str, lines: Mapping[str, list[str]]) -> Finding:
+    at = problem.at or Span(root)
+    file = at.file if at.file in lines else root
+    shown = lines.get(file, [])
+    line, column = max(at.line, 1), max(at.column, 1)
+    return Finding(
+        file=file,
+        line=line,
+        column=column,
+        code=rule_of(problem),
+        severity=Severity.WARNING if isinstance(problem, Notice) else Severity.ERROR,
+        message=problem.text,
+        suggestion=problem.suggestion,
+        length=length_at(shown[line - 1], column) if line <= len(shown) else 1,
+    )

@@ -34,6 +34,10 @@ from hearth.template.types import TypeInfo
 DATA = Path(__file__).parent / "data" / "types.json"
 
 
+MEMBERS: Mapping[str, str] = {"OS::Heat::AutoScalingGroup": "resource"}
+"""The property that defines the members of a group."""
+
+
 @dataclass(frozen=True)
 class DeclaredType:
     """A type of Heat by its declaration alone: nothing can make it here."""
@@ -46,6 +50,7 @@ class DeclaredType:
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
     snapshot_policy_allowed: bool = False
+    member_property: str | None = None  # that defines what a group is made of
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
         """What it would make of its properties is not known."""
@@ -114,8 +119,10 @@ def declared(name: str) -> DeclaredType | None:
         attributes={key: _attr(one) for key, one in facts["attributes"].items()},
         update_policy=_props(facts.get("update_policy", {})),
         support=_support(facts.get("support")),
-        accepts_any_attribute=placeholder or "nested" in facts["category"],
+        # one that reads attributes itself may have more than it declares
+        accepts_any_attribute="get_attribute" in facts.get("also_overrides", ()),
         accepts_any_property=placeholder,
+        member_property=MEMBERS.get(name),
     )
 
 

@@ -74,6 +74,54 @@ def demo(*, transcript: bool) -> None:
     sys.exit(run(transcript=transcript))
 
 
+@cli.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "-e",
+    "--environment",
+    "environments",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Environment file; may be repeated, later ones win.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="For people, programs, code hosts, or workflows.",
+)
+@click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option(
+    "--explain", "code", metavar="CODE", help="Tell what a rule finds, and do nothing else."
+)
+def lint(
+    files: tuple[Path, ...],
+    environments: tuple[Path, ...],
+    form: str,
+    *,
+    strict: bool,
+    code: str | None,
+) -> None:
+    """Find what is wrong with templates (FILES; - is standard input) before they are used.
+
+    Child templates and files are found beside the template that names them. Exit status: 0 without
+    errors, 1 with errors, 2 if a file cannot be read.
+    """
+    from hearth.cli import lint as command
+
+    if code is not None:
+        try:
+            click.echo(command.explain(code), nl=False)
+        except LookupError as problem:
+            raise click.ClickException(str(problem)) from None
+        return
+    if not files:
+        raise click.UsageError("no FILE to look at")
+    sys.exit(command.run(files, environments, form, strict=strict))
+
+
 @cli.group()
 def docs() -> None:
     """Print reference documentation."""

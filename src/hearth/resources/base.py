@@ -97,6 +97,7 @@ class ResourceType:
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     comes_after: ClassVar[Sequence[Before]] = ()  # what comes first although nothing refers to it
     signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
+    member_property: ClassVar[str | None] = None  # that defines what a group is made of
     substitute: str | None = None  # the type that may take over without a replacement
     service: str | None = None  # without it in the catalogue the type is unavailable
     extension: ClassVar[str | None] = None  # of the network service; the same without it

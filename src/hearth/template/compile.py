@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -129,6 +129,7 @@ class _Compiler:
     ) -> None:
         self.files = files
         self.parsed = parsed or {}
+        self.drafting = parsed is not None
         self.catalog = catalog
         self.limits = limits
         self.children: dict[tuple[str, str, int], Module | tuple[Problem, ...]] = {}
@@ -146,6 +147,7 @@ class _Compiler:
         root = template if isinstance(template, Node) else load(template, file, self.limits)
         syntax = parse(root, file, child=depth > 0)
         bindings = self.bindings(syntax, environment, depth)
+        members = self.members(syntax, bindings, environment, depth) if self.drafting else {}
         problems = (*syntax.problems, *islice(_check(syntax, bindings), PROBLEMS_MAX))
         return Module(
             syntax=syntax,
@@ -154,6 +156,7 @@ class _Compiler:
             catalog=self.catalog,
             limits=self.limits,
             bindings=bindings,
+            members=members,
             depth=depth,
             problems=problems[:PROBLEMS_MAX],
         )
@@ -177,6 +180,26 @@ class _Compiler:
                     binding = self.bind(source, environment, depth)
                 bindings[name] = binding
         return bindings
+
+    def members(
+        self,
+        syntax: Syntax,
+        bindings: Mapping[str, Binding],
+        environment: Environment,
+        depth: int,
+    ) -> dict[str, Binding]:
+        """What the types of literal members of groups lead to, by the name of the group."""
+        found = {}
+        for name, source in syntax.resources.items():
+            member = getattr(bindings[name].type_info, "member_property", None)
+            word = syntax.grammar.word("properties")
+            node = source.node.child(word, member) if member is not None else None
+            kind = node.child("type") if node is not None else None
+            if node is not None and kind is not None and kind.value and type(kind.value) is str:
+                at = source.at.under(word, str(member))
+                inner = ResourceSource(name=name, type=kind.value, node=node, at=at)
+                found[name] = self.bind(inner, environment, depth)
+        return found
 
     def bind(self, source: ResourceSource, environment: Environment, depth: int) -> Binding:
         found = environment.find(source.type, source.name, self.catalog)
@@ -356,8 +379,8 @@ def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -
             )
 
 
-def check_references(source: ResourceSource, declared: Mapping[str, Any]) -> Iterator[Problem]:
-    """References, outside choices, to what the template does not even declare."""
+def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
+    """Resources to wait for that the template does not declare."""
     for name in source.depends_on:
         if name not in declared:
             node = source.node.nearest_to(["depends_on"])
@@ -366,6 +389,11 @@ def check_references(source: ResourceSource, declared: Mapping[str, Any]) -> Ite
             if isinstance(node.value, list):
                 node = next(one for one in node.value if one.value == name)
             yield no_resource(node.span(source.at.file, source.at.path), name, declared)
+
+
+def check_references(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
+    """References, outside choices, to what the template does not even declare."""
+    yield from check_depends_on(source, declared)
     for expr in (source.properties, source.metadata):
         if type(expr) is Const:
             continue

@@ -85,7 +85,11 @@ class Environment:
         limits: Limits | None = None,
     ) -> Environment:
         """The environment of a text or a map. Raises Rejected."""
-        root = load(source or "", file, limits)
+        return cls.of(load(source or "", file, limits), file, base=base)
+
+    @classmethod
+    def of(cls, root: Node, file: str, *, base: Environment | None = None) -> Environment:
+        """The environment of a loaded document. Raises Rejected."""
         if root.value is None:
             return cls(base=base)
         problems = list(_problems(root, file))

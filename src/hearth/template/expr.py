@@ -154,7 +154,8 @@ class Call(Expr):
             return scope.typed(function, args, value) if type(value) is Unknown else value
         except EvaluationError as error:
             if error.at is None:
-                error.told_by(function.name, self.at)
+                at = self.at if error.steps is None else self.place_of(*error.steps)
+                error.told_by(function.name, at)
             raise
 
     def parts(self) -> Iterator[Expr]:

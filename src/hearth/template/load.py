@@ -69,6 +69,14 @@ class Node:
         """The place of the key under which this node stands."""
         return Span(file, self.key_line, self.key_column, path)
 
+    def child(self, *names: str) -> Node | None:
+        """The node at a path of map keys, None if it leads nowhere."""
+        node: Node | None = self
+        for name in names:
+            value = node.value if node is not None else None
+            node = value.get(name) if isinstance(value, dict) else None
+        return node
+
     def nearest_to(self, steps: list[Step]) -> Node:
         """The node at a path below this one, or the last one on the way there."""
         node = self
@@ -192,7 +200,7 @@ def _syntax_problem(error: yaml.YAMLError, file: str) -> Problem:
         words = " ".join(part for part in (error.context, error.problem) if part)
     else:
         words = str(error).splitlines()[0] if str(error) else "unreadable"
-    return HTTPBadRequest(Span(file, line, column), f"not well-formed YAML: {words}")
+    return HTTPBadRequest(Span(file, line, column), f"not well-formed YAML: {words}", code="syntax")
 
 
 def _limit_problem(at: Span, limits: Limits, by_count: bool) -> Problem:

@@ -42,6 +42,7 @@ class Module:
     catalog: TypeCatalog
     limits: Limits
     bindings: Mapping[str, Binding]
+    members: Mapping[str, Binding] = field(default_factory=dict)  # of a draft: what groups are of
     depth: int = 0
     problems: tuple[Problem, ...] = ()  # of a draft; a module that is put to use has none
     closed: dict[str, Core] = field(default_factory=dict)  # what no parameter changes

@@ -143,6 +143,7 @@ class Scope:
             raise EvaluationError(
                 f'there is no parameter "{name}", or it has no value',
                 problem=partial(UserParameterMissing, name=name) if name in self.missing else None,
+                steps=(0,),
             )
         if value.hidden:
             self.secret = True

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class TypeInfo(Protocol):
     """A resource type, as far as templates are concerned.
 
-    A type may also have `accepts_any_property = True`: its properties are then taken as they are.
+    A type may also have `accepts_any_property = True`: its properties are then taken as they are;
+    `member_property`: the property that defines the members of a group, as a resource is defined.
     """
 
     @property

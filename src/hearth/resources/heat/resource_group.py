@@ -28,6 +28,7 @@ class ResourceGroup(NestedType):
     """Makes a number of equal resources, differing in their index only."""
 
     type_name = "OS::Heat::ResourceGroup"
+    member_property = "resource_def"
     support = Support(version="2014.1")
     properties = {
         "count": Prop(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import Problem
-from hearth.model.span import Span
+from hearth.model.span import Span, Step
 from hearth.model.value import Kind
 from hearth.template.functions.signature import Takes
 
@@ -24,7 +24,7 @@ Check = Callable[[Any], str | None]
 
 
 class EvaluationError(Exception):
-    """A value can not be computed; `at` is the function that failed.
+    """A value can not be computed; `at` is the function that failed, or its argument at `steps`.
 
     `problem` makes the problem to tell where it is not a failed validation.
     """
@@ -34,10 +34,12 @@ class EvaluationError(Exception):
         text: str,
         at: Span | None = None,
         problem: Callable[[Span], Problem] | None = None,
+        steps: Sequence[Step] | None = None,
     ) -> None:
         super().__init__(text)
         self.at = at
         self.problem = problem
+        self.steps = steps
 
     def told_by(self, function: str, at: Span) -> None:
         """Name the function that failed, in the words of the template, and its place."""

@@ -146,7 +146,7 @@ def get_file(args: Any, scope: Scope) -> str:
     if not isinstance(args, str):
         raise EvaluationError(f"the name of a file must be text, not {args!r}")
     if args not in scope.files:
-        raise EvaluationError(f'there is no file "{args}" in the request')
+        raise EvaluationError(f'there is no file "{args}" in the request', steps=())
     return scope.files[args]
 
 

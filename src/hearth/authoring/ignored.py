@@ -1,0 +1,40 @@
+"""Comments that switch rules off.
+
+`# hearth: ignore[unused-parameter]` counts for its own line, or for the next one if it stands
+alone; `# hearth: ignore-file[deprecated]` for the whole file. Several codes are separated by
+commas; without brackets all rules are meant.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hearth.authoring.text import lines_of
+
+COMMENT = re.compile(r"(^|\s)#\s*hearth:\s*(ignore(?:-file)?)(?:\[([^\]]*)\])?\s*(?:$|#|-)")
+EVERYTHING = "*"
+
+
+class Ignored:
+    """Which rules are off in one text, and where."""
+
+    def __init__(self, text: str) -> None:
+        self.everywhere: set[str] = set()
+        self.lines: dict[int, set[str]] = {}
+        if "hearth:" not in text:
+            return
+        for number, line in enumerate(lines_of(text), 1):
+            match = COMMENT.search(line)
+            if match is None:
+                continue
+            codes = {code.strip() for code in (match[3] or EVERYTHING).split(",")} - {""}
+            if match[2] == "ignore-file":
+                self.everywhere |= codes
+            else:
+                alone = not line[: match.start()].strip()
+                self.lines.setdefault(number + alone, set()).update(codes)
+
+    def covers(self, code: str, line: int) -> bool:
+        """Whether a rule is off in a line."""
+        off = self.everywhere | self.lines.get(line, set())
+        return code in off or EVERYTHING in off

@@ -1,0 +1,191 @@
+"""A template and the files that it names, read from the disk as the usual clients do.
+
+Names are relative to the file they stand in: `get_file`, types that are templates, and the entries
+of an environment's resource_registry. Here they become paths, in the loaded nodes, so that every
+file of a tree has one name. Addresses on the web are left alone: nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from hearth.model.problem import HTTPBadRequest, Notice, Problem, Rejected
+from hearth.model.span import Span
+from hearth.model.unknown import UNKNOWN
+from hearth.template import Node, load
+from hearth.template.environment import TEMPLATE_ENDINGS
+from hearth.template.load import Repeated
+
+FILE_BYTES_MAX = 16 * 1024 * 1024
+"""Larger files are named, not read."""
+
+
+@dataclass
+class Project:
+    """The files around one template. `parsed` are templates, `environments` in their order."""
+
+    open_texts: Mapping[Path, str] = field(default_factory=dict)  # by absolute path
+    texts: dict[str, str] = field(default_factory=dict)
+    files: dict[str, Any] = field(default_factory=dict)
+    parsed: dict[str, Node] = field(default_factory=dict)
+    environments: dict[str, Node] = field(default_factory=dict)
+    registered: set[str] = field(default_factory=set)  # types that environments name
+    problems: list[Problem] = field(default_factory=list)
+
+    def environment(self, name: str) -> None:
+        """Read an environment file, and the templates of its registry."""
+        node = self.load(name)
+        if node is None:
+            return
+        self.environments[name] = node
+        registry = node.child("resource_registry")
+        for key, entry in _entries(registry) if registry is not None else ():
+            self.registered.add(key)
+            if _is_template(entry.value) and key != "base_url":
+                entry.value = self.resolved(name, entry.value)
+                self.template(entry.value, Span(name, entry.line, entry.column))
+
+    def template(self, name: str, at: Span | None = None) -> Node | None:
+        """Read a template and all that it names; None with a problem where there is none."""
+        if name in self.parsed or _on_the_web(name):
+            return self.parsed.get(name)
+        if at is not None and not self.exists(name):
+            if at.file in self.environments or at.file not in self.texts:
+                words = f'there is no template "{name}"'
+                self.problems.append(HTTPBadRequest(at, words, code="missing-file"))
+            return None
+        node = self.load(name)
+        if node is None:
+            return None
+        self.parsed[name] = node
+        self.files[name] = self.texts[name]
+        for one in _nodes(node):
+            self.follow(one, name)
+        return node
+
+    def follow(self, node: Node, file: str) -> None:
+        """Read what one map names."""
+        for key, value in node.value.items():
+            if not isinstance(value.value, str):
+                if key == "resources" and isinstance(value.value, list):
+                    self.chain(value, file)
+                continue
+            if key == "get_file" and len(node.value) == 1:
+                value.value = self.resolved(file, value.value)
+                self.read(value.value, Span(file, value.line, value.column))
+            elif (
+                key in ("type", "Type")
+                and _is_template(value.value)
+                and value.value not in self.registered
+            ):
+                value.value = self.resolved(file, value.value)
+                self.template(value.value, Span(file, value.line, value.column))
+
+    def chain(self, node: Node, file: str) -> None:
+        """A list of types, as OS::Heat::ResourceChain has it."""
+        for item in node.value:
+            if _is_template(item.value) and self.exists(self.resolved(file, item.value)):
+                item.value = self.resolved(file, item.value)
+                self.template(item.value)
+
+    def resolved(self, file: str, name: str) -> str:
+        """A name in a file, as a path from where the command runs."""
+        if _on_the_web(name):
+            return name
+        parts = urlsplit(name)
+        if parts.scheme == "file":
+            return os.path.relpath(url2pathname(parts.path))
+        return os.path.normpath(os.path.join(os.path.dirname(file), name))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file, on the disk or in an editor."""
+        return Path(name).absolute() in self.open_texts or Path(name).is_file()
+
+    def read(self, name: str, at: Span) -> None:
+        """Make a file known, with its text if that can be had."""
+        if _on_the_web(name):
+            self.files[name] = UNKNOWN
+        elif self.elsewhere(name, at.file):
+            self.files[name] = UNKNOWN
+            words = f"{name} lies outside of the template's folder and is not here"
+            self.problems.append(Notice(at, words, code="not-read"))
+        elif name not in self.files and self.exists(name):
+            text = self.open_texts.get(Path(name).absolute())
+            try:
+                if text is None and Path(name).stat().st_size <= FILE_BYTES_MAX:
+                    text = Path(name).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                text = None
+            self.files[name] = UNKNOWN if text is None else text
+
+    def elsewhere(self, name: str, file: str) -> bool:
+        """Whether a name leads out of a template's folder, into one that is not there: it may
+        well be there where the template is used.
+        """
+        folder = os.path.dirname(file) or "."
+        above = os.path.relpath(name, folder).startswith(os.pardir)
+        return above and not os.path.isdir(os.path.dirname(name) or ".")
+
+    def load(self, name: str) -> Node | None:
+        """The nodes of a YAML file; what is wrong with it as such is noted."""
+        try:
+            text = self.open_texts.get(Path(name).absolute())
+            if text is None:
+                text = Path(name).read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            words = f"the file is not UTF-8: byte {error.start} cannot be read"
+            self.problems.append(HTTPBadRequest(Span(name, 1, 1), words, code="syntax"))
+            self.texts[name] = ""
+            return None
+        text = text.removeprefix("\ufeff")
+        self.texts[name] = text
+        repeated: list[Repeated] = []
+        try:
+            node = load(text, name, repeated=repeated)
+        except Rejected as rejected:
+            self.problems.extend(rejected.problems)
+            return None
+        self.problems.extend(_told(one, name) for one in repeated)
+        return node
+
+
+def _told(one: Repeated, file: str) -> Problem:
+    words = f'the key "{one.key}" stands in line {one.first_line} already; only this one counts'
+    return Notice(Span(file, one.line, one.column), words, code="duplicate-key")
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    """All maps below a node."""
+    waiting = [root]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node.value) in seen:
+            continue
+        if isinstance(node.value, dict):
+            seen.add(id(node.value))
+            yield node
+            waiting.extend(node.value.values())
+        elif isinstance(node.value, list):
+            seen.add(id(node.value))
+            waiting.extend(node.value)
+
+
+def _entries(registry: Node) -> Iterator[tuple[str, Node]]:
+    """The entries of a registry, those for single resources too."""
+    for node in _nodes(registry):
+        yield from node.value.items()
+
+
+def _is_template(name: Any) -> bool:
+    return isinstance(name, str) and name.endswith(TEMPLATE_ENDINGS)
+
+
+def _on_the_web(name: str) -> bool:
+    return urlsplit(name).scheme in ("http", "https")

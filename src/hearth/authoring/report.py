@@ -1,0 +1,143 @@
+"""Findings for people and for programs: text, JSON, SARIF, annotations of GitHub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+import click
+
+import hearth
+from hearth.authoring.finding import Finding, Severity
+from hearth.authoring.rules import RULES
+from hearth.authoring.text import lines_of
+
+Texts = Mapping[str, str]
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+WIDTH_MAX = 160
+"""Longer lines are cut around the place."""
+
+
+def as_text(findings: Sequence[Finding], texts: Texts) -> str:
+    """Excerpts with carets, and a last line that counts."""
+    lines = {name: lines_of(text) for name, text in texts.items()}
+    shown = [_excerpt(one, lines.get(one.file, [])) for one in findings]
+    return "\n".join([*shown, _summary(findings)]) + "\n"
+
+
+def _excerpt(one: Finding, lines: Sequence[str]) -> str:
+    colour = COLOURS[one.severity]
+    head = click.style(f"{one.severity}[{one.code}]", fg=colour, bold=True)
+    place = click.style(f"{one.file}:{one.line}:{one.column}", bold=True)
+    told = [f"{place}: {head}: {one.message}"]
+    if one.line <= len(lines):
+        line, column = _cut(lines[one.line - 1].replace("\t", " "), one.column)
+        margin = len(str(one.line))
+        carets = "^" * max(1, min(one.length, len(line) - column + 1))
+        bar = click.style("|", dim=True)
+        told.append(f"  {one.line} {bar} {line}")
+        carets = click.style(carets, fg=colour, bold=True)
+        told.append(f"  {' ' * margin} {bar} {' ' * (column - 1)}{carets}")
+    return "\n".join([*told, ""])
+
+
+def _cut(line: str, column: int) -> tuple[str, int]:
+    if len(line) <= WIDTH_MAX:
+        return line, column
+    start = max(0, column - WIDTH_MAX // 2)
+    return line[start : start + WIDTH_MAX], column - start
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    errors = sum(one.severity is Severity.ERROR for one in findings)
+    warnings = len(findings) - errors
+    if not findings:
+        return click.style("nothing wrong", fg="green")
+    return f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def as_json(findings: Sequence[Finding], texts: Texts) -> str:
+    """A list of maps."""
+    return json.dumps([one.as_json() for one in findings], indent=1, ensure_ascii=False) + "\n"
+
+
+def as_sarif(findings: Sequence[Finding], texts: Texts) -> str:
+    """SARIF 2.1.0, which code hosts and editors read."""
+    codes = sorted({one.code for one in findings})
+    run = {
+        "tool": {
+            "driver": {
+                "name": "hearth lint",
+                "version": hearth.__version__,
+                "rules": [_sarif_rule(code) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(one, codes) for one in findings],
+    }
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def _sarif_rule(code: str) -> dict[str, Any]:
+    rule = RULES[code]
+    return {
+        "id": code,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.details},
+    }
+
+
+def _sarif_result(one: Finding, codes: Sequence[str]) -> dict[str, Any]:
+    region = {
+        "startLine": one.line,
+        "startColumn": one.column,
+        "endColumn": one.column + one.length,
+    }
+    return {
+        "ruleId": one.code,
+        "ruleIndex": codes.index(one.code),
+        "level": one.severity.value,
+        "message": {"text": one.message},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": PurePath(one.file).as_posix()},
+                    "region": region,
+                }
+            }
+        ],
+    }
+
+
+def as_github(findings: Sequence[Finding], texts: Texts) -> str:
+    """Workflow commands: annotations in a pull request."""
+    return "".join(
+        f"::{one.severity} file={_escaped(one.file, ',:')},line={one.line},col={one.column},"
+        f"title={_escaped(one.code, ',:')}::{_escaped(one.message)}\n"
+        for one in findings
+    )
+
+
+def _escaped(text: str, more: str = "") -> str:
+    for letter in "%\r\n" + more:
+        text = text.replace(letter, f"%{ord(letter):02X}")
+    return text
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Finding], Texts], str]] = {
+    "text": as_text,
+    "json": as_json,
+    "sarif": as_sarif,
+    "github": as_github,
+}

@@ -1,0 +1,21 @@
+"""Lines of a text as YAML counts them, and the words in them."""
+
+from __future__ import annotations
+
+import re
+
+LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
+WORD = re.compile(r"[^\s,\[\]{}]*[^\s,\[\]{}:]")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines, without their ends."""
+    return LINE_END.split(text)
+
+
+def length_at(line: str, column: int) -> int:
+    """How many characters the word has that starts at a column (from 1); at least 1."""
+    start = column - 1
+    match = QUOTED.match(line, start) or WORD.match(line, start)
+    return max(1, match.end() - start) if match else 1

@@ -1,0 +1,47 @@
+"""`hearth lint`: what is wrong with templates, before anything is created."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from hearth.authoring.finding import Finding, Severity
+from hearth.authoring.lint import lint_with_texts
+from hearth.authoring.report import FORMATS
+from hearth.authoring.rules import RULES
+from hearth.model.problem import hint, nearest
+
+
+def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, strict: bool) -> int:
+    """Print the findings. 0: no error; 1: errors, or with `strict` warnings; 2: unreadable."""
+    findings: dict[Finding, None] = {}
+    texts: dict[str, str] = {}
+    status = 0
+    for file in files:
+        try:
+            found, read = lint_with_texts(file, environments, open_texts=_standard_input(file))
+        except OSError as problem:
+            click.echo(f"hearth: {problem.filename or file}: {problem.strerror}", err=True)
+            status = 2
+            continue
+        findings.update(dict.fromkeys(found))
+        texts.update(read)
+    click.echo(FORMATS[form](list(findings), texts), nl=False)
+    if status == 0 and any(strict or one.severity is Severity.ERROR for one in findings):
+        status = 1
+    return status
+
+
+def _standard_input(file: Path) -> dict[Path, str]:
+    return {file: sys.stdin.read()} if str(file) == "-" else {}
+
+
+def explain(code: str) -> str:
+    """What a rule finds. Raises LookupError with a suggestion."""
+    rule = RULES.get(code)
+    if rule is None:
+        raise LookupError(f"there is no rule {code}{hint(nearest(code, RULES))}")
+    return rule.text

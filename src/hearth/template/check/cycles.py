@@ -1,0 +1,72 @@
+"""Resources that wait for each other."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+from hearth.model.span import Span
+from hearth.template.graph import topological
+from hearth.template.parse import ResourceSource
+from hearth.template.references import references_in
+
+CYCLES_MAX = 20
+"""How many cycles are told."""
+
+
+def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tuple[str, ...]]]:
+    """The shortest cycles, no resource in two of them, each with the place where it closes."""
+    edges = {name: _edges(source, resources) for name, source in resources.items()}
+    for _ in range(CYCLES_MAX):
+        requires = {name: frozenset(needs) for name, needs in edges.items()}
+        done = set(topological(requires))
+        if len(done) == len(requires):
+            return
+        left = {n: {k: v for k, v in e.items() if k not in done} for n, e in edges.items()}
+        left = {name: needs for name, needs in left.items() if name not in done}
+        found = min(
+            (cycle for name in left if (cycle := _shortest(name, left)) is not None), key=len
+        )
+        yield left[found[0]][found[1]], found
+        edges = {
+            name: {k: v for k, v in needs.items() if k not in found}
+            for name, needs in left.items()
+            if name not in found
+        }
+
+
+def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:
+    """What a resource waits for, and where it says so."""
+    found: dict[str, Span] = {}
+    if source.external_id is None:
+        for expr in (source.properties, source.metadata):
+            for one in references_in(expr):
+                if one.resource in known:
+                    found.setdefault(one.resource, one.at)
+    node = source.node.nearest_to(["depends_on"])
+    if node is source.node:
+        node = source.node.nearest_to(["DependsOn"])
+    named = node.value if isinstance(node.value, list) else [node]
+    for name in source.depends_on:
+        if name in known:
+            at = next((one for one in named if one.value == name), node)
+            found.setdefault(name, at.span(source.at.file, source.at.path))
+    return found
+
+
+def _shortest(start: str, edges: Mapping[str, Mapping[str, Span]]) -> tuple[str, ...] | None:
+    """The shortest way from a resource back to it."""
+    before: dict[str, str] = {}
+    waiting = deque([start])
+    while waiting:
+        name = waiting.popleft()
+        for need in edges[name]:
+            if need == start:
+                way = [name]
+                while way[-1] != start:
+                    way.append(before[way[-1]])
+                return (*reversed(way), start)
+            if need not in before:
+                before[need] = name
+                waiting.append(need)
+    return None

@@ -1,0 +1,286 @@
+"""One template after the other, from the root down: `examine`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hearth.model.problem import CircularDependencyException, Problem, hint, nearest
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown, unknown_in
+from hearth.schema import Findings, SupportStatus, coerce_all
+from hearth.template.check.cycles import cycles
+from hearth.template.check.names import Names
+from hearth.template.check.report import Report
+from hearth.template.check.scope import StaticScope
+from hearth.template.check.unused import unused
+from hearth.template.check.values import Values, parts
+from hearth.template.compile import check_depends_on
+from hearth.template.expr import OMIT, Call, Const, Expr, MapOf
+from hearth.template.functions import EvaluationError
+from hearth.template.load import Node
+from hearth.template.module import Binding, Module
+from hearth.template.parse import EMPTY, OutputSource, ResourceSource
+from hearth.template.types import TypeInfo
+
+
+def examine(module: Module) -> list[Problem]:
+    """What is wrong with a template and its child templates, and what is hardly meant.
+
+    Each problem stands in the file it is in. Notices are warnings.
+    """
+    report = Report()
+    for one in modules(module):
+        _Template(one, report).examine()
+    return report.problems
+
+
+class _Template:
+    """The examination of one template."""
+
+    def __init__(self, module: Module, report: Report) -> None:
+        self.module = module
+        self.syntax = module.syntax
+        self.grammar = module.syntax.grammar
+        self.file = module.syntax.file
+        self.report = report
+        self.scope = StaticScope(module)
+        self.names = Names(module, self.scope.parameters, report)
+        self.values = Values(self.names, self.scope, self.grammar, report)
+
+    def examine(self) -> None:
+        for problem in self.syntax.problems:
+            self.report.add(problem)
+        self.conditions()
+        for source in self.syntax.resources.values():
+            self.resource(source, self.module.bindings[source.name])
+        for output in self.syntax.outputs.values():
+            self.output(output)
+        for name in self.syntax.parameters.keys() & self.syntax.resources.keys():
+            words = f'a parameter and a resource have the same name "{name}"'
+            self.report.wrong(self.syntax.resources[name].at, "name-taken", words)
+        for at, cycle in cycles(self.syntax.resources):
+            self.report.add(CircularDependencyException(at, cycle, code="cycle"))
+        for notice in unused(self.module):
+            self.report.add(notice)
+
+    def section(self, ours: str) -> Mapping[str, Node]:
+        node = self.syntax.root.value.get(self.grammar.word(ours))
+        return node.value if node is not None and isinstance(node.value, dict) else {}
+
+    # -- conditions -------------------------------------------------------------------------
+
+    def conditions(self) -> None:
+        for name, node in self.section("conditions").items():
+            expr = self.syntax.conditions.get(name)
+            if expr is None:
+                continue
+            path = f"{self.grammar.word('conditions')}.{name}"
+            before = len(self.report.problems)
+            self.names.within(expr)
+            if len(self.report.problems) > before:
+                continue
+            try:
+                truth = self.scope.conditions.decide(name)
+            except EvaluationError as error:
+                at = error.at or node.span(self.file, path)
+                self.report.wrong(at, "wrong-condition", str(error))
+                continue
+            if isinstance(truth, bool) and isinstance(expr, Call):
+                words = f'the condition "{name}" is always {str(truth).lower()}'
+                at = node.key_span(self.file, path)
+                self.report.notice(at, "constant-condition", words)
+
+    def enabling(self, condition: Expr | None, fields: Mapping[str, Node], at: Span) -> bool:
+        """Check the condition of a resource or output; whether it can hold at all."""
+        node = fields.get(self.grammar.word("condition"))
+        if condition is None or node is None:
+            return True
+        before = len(self.report.problems)
+        self.names.condition(condition, node, at)
+        if len(self.report.problems) > before:
+            return True
+        try:
+            truth = self.scope.truth(condition.evaluate(self.scope))
+        except EvaluationError as error:
+            if not self.scope.conditions.failed:  # else it is told at the definition
+                self.report.wrong(error.at or node.span(self.file), "wrong-condition", str(error))
+            return True
+        return truth is not False
+
+    # -- resources --------------------------------------------------------------------------
+
+    def resource(self, source: ResourceSource, binding: Binding) -> None:
+        fields: Mapping[str, Node] = source.node.value
+        for problem in (*source.problems, *binding.problems):
+            self.report.add(problem)
+        if binding.child is None:
+            for problem in binding.inside:
+                self.report.add(problem)
+        enabled = self.enabling(source.condition, fields, source.at)
+        for problem in check_depends_on(source, self.names.resources):
+            self.report.add(problem)
+        word = self.grammar.word
+        self.walked(
+            source.metadata, fields.get(word("metadata")), source.at.under(word("metadata"))
+        )
+        self.walked(source.external_id, fields.get("external_id"), source.at.under("external_id"))
+        self.deletion_policy(source, binding.type_info, fields)
+        if not enabled:
+            self.names.within(source.properties)
+            return
+        if binding.type_info is None:
+            self.names.within(source.properties)
+            return
+        self.type_notices(source, binding.type_info)
+        self.properties(source, binding.type_info)
+        policy = fields.get(word("update_policy"))
+        if policy is not None and source.update_policy is not EMPTY:
+            at = source.at.under(word("update_policy"))
+            self.values.entries(binding.type_info.update_policy, source.update_policy, policy, at)
+
+    def walked(self, expr: Expr | None, node: Node | None, at: Span) -> None:
+        if expr is not None and node is not None:
+            self.values.check(expr, node, None, at)
+
+    def deletion_policy(
+        self, source: ResourceSource, type_info: TypeInfo | None, fields: Mapping[str, Node]
+    ) -> None:
+        word = self.grammar.word("deletion_policy")
+        node = fields.get(word)
+        if node is None or source.deletion_policy is None:
+            return
+        at = node.span(self.file, source.at.under(word).path)
+        if not isinstance(source.deletion_policy, Const):
+            self.names.within(source.deletion_policy)
+            return
+        policy, known = source.deletion_policy.value, self.grammar.deletion_policies
+        if policy not in known:
+            near = nearest(str(policy), known)
+            words = f'there is no deletion policy "{policy}"{hint(near)}'
+            self.report.wrong(at, "value-not-allowed", words, near)
+        elif policy.lower() == "snapshot" and type_info and not type_info.snapshot_policy_allowed:
+            words = f'"{policy}" is not possible for {source.type}'
+            self.report.wrong(at, "value-not-allowed", words)
+
+    def type_notices(self, source: ResourceSource, type_info: TypeInfo) -> None:
+        node = source.node.value.get(self.grammar.word("type"))
+        support = type_info.support
+        if node is None or support is None:
+            return
+        if support.status in (SupportStatus.DEPRECATED, SupportStatus.HIDDEN):
+            words = f"{source.type} is no longer recommended"
+            if support.message:
+                words += f": {support.message}"
+            self.report.notice(node.span(self.file, source.at.path), "deprecated", words)
+
+    def properties(self, source: ResourceSource, type_info: TypeInfo) -> None:
+        word = self.grammar.word("properties")
+        at = source.at.under(word)
+        node = source.node.value.get(word)
+        expr = source.properties
+        before = len(self.report.problems)
+        if getattr(type_info, "accepts_any_property", False):
+            self.names.within(expr)
+            return
+        if not isinstance(expr, MapOf | Const):
+            if node is not None:
+                words = f"{word} can not be computed as a whole"
+                self.report.wrong(node.key_span(self.file, at.path), "wrong-type", words)
+            return
+        given = dict(parts(expr))
+        if node is not None:
+            self.values.entries(type_info.properties, expr, node, at)
+        self.member(source, getattr(type_info, "member_property", None))
+        place = node.key_span(self.file, at.path) if node is not None else source.at
+        if source.external_id is None:
+            rules = getattr(type_info, "translation", ())
+            self.values.required(type_info.properties, given, place, rules)
+        if len(self.report.problems) == before:
+            self.together(given, type_info, place)
+
+    def member(self, source: ResourceSource, name: str | None) -> None:
+        """What a group is to be made of. Source: spec/groups-and-nesting.md."""
+        binding = self.module.members.get(source.name)
+        word = self.grammar.word("properties")
+        node = source.node.child(word, name) if name is not None else None
+        if binding is None or node is None or name is None:
+            return
+        for problem in binding.problems:
+            self.report.add(problem)
+        if binding.child is None:
+            for problem in binding.inside:
+                self.report.add(problem)
+        properties = node.child("properties")
+        type_info = binding.type_info
+        if type_info is None or getattr(type_info, "accepts_any_property", False):
+            return
+        given = _under(source.properties, name, "properties")
+        at = source.at.under(word, name, "properties")
+        if properties is None:
+            at_type = node.value["type"].key_span(self.file, at.path)
+            self.values.required(type_info.properties, (), at_type)
+        elif isinstance(given, MapOf | Const) and isinstance(properties.value, dict):
+            marked = source.node.child(word, "index_var")
+            mark = marked.value if marked is not None else "%index%"
+            self.values.marks = (mark,) if isinstance(mark, str) else ()
+            self.values.entries(type_info.properties, given, properties, at)
+            place = properties.key_span(self.file, at.path)
+            self.values.required(type_info.properties, dict(parts(given)), place)
+            self.values.marks = ()
+
+    def together(self, given: Mapping[str, Expr], type_info: TypeInfo, at: Span) -> None:
+        """Properties that exclude or need each other, as far as they are known."""
+        known: dict[str, Any] = {}
+        unsure: set[str] = set()
+        for name, expr in given.items():
+            try:
+                value = expr.evaluate(self.scope)
+            except EvaluationError:
+                return
+            if isinstance(value, Unknown) or unknown_in(value) is not None:
+                unsure.add(name)
+            elif value is not OMIT:
+                known[name] = value
+        schema = {k: prop for k, prop in type_info.properties.items() if k not in unsure}
+        lax = Findings(constrain=False, require=False)
+        properties = coerce_all(schema, known, at, lax)
+        if not lax.problems:
+            for words in type_info.conflicts(properties, frozenset(unsure)):
+                self.report.wrong(at, "properties-conflict", words)
+
+    # -- outputs ----------------------------------------------------------------------------
+
+    def output(self, output: OutputSource) -> None:
+        fields = self.section("outputs")[output.name].value
+        self.enabling(output.condition, fields, output.at)
+        word = self.grammar.word("value")
+        self.walked(output.value, fields.get(word), output.at.under(word))
+        known = self.grammar.output_keys
+        for key, node in fields.items():
+            if key not in known:
+                near = nearest(key, known)
+                words = f'"{key}" is not a key of an output and is ignored{hint(near)}'
+                at = node.key_span(self.file, output.at.path)
+                self.report.notice(at, "ignored-key", words, near)
+
+
+def _under(expr: Expr, *names: str) -> Expr | None:
+    """What stands at a path of literal keys."""
+    found: Expr | None = expr
+    for name in names:
+        found = dict(parts(found)).get(name) if found is not None else None
+    return found
+
+
+def modules(root: Module) -> Iterator[Module]:
+    """A module and all below it, each file once."""
+    seen: set[str] = set()
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        if one.syntax.file not in seen:
+            seen.add(one.syntax.file)
+            yield one
+            bindings = (*one.bindings.values(), *one.members.values())
+            waiting.extend(b.child for b in bindings if b.child is not None)

@@ -1,0 +1,159 @@
+"""The names in expressions: resources, attributes, parameters, conditions, files."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection
+from typing import Any
+
+from hearth.model.problem import hint, nearest
+from hearth.model.span import Span
+from hearth.model.value import Kind
+from hearth.template.check.report import Report
+from hearth.template.compile import no_attribute, no_resource
+from hearth.template.expr import Broken, Call, Const, Expr, If
+from hearth.template.functions.entry import Refers
+from hearth.template.load import Node
+from hearth.template.module import Module
+from hearth.template.references import Reference, references_in, referred
+
+LOGIC = ("not", "and", "or", "Fn::Not", "Fn::And", "Fn::Or")
+PARAMETER_CALLS = ("get_param", "Ref.parameter")
+
+
+class Names:
+    """Checks what one template refers to."""
+
+    def __init__(self, module: Module, parameters: Collection[str], report: Report) -> None:
+        self.module = module
+        self.syntax = module.syntax
+        self.report = report
+        self.parameters = parameters
+        word = self.syntax.grammar.word("resources")
+        section = self.syntax.root.child(word)
+        self.resources: Collection[str] = self.syntax.resources
+        if section is not None and isinstance(section.value, dict):
+            self.resources = section.value.keys()
+
+    def within(self, expr: Expr) -> None:
+        """All names in an expression, calls in calls and both branches of choices too."""
+        if isinstance(expr, Const):
+            return
+        if isinstance(expr, Broken):
+            for problem in expr.problems:
+                self.report.add(problem)
+            return
+        if isinstance(expr, Call):
+            self.call(expr)
+        if isinstance(expr, If):
+            if isinstance(expr.condition, Const):
+                self.condition_name(expr.condition.value, expr.at)
+            else:
+                self.within(expr.condition)
+            self.within(expr.then)
+            self.within(expr.otherwise)
+            return
+        for part in expr.parts():
+            self.within(part)
+
+    def call(self, call: Call) -> None:
+        name = call.function.name
+        if name in LOGIC:
+            for index, item in enumerate(call.node.value if _listed(call.node) else [call.node]):
+                if isinstance(item.value, str):
+                    steps = (index,) if _listed(call.node) else ()
+                    self.condition_name(item.value, call.place_of(*steps))
+        elif name in PARAMETER_CALLS:
+            self.parameter(call)
+        elif name == "get_file":
+            self.file(call)
+        elif call.function.refers is not Refers.NOTHING:
+            self.resource(call)
+
+    # -- each kind of name ------------------------------------------------------------------
+
+    def parameter(self, call: Call) -> None:
+        value = call.args.value if isinstance(call.args, Const) else None
+        name = value[0] if isinstance(value, list) and value else value
+        if not isinstance(name, str):
+            name = referred(Refers.ATTRIBUTE, call.args)  # literal, with computed steps after it
+        if isinstance(name, str) and name not in self.parameters:
+            near = nearest(name, self.parameters)
+            words = f'there is no parameter "{name}"{hint(near)}'
+            self.report.wrong(call.place_of(0), "unknown-parameter", words, near)
+
+    def file(self, call: Call) -> None:
+        name = call.args.value if isinstance(call.args, Const) else None
+        if isinstance(name, str) and name not in self.module.files:
+            folder = posixpath.dirname(name)
+            near = nearest(
+                name, [one for one in self.module.files if posixpath.dirname(one) == folder]
+            )
+            words = f'there is no file "{name}"{hint(near)}'
+            self.report.wrong(call.place_of(), "missing-file", words, near)
+
+    def resource(self, call: Call) -> None:
+        name = referred(call.function.refers, call.args)
+        if name is None:
+            return
+        if call.function.name == "Ref" and name in self.parameters:
+            return
+        if name not in self.resources:
+            known = self.resources
+            if call.function.name == "Ref":
+                known = {*known, *self.parameters}
+            self.report.add(no_resource(call.place_of(0), name, known))
+        elif call.function.refers is Refers.ATTRIBUTE:
+            for one in references_in(call):
+                if one.call is call and one.read:
+                    self.attribute(one)
+
+    def attribute(self, one: Reference) -> None:
+        binding = self.module.bindings.get(one.resource)
+        type_info = binding.type_info if binding is not None else None
+        name = one.read[0] if one.read else None
+        if binding is None or type_info is None or not isinstance(name, str) or name == "show":
+            return
+        if binding.child is not None:
+            if name.startswith("resource.") or name in binding.child.syntax.outputs:
+                return
+        elif type_info.accepts_any_attribute:
+            return
+        if name not in type_info.attributes:
+            self.report.add(no_attribute(one, type_info))
+
+    def kind_of_attribute(self, call: Call) -> Kind | None:
+        """What the type says of the attribute that a call reads as a whole."""
+        for one in references_in(call):
+            if one.call is call and one.read and len(one.read) == 1:
+                binding = self.module.bindings.get(one.resource)
+                if binding is not None and binding.type_info is not None:
+                    found = binding.type_info.attributes.get(str(one.read[0]))
+                    return found.kind if found is not None else None
+        return None
+
+    # -- conditions -------------------------------------------------------------------------
+
+    def condition(self, expr: Expr, node: Node, at: Span) -> None:
+        """A condition where one is used: a name, a boolean or a call."""
+        if isinstance(expr, Const):
+            self.condition_name(expr.value, node.span(at.file, at.path))
+        else:
+            self.within(expr)
+
+    def condition_name(self, name: Any, at: Span) -> None:
+        known = self.syntax.conditions
+        section = self.syntax.root.value.get(self.syntax.grammar.word("conditions"))
+        declared = section.value if section is not None and _mapped(section) else known
+        if isinstance(name, str) and name not in declared:
+            near = nearest(name, declared)
+            words = f'there is no condition "{name}"{hint(near)}'
+            self.report.wrong(at, "unknown-condition", words, near)
+
+
+def _listed(node: Node) -> bool:
+    return isinstance(node.value, list)
+
+
+def _mapped(node: Node) -> bool:
+    return isinstance(node.value, dict)

@@ -1,0 +1,135 @@
+"""A scope in which nothing has a value: of parameters, resources and files only the kind is known.
+
+Source: design rule R2; the kinds of parameters from spec/hot.md, section 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
+from hearth.model.value import Kind
+from hearth.template.expr import OMIT, If
+from hearth.template.functions.entry import EvaluationError, Function
+from hearth.template.functions.signature import misfit
+from hearth.template.module import Module
+from hearth.template.parameters import ParameterSchema, ParameterType, ParameterValue
+from hearth.template.scope import Scope
+from hearth.template.types import Facade
+
+PARAMETER_KINDS: dict[ParameterType, frozenset[Kind]] = {
+    ParameterType.STRING: frozenset({Kind.STRING}),
+    ParameterType.NUMBER: frozenset({Kind.NUMBER, Kind.INTEGER}),
+    ParameterType.LIST: frozenset({Kind.LIST}),
+    ParameterType.JSON: frozenset(),  # any JSON value
+    ParameterType.BOOLEAN: frozenset({Kind.BOOLEAN}),
+}
+OUTPUTS_DEEP_MAX = 20
+"""Through how many outputs of child templates a kind is followed."""
+
+
+class StaticWorld:
+    """Resources as their types declare them."""
+
+    facade: Facade | None = None
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.children: dict[str, StaticScope] = {}
+        self.following = 0
+
+    def reference(self, name: str) -> Any:
+        return Unknown(frozenset({name}), frozenset({Kind.STRING}))
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        """Outputs of a child template have the kind of their value; a type promises none."""
+        until = frozenset({name})
+        binding = self.module.bindings.get(name)
+        child = binding.child if binding is not None else None
+        output = child.syntax.outputs.get(attribute) if child is not None else None
+        if child is None or output is None or path or self.following > OUTPUTS_DEEP_MAX:
+            return Unknown(until)
+        scope = self.children.setdefault(name, StaticScope(child))
+        self.following += 1
+        try:
+            value = output.value.evaluate(scope)
+        except EvaluationError:
+            return Unknown(until)
+        finally:
+            self.following -= 1
+        return Unknown(until, kinds_of(value))
+
+    def availability_zones(self) -> Any:
+        return UNKNOWN
+
+
+class StaticScope(Scope):
+    """The scope of one template before any value."""
+
+    def __init__(self, module: Module) -> None:
+        syntax = module.syntax
+        parameters = {
+            name: ParameterValue(schema, Unknown(kinds=PARAMETER_KINDS[schema.type]))
+            for name, schema in syntax.parameters.items()
+        }
+        for name in declared(module) - parameters.keys():  # wrongly, which is told where it is
+            parameters[name] = ParameterValue(ParameterSchema(name, ParameterType.JSON), UNKNOWN)
+        for name in syntax.grammar.pseudo_parameters - parameters.keys():
+            schema = ParameterSchema(name, ParameterType.STRING)
+            parameters[name] = ParameterValue(schema, Unknown(kinds=frozenset({Kind.STRING})))
+        facade = Facade(metadata=UNKNOWN, deletion_policy=UNKNOWN, update_policy=UNKNOWN)  # type: ignore[arg-type]
+        super().__init__(
+            parameters, module.files, module.limits, syntax.conditions, syntax.mappings, facade
+        )
+        self.world = StaticWorld(module)
+        self.resources = syntax.resources
+        bindings = module.bindings
+
+        def attribute_names(resource: str) -> list[str]:
+            type_info = bindings[resource].type_info if resource in bindings else None
+            return [name for name in type_info.attributes if name != "show"] if type_info else []
+
+        self.attribute_names = attribute_names
+
+    def undecided(self, choice: If) -> Any:
+        """What either branch may give."""
+        values = [choice.then.evaluate(self), choice.otherwise.evaluate(self)]
+        kinds = [kinds_of(value) for value in values if value is not OMIT]
+        return Unknown(kinds=frozenset().union(*kinds) if all(kinds) else frozenset())
+
+    def typed(self, function: Function, args: Any, value: Unknown) -> Unknown:
+        """The kind of a result; raises EvaluationError where an argument can not be right."""
+        wrong = misfit(function.takes, args) if function.takes is not None else None
+        if wrong is not None:
+            raise EvaluationError(wrong[1], steps=wrong[0])
+        kinds = function.kinds(args)
+        if not kinds and unknown_in(args) is None:
+            kinds = value.kinds
+        return Unknown(value.until, kinds)
+
+
+def declared(module: Module) -> set[str]:
+    """The names of all parameters, those with a wrong declaration too."""
+    section = module.syntax.root.child(module.syntax.grammar.word("parameters"))
+    return set(section.value) if section is not None and isinstance(section.value, dict) else set()
+
+
+def kinds_of(value: Any) -> frozenset[Kind]:
+    """What a value is or may be; empty: nobody knows."""
+    match value:
+        case Unknown():
+            return value.kinds
+        case bool():
+            return frozenset({Kind.BOOLEAN})
+        case int():
+            return frozenset({Kind.INTEGER})
+        case float():
+            return frozenset({Kind.NUMBER})
+        case str():
+            return frozenset({Kind.STRING})
+        case list():
+            return frozenset({Kind.LIST})
+        case dict():
+            return frozenset({Kind.MAP})
+        case _:
+            return frozenset()

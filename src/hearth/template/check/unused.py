@@ -1,0 +1,81 @@
+"""Parameters, conditions, mappings and files that nothing uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hearth.model.problem import Notice
+from hearth.template.load import Node
+from hearth.template.module import Module
+
+
+@dataclass
+class Uses:
+    """The names that the calls of a template mention, whatever branch they are in."""
+
+    parameters: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)  # any text: it may name a condition
+    mappings: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    computed: set[str] = field(default_factory=set)  # functions whose name is computed
+
+    def add(self, root: Node) -> None:
+        """Look at everything below a node."""
+        waiting = [root]
+        while waiting:
+            value = waiting.pop().value
+            if isinstance(value, list):
+                waiting.extend(value)
+            elif isinstance(value, dict):
+                waiting.extend(value.values())
+                for name, args in value.items():
+                    self.call(name, args)
+            elif isinstance(value, str):
+                self.words.add(value)
+
+    def call(self, function: str, args: Node) -> None:
+        into = {
+            "get_param": self.parameters,
+            "Ref": self.parameters,
+            "get_file": self.files,
+            "Fn::FindInMap": self.mappings,
+        }.get(function)
+        if into is None:
+            return
+        first = args.value[0] if isinstance(args.value, list) and args.value else args
+        if isinstance(first.value, str):
+            into.add(first.value)
+        else:
+            self.computed.add(function)
+
+
+def unused(module: Module) -> Iterator[Notice]:
+    """A notice for each declaration that has no use."""
+    syntax = module.syntax
+    grammar = syntax.grammar
+    uses = Uses()
+    for ours in ("conditions", "resources", "outputs"):
+        section = syntax.root.value.get(grammar.word(ours))
+        if section is not None:
+            uses.add(section)
+
+    def told(section: str, what: str, used: set[str]) -> Iterator[Notice]:
+        node = syntax.root.value.get(grammar.word(section))
+        if node is None or not isinstance(node.value, dict):
+            return
+        for name, entry in node.value.items():
+            if name not in used:
+                at = entry.key_span(syntax.file, f"{grammar.word(section)}.{name}")
+                yield Notice(at, f'{what} "{name}" is never used', code=f"unused-{what}")
+
+    if not uses.computed & {"get_param", "Ref"} and not _stands_in(module):
+        yield from told("parameters", "parameter", uses.parameters)
+    yield from told("conditions", "condition", uses.words)
+    if "Fn::FindInMap" not in uses.computed:
+        yield from told("mappings", "mapping", uses.mappings)
+
+
+def _stands_in(module: Module) -> bool:
+    """A child template may have to declare what the type it stands in for has."""
+    return module.depth > 0

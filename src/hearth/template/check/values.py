@@ -1,0 +1,300 @@
+"""Expressions against the schema they are given to; the names in them against what there is.
+
+An expression and the node it was made of are walked together: the one says what is computed, the
+other where it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.model.problem import hint, nearest
+from hearth.model.span import Span
+from hearth.model.unknown import Unknown
+from hearth.model.value import Kind
+from hearth.schema import (
+    AllowedPattern,
+    AllowedValues,
+    Custom,
+    Findings,
+    Prop,
+    Rule,
+    SupportStatus,
+    coerce,
+)
+from hearth.schema.check import BAD, CONVERT
+from hearth.template.check.names import Names
+from hearth.template.check.report import Report
+from hearth.template.check.scope import StaticScope
+from hearth.template.compile import unknown_property
+from hearth.template.expr import OMIT, Broken, Call, Const, Expr, If, ListOf, MapOf
+from hearth.template.functions import EvaluationError
+from hearth.template.functions.entry import Refers
+from hearth.template.functions.signature import spoken
+from hearth.template.load import Node
+from hearth.template.program import without_replaced
+from hearth.template.versions import GRAMMARS, Grammar
+
+TEXTUAL = frozenset({Kind.STRING, Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN})
+FITS: Mapping[Kind, frozenset[Kind]] = {
+    Kind.STRING: TEXTUAL,
+    Kind.INTEGER: TEXTUAL,
+    Kind.NUMBER: TEXTUAL,
+    Kind.BOOLEAN: frozenset({Kind.BOOLEAN, Kind.STRING}),
+    Kind.LIST: frozenset({Kind.LIST}),
+    Kind.MAP: frozenset({Kind.MAP}),
+    Kind.ANY: frozenset(Kind),
+}
+"""Which kinds a property may be able to take. Source: spec/hot.md, section 6.1."""
+
+
+class Values:
+    """Checks the values of one template."""
+
+    def __init__(self, names: Names, scope: StaticScope, grammar: Grammar, report: Report) -> None:
+        self.names = names
+        self.scope = scope
+        self.grammar = grammar
+        self.report = report
+        self.marks: tuple[str, ...] = ()  # texts that stand for something else, as `%index%`
+
+    def check(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
+        """`at` carries the file and the path; the place comes from the node."""
+        match expr:
+            case Broken():
+                for problem in expr.problems:
+                    self.report.add(problem)
+            case If():
+                self.choice(expr, node, prop, at)
+            case Call():
+                self.call(expr, node, prop, at)
+            case MapOf() | Const(value=dict()):
+                self.map(expr, node, prop, at)
+            case ListOf() | Const(value=list()):
+                self.list(expr, node, prop, at)
+            case Const() if prop is not None:
+                self.scalar(expr.value, node, prop, at)
+
+    # -- literals ---------------------------------------------------------------------------
+
+    def scalar(self, value: Any, node: Node, prop: Prop, at: Span) -> None:
+        if value is None or value is OMIT:
+            return
+        if isinstance(value, str) and any(mark in value for mark in self.marks):
+            return
+        place = node.span(at.file, at.path)
+        coerced = CONVERT[prop.kind](prop, value)
+        if coerced is BAD:
+            self.mismatch(place, f'"{_brief(value)}"', prop)
+            return
+        self.constraints(prop, coerced, place)
+
+    def constraints(self, prop: Prop, value: Any, at: Span) -> None:
+        for constraint in prop.constraints:
+            if isinstance(constraint, Custom):
+                continue
+            try:
+                words = constraint.wrong(value)
+            except TypeError:
+                words = f'"{_brief(value)}" does not fit a constraint'
+            if words is None:
+                continue
+            code, near = "value-out-of-range", None
+            if isinstance(constraint, AllowedValues):
+                code = "value-not-allowed"
+                near = nearest(str(value), [str(one) for one in constraint.values])
+            elif isinstance(constraint, AllowedPattern):
+                code = "value-not-allowed"
+            self.report.wrong(at, code, f"{words}{hint(near)}", near)
+            return
+
+    def mismatch(self, at: Span, what: str, prop: Prop) -> None:
+        article = "an" if prop.kind in (Kind.INTEGER, Kind.ANY) else "a"
+        self.report.wrong(at, "wrong-type", f"{what} is not {article} {prop.kind}")
+
+    # -- maps and lists ---------------------------------------------------------------------
+
+    def map(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
+        place = node.span(at.file, at.path)
+        if prop is not None and not _takes(prop, Kind.MAP):
+            if not self.looks_like_function(node, at):
+                self.mismatch(place, "a map", prop)
+            return
+        entries = dict(parts(expr))
+        if prop is not None and prop.kind is Kind.ANY:
+            self.looks_like_function(node, at, notice=True)
+        if prop is not None and prop.entries is not None:
+            self.entries(prop.entries, expr, node, at)
+            self.required(prop.entries, entries, place)
+        else:
+            inner = prop.item if prop is not None and prop.kind is Kind.MAP else None
+            for key, one in entries.items():
+                self.check(one, node.value[key], inner, at.under(key))
+        if prop is not None and isinstance(expr, Const) and prop.kind is Kind.MAP:
+            self.constraints(prop, expr.value, place)
+
+    def entries(self, schema: Mapping[str, Prop], expr: Expr, node: Node, at: Span) -> None:
+        """The entries of a map with a schema, and names that it does not have."""
+        for key, one in parts(expr):
+            below: Node = node.value[key]
+            prop = schema.get(key)
+            if prop is None:
+                place = below.key_span(at.file, at.path)
+                self.report.add(unknown_property(place, key, schema))
+                self.check(one, below, None, at.under(key))
+                continue
+            self.support(prop, key, below, at)
+            self.check(one, below, prop, at.under(key))
+
+    def support(self, prop: Prop, name: str, node: Node, at: Span) -> None:
+        place = node.key_span(at.file, at.under(name).path)
+        if not prop.implemented:
+            self.report.wrong(place, "not-implemented", f'property "{name}" is not implemented')
+        elif prop.support is not None and prop.support.status in (
+            SupportStatus.DEPRECATED,
+            SupportStatus.HIDDEN,
+        ):
+            words = f'property "{name}" is no longer recommended'
+            if prop.support.message:
+                words += f": {prop.support.message}"
+            self.report.notice(place, "deprecated", words)
+
+    def required(
+        self,
+        schema: Mapping[str, Prop],
+        given: Iterable[str],
+        at: Span,
+        rules: Iterable[Rule] = (),
+    ) -> None:
+        names = dict.fromkeys(given, True)
+        for name, prop in without_replaced(schema, tuple(rules), names).items():
+            if prop.required and not prop.has_default and name not in names:
+                words = f'required property "{name}" is not given'
+                self.report.wrong(at, "missing-property", words, name)
+
+    def list(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
+        if prop is not None and not _takes(prop, Kind.LIST):
+            self.mismatch(node.span(at.file, at.path), "a list", prop)
+            return
+        inner = prop.item if prop is not None and prop.kind is Kind.LIST else None
+        for index, one in parts(expr):
+            self.check(one, node.value[index], inner, at.under(index))
+        if prop is not None and isinstance(expr, Const) and prop.kind is Kind.LIST:
+            self.constraints(prop, expr.value, node.span(at.file, at.path))
+
+    def looks_like_function(self, node: Node, at: Span, *, notice: bool = False) -> bool:
+        """A map of one key that may have been meant as a call: tell so."""
+        if len(node.value) != 1:
+            return False
+        ((name, inner),) = node.value.items()
+        if name in self.grammar.functions:
+            return False
+        place = inner.key_span(at.file, at.path)
+        since = _since(name, self.grammar)
+        if since is not None:
+            words = f"{name} {since}: in {self.grammar.value} it is plain data"
+            tell = self.report.notice if notice else self.report.wrong
+            tell(place, "function-of-another-version", words)
+            return True
+        if notice:
+            return False
+        near = nearest(name, self.grammar.functions)
+        if near is None:
+            return False
+        words = f'"{name}" is no function of version {self.grammar.value}{hint(near)}'
+        self.report.wrong(place, "unknown-function", words, near)
+        return True
+
+    # -- what is computed -------------------------------------------------------------------
+
+    def choice(self, expr: If, node: Node, prop: Prop | None, at: Span) -> None:
+        ((word, args),) = node.value.items()
+        before = len(self.report.problems)
+        self.names.condition(expr.condition, args.value[0], at.under(word))
+        truth: bool | Unknown = Unknown()
+        if len(self.report.problems) == before:
+            try:
+                truth = self.scope.truth(expr.condition.evaluate(self.scope))
+            except EvaluationError as error:
+                self.failed(error, expr.at)
+        if truth is not False:
+            self.check(expr.then, args.value[1], prop, at.under(word, 1))
+        if truth is not True and len(args.value) > 2:
+            self.check(expr.otherwise, args.value[2], prop, at.under(word, 2))
+
+    def call(self, expr: Call, node: Node, prop: Prop | None, at: Span) -> None:
+        before = len(self.report.problems)
+        self.names.within(expr)
+        if len(self.report.problems) > before:
+            return
+        try:
+            value = expr.evaluate(self.scope)
+        except EvaluationError as error:
+            self.failed(error, expr.at)
+            return
+        if prop is None or value is OMIT:
+            return
+        place = node.span(at.file, at.path)
+        if isinstance(value, Unknown):
+            if value.kinds and not any(_takes(prop, kind) for kind in value.kinds):
+                self.mismatch(place, spoken(value.kinds), prop)
+            elif not value.kinds and expr.function.refers is Refers.ATTRIBUTE:
+                self.attribute(expr, place, prop)
+            return
+        found = Findings()
+        coerce(prop, value, place, found)
+        for problem in found.problems[:1]:
+            self.report.wrong(place, "wrong-value", problem.text)
+
+    def attribute(self, expr: Call, at: Span, prop: Prop) -> None:
+        """What a type says of an attribute is a hint, no promise."""
+        kind = self.names.kind_of_attribute(expr)
+        if kind is not None and not _takes(prop, kind):
+            words = f"the attribute is {spoken(frozenset({kind}))}, the property a {prop.kind}"
+            self.report.notice(at, "attribute-type", words)
+
+    def failed(self, error: EvaluationError, at: Span) -> None:
+        """A value that can never be computed."""
+        place = replace(error.at or at, path=(error.at or at).path)
+        self.report.wrong(place, "wrong-arguments", str(error))
+
+
+def parts(expr: Expr) -> Iterator[tuple[Any, Expr]]:
+    """What is directly in a map or a list, with its key or position."""
+    match expr:
+        case MapOf():
+            yield from expr.entries.items()
+        case ListOf():
+            yield from enumerate(expr.items)
+        case Const(value=dict() as values):
+            yield from ((key, Const(value)) for key, value in values.items())
+        case Const(value=list() as items):
+            yield from ((index, Const(value)) for index, value in enumerate(items))
+
+
+def _takes(prop: Prop, kind: Kind) -> bool:
+    if kind in FITS[prop.kind]:
+        return True
+    if not prop.allow_conversion:
+        return False
+    if prop.kind is Kind.STRING:
+        return True
+    return kind is Kind.STRING or (prop.kind is Kind.MAP and kind is Kind.LIST)
+
+
+def _since(name: str, grammar: Grammar) -> str | None:
+    """In which other version a name is a function."""
+    for other in reversed(GRAMMARS) if not grammar.hot else GRAMMARS:
+        if other.functions.get(name):
+            if other.hot and grammar.hot:
+                return f"is a function since version {other.value}"
+            if other.hot is not grammar.hot:
+                return f"is a function of {'HOT' if other.hot else 'CFN'} templates"
+    return None
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    return text if len(text) < 80 else text[:77] + "..."
