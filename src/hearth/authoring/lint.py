@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
         found.extend(_given(module, project))
     yield from found
     sound = all(isinstance(one, Notice) for one in (*found, *wrong_environment))
-    if project.environments and sound:
+    if sound and not module.problems and (project.environments or not module.syntax.parameters):
         yield from _with_values(module, environment)
 
 
@@ -100,7 +101,7 @@ def _environment(project: Project) -> tuple[Environment, list[Problem]]:
         try:
             sections[name] = Environment.of(node, name).as_map()
         except Rejected as rejected:
-            problems.extend(rejected.problems)
+            problems.extend(replace(one, code="wrong-environment") for one in rejected.problems)
     merged = Environment(base=DEFAULTS)
     for one in sections.values():  # as clients do: later files over earlier ones
         parts = {key: value for key, value in one.items() if value}

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from hearth.model.problem import HTTPBadRequest, Notice, Problem, Rejected
 from hearth.model.span import Span
@@ -100,7 +99,7 @@ class Project:
             return name
         parts = urlsplit(name)
         if parts.scheme == "file":
-            return os.path.relpath(url2pathname(parts.path))
+            return os.path.relpath(unquote(parts.path))
         return os.path.normpath(os.path.join(os.path.dirname(file), name))
 
     def exists(self, name: str) -> bool:

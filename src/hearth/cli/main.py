@@ -1,5 +1,6 @@
 """`hearth`: the commands. Each imports what it needs only when it is run."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -109,6 +110,7 @@ def lint(
     Child templates and files are found beside the template that names them. Exit status: 0 without
     errors, 1 with errors, 2 if a file cannot be read.
     """
+    gc.disable()  # a short life with hardly any garbage
     from hearth.cli import lint as command
 
     if code is not None:

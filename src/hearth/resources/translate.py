@@ -9,12 +9,14 @@ import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import Problem, Rejected, ResourcePropertyConflict
 from hearth.model.span import Span
-from hearth.resources.lookup import Names
 from hearth.schema import Add, Delete, Replace, Resolve, Rule, ordered
+
+if TYPE_CHECKING:
+    from hearth.resources.lookup import Names
 
 ID = re.compile(r"^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$")
 """What is an id beyond doubt, and needs no list call."""

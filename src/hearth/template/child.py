@@ -117,7 +117,7 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
     problems: list[Problem] = []
 
     def wrong(words: str, place: Span = at) -> None:
-        problems.append(StackValidationFailed(place, f"{child.name}: {words}"))
+        problems.append(StackValidationFailed(place, f"{child.name}: {words}", code="misfit"))
 
     for name, prop in built_in.properties.items():
         mine = child.properties.get(name)

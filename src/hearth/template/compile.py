@@ -38,6 +38,9 @@ COMPILER_VERSION = 1
 PROBLEMS_MAX = 100
 """How many problems are told at once."""
 
+TOO_DEEP = "too-deep"
+"""The rule that a chain of child templates breaks."""
+
 NESTED_MAX = 64
 """How many templates of groups a module remembers."""
 
@@ -231,7 +234,7 @@ class _Compiler:
         if depth >= self.limits.stack_depth_max:
             words = f"Recursion depth exceeds {self.limits.stack_depth_max}."
             told = StackValidationFailed(replace(at, path=_way_into(source, entry)), words)
-            return Binding(None, entry=entry, problems=(replace(told, code="too-deep"),))
+            return Binding(None, entry=entry, problems=(replace(told, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
             near = nearest(entry.template, self.files)

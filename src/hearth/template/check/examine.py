@@ -15,7 +15,7 @@ from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
 from hearth.template.check.unused import unused
 from hearth.template.check.values import Values, parts
-from hearth.template.compile import check_depends_on
+from hearth.template.compile import TOO_DEEP, check_depends_on
 from hearth.template.expr import OMIT, Call, Const, Expr, MapOf
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node
@@ -32,6 +32,9 @@ def examine(module: Module) -> list[Problem]:
     report = Report()
     for one in modules(module):
         _Template(one, report).examine()
+    for problem in module.problems:
+        if problem.code == TOO_DEEP:  # found at the end of the chain, told where it begins
+            report.add(problem)
     return report.problems
 
 
@@ -155,7 +158,7 @@ class _Template:
             self.names.within(source.deletion_policy)
             return
         policy, known = source.deletion_policy.value, self.grammar.deletion_policies
-        if policy not in known:
+        if not isinstance(policy, str) or policy not in known:
             near = nearest(str(policy), known)
             words = f'there is no deletion policy "{policy}"{hint(near)}'
             self.report.wrong(at, "value-not-allowed", words, near)
@@ -253,9 +256,9 @@ class _Template:
 
     def output(self, output: OutputSource) -> None:
         fields = self.section("outputs")[output.name].value
-        self.enabling(output.condition, fields, output.at)
         word = self.grammar.word("value")
-        self.walked(output.value, fields.get(word), output.at.under(word))
+        if self.enabling(output.condition, fields, output.at):
+            self.walked(output.value, fields.get(word), output.at.under(word))
         known = self.grammar.output_keys
         for key, node in fields.items():
             if key not in known:

@@ -1,0 +1,259 @@
+"""What lint finds, where, and what it leaves alone."""
+
+import re
+
+import pytest
+
+from hearth.authoring.lint import lint
+
+HOT = "heat_template_version: 2021-04-16\n"
+
+
+def placed(text):
+    """The text without its marks, and the places they point at: `«` stands before a finding."""
+    places, clean = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        for at, match in enumerate(re.finditer("«([a-z-]+):", line)):
+            before = sum(len(m[0]) for m in list(re.finditer("«([a-z-]+):", line))[:at])
+            places.append((number, match.start() - before + 1, match[1]))
+        clean.append(re.sub("«([a-z-]+):", "", line))
+    return "\n".join(clean), places
+
+
+def found_in(tmp_path, text, *environments, **files):
+    """Findings as (line, column, code), file by file."""
+    for name, content in files.items():
+        (tmp_path / f"{name}.yaml").write_text(content)
+    root = tmp_path / "root.yaml"
+    root.write_text(text)
+    return lint(root, [tmp_path / f"{name}.yaml" for name in environments])
+
+
+CASES = {
+    "names at any depth": """
+resources:
+  net: {type: OS::Neutron::Net}
+  one:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      «unknown-property:image_id: cirros
+      networks:
+      - network: {get_resource: net}
+        «unknown-property:sbnet: x
+""",
+    "several mistakes in one template": """
+parameters:
+  p: {type: «unknown-type:strin}
+resources:
+  r:
+    type: OS::Heat::RandomString
+    properties: {length: «wrong-type:many, «unknown-property:sequenc: digits}
+    «unknown-key:depend_on: r
+outputs:
+  o: {value: {get_attr: [r, «unknown-attribute:valeu]}}
+  q: {value: [{get_param: p}, {get_param: «unknown-parameter:nope}]}
+""",
+    "a kind that flows through a parameter": """
+parameters:
+  names: {type: comma_delimited_list}
+resources:
+  r: {type: OS::Heat::RandomString, properties: {length: «wrong-type:{get_param: names}}}
+""",
+    "a kind that flows through functions": """
+parameters:
+  word: {type: string}
+resources:
+  r:
+    type: OS::Heat::RandomString
+    properties: {salt: «wrong-type:{str_split: [",", {get_param: word}]}}
+  s:
+    type: OS::Heat::RandomString
+    properties: {salt: {list_join: [",", «wrong-arguments:{get_param: word}]}}
+""",
+    "a reference where a list is needed": """
+resources:
+  group: {type: OS::Neutron::SecurityGroup}
+  one:
+    type: OS::Nova::Server
+    properties: {flavor: a, image: b, security_groups: «wrong-type:{get_resource: group}}
+""",
+    "both branches of a choice": """
+parameters:
+  big: {type: boolean}
+resources:
+  r:
+    type: OS::Heat::RandomString
+    properties:
+      length: {if: [{get_param: big}, «value-out-of-range:9999, «wrong-type:few]}
+""",
+    "a branch that is never taken is nobody's business": """
+conditions:
+  «constant-condition:never: {equals: [a, b]}
+resources:
+  r:
+    type: OS::Heat::RandomString
+    properties:
+      length: {if: [never, 9999, 8]}
+""",
+    "a condition of the wrong kind": """
+parameters:
+  text: {type: string}
+conditions:
+  c: «wrong-condition:{get_param: text}
+resources:
+  r: {type: OS::Heat::None, condition: c}
+""",
+    "what is missing": """
+resources:
+  r:
+    type: OS::Neutron::Subnet
+    «missing-property:properties:
+      name: a
+""",
+    "a text where a list is needed": """
+resources:
+  r:
+    type: OS::Heat::RandomString
+    properties: {character_classes: «wrong-type:digits}
+""",
+    "a later function in an older version": """
+resources:
+  r: {type: OS::Heat::Value, properties: {value: {list_concat: [[a], [b]]}}}
+""",
+    "the members of a group": """
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def:
+        type: OS::Heat::RandomString
+        properties: {length: "%index%", «unknown-property:lenght: 3}
+""",
+    "a cycle": """
+resources:
+  a: {type: OS::Heat::Value, properties: {value: {get_resource: «cycle:b}}}
+  b: {type: OS::Heat::Value, properties: {value: {get_resource: c}}}
+  c: {type: OS::Heat::None, depends_on: a}
+""",
+    "a comment switches a rule off": """
+parameters:
+  one: {type: string}  # hearth: ignore[unused-parameter]
+  # hearth: ignore[unused-parameter, other]
+  two: {type: string}
+  «unused-parameter:three: {type: string}  # hearth: ignore[cycle]
+  four: {type: string}  # hearth: ignore
+""",
+    "a key that stands twice": """
+resources:
+  r:
+    type: OS::Heat::RandomString
+    properties:
+      length: 3
+      «duplicate-key:length: 4
+""",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_findings_stand_where_they_belong(case, tmp_path):
+    text, places = placed(CASES[case])
+    found = found_in(tmp_path, HOT.rstrip("\n") + text)
+    assert [(one.line, one.column, one.code) for one in found] == places
+
+
+def test_a_suggestion_says_what_may_be_meant(tmp_path):
+    (one,) = found_in(tmp_path, HOT + "resources:\n  r: {type: OS::Nova::Servr}\n")
+    assert (one.suggestion, one.length) == ("OS::Nova::Server", len("OS::Nova::Servr"))
+
+
+def test_a_mistake_in_a_child_is_told_in_its_file(tmp_path):
+    root = HOT + "resources:\n  r: {type: child.yaml, properties: {«p: 1}}\n".replace("«", "")
+    child = HOT + "parameters:\n  p: {type: string}\noutputs:\n  o: {value: {get_param: q}}\n"
+    (one,) = found_in(tmp_path, root, child=child)
+    assert (one.file, one.line, one.code) == (str(tmp_path / "child.yaml"), 5, "unknown-parameter")
+
+
+def test_the_parameters_of_a_child_are_properties(tmp_path):
+    root = HOT + "resources:\n  r: {type: child.yaml, properties: {q: 1}}\n"
+    child = HOT + (
+        "parameters:\n  p: {type: string}\n  l: {type: comma_delimited_list, default: ''}\n"
+        "outputs:\n  o: {value: [{get_param: p}, {get_param: l}]}\n"
+    )
+    found = found_in(tmp_path, root, child=child)
+    assert [(one.code, one.suggestion) for one in found] == [
+        ("missing-property", "p"),
+        ("unknown-property", None),
+    ]
+
+
+def test_the_kind_of_a_child_s_output_is_known(tmp_path):
+    root = HOT + (
+        "resources:\n  c: {type: child.yaml}\n  r:\n    type: OS::Heat::RandomString\n"
+        "    properties: {length: {get_attr: [c, names]}}\n"
+        "outputs:\n  o: {value: {get_attr: [c, nmes]}}\n"
+    )
+    child = HOT + "outputs:\n  names: {value: {list_concat: [[a], [b]]}}\n"
+    found = found_in(tmp_path, root, child=child)
+    assert [(one.line, one.code) for one in found] == [(6, "wrong-type"), (8, "unknown-attribute")]
+
+
+def test_environments_map_types_and_give_values(tmp_path):
+    root = HOT + (
+        "parameters:\n  size: {type: number, constraints: [{range: {max: 5}}]}\n"
+        "resources:\n  r: {type: My::Thing, properties: {p: {get_param: size}}}\n"
+    )
+    child = HOT + "parameters: {p: {type: number}}\noutputs: {o: {value: {get_param: p}}}\n"
+    values = "parameters:\n  size: 9\n  siz: 2\nresource_registry: {'My::Thing': child.yaml}\n"
+    found = found_in(tmp_path, root, "values", child=child, values=values)
+    assert [(one.file, one.line, one.code) for one in found] == [
+        (str(tmp_path / "values.yaml"), 2, "wrong-value"),
+        (str(tmp_path / "values.yaml"), 3, "unknown-parameter"),
+    ]
+
+
+def test_values_are_followed_to_what_they_switch_off(tmp_path):
+    root = HOT + (
+        "parameters: {wanted: {type: boolean}}\n"
+        "resources:\n  a: {type: OS::Heat::None, condition: {get_param: wanted}}\n"
+        "  b: {type: OS::Heat::Value, properties: {value: {get_resource: a}}}\n"
+    )
+    on, off = "parameters: {wanted: true}\n", "parameters: {wanted: false}\n"
+    assert found_in(tmp_path, root, "env", env=on) == []
+    (one,) = found_in(tmp_path, root, "env", env=off)
+    assert (one.line, one.code) == (5, "unknown-resource")
+
+
+def test_an_entry_of_a_registry_that_leads_nowhere_is_told(tmp_path):
+    env = "resource_registry: {'My::Thing': there/is_none.yaml}\n"
+    (one,) = found_in(tmp_path, HOT, "env", env=env)
+    assert (one.file, one.code) == (str(tmp_path / "env.yaml"), "missing-file")
+
+
+def test_files_of_another_checkout_are_no_mistake(tmp_path):
+    text = HOT + (
+        "outputs:\n  a: {value: {get_file: ../../agents/hook.sh}}\n"
+        "  b: {value: {get_file: no.sh}}\n"
+    )
+    found = found_in(tmp_path, text)
+    assert [(one.line, one.code) for one in found] == [(3, "not-read"), (4, "missing-file")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"\xff\xfe", b"a: [", b"\x00", "\ud800".encode("utf-8", "surrogatepass"), b"- 1", b"1"],
+    ids=repr,
+)
+def test_what_is_no_template_is_one_finding(text, tmp_path):
+    path = tmp_path / "t.yaml"
+    path.write_bytes(text)
+    assert len(lint(path)) == 1
+
+
+def test_a_text_in_an_editor_counts_instead_of_the_file(tmp_path):
+    path = tmp_path / "t.yaml"
+    path.write_text(HOT)
+    assert [one.code for one in lint(path, open_texts={path: HOT + "resorces: {}\n"})] == [
+        "unknown-section"
+    ]
