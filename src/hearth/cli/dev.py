@@ -134,6 +134,7 @@ def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
         heat_url=f"{url}/v1/{{project}}",
         cfn_url=f"{url}/cfn/v1",
         waitcondition_url=f"{url}/cfn/v1/waitcondition",
+        environment_dir=folder / "environment.d",
     )
 
 

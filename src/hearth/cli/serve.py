@@ -54,6 +54,7 @@ def _read(configs: Sequence[Path]) -> Any:
             text("heat_public_url"),
             text("reauthentication_auth_method", default="", choices=["", "trusts"]),
             cfg.ListOpt("trusts_delegated_roles", default=[]),
+            text("environment_dir", default="/etc/heat/environment.d"),
             number("max_stacks_per_tenant", default=512, min=-1),
             number("max_resources_per_stack", default=1000, min=-1),
             number("max_snapshots_per_stack", default=32, min=-1),
@@ -86,6 +87,13 @@ def _read(configs: Sequence[Path]) -> Any:
     conf.register_opts([text("connection", secret=True)], "database")
     conf.register_opts(
         [
+            number("limit_iterators", default=200, min=1),
+            number("memory_quota", default=10000, min=1),
+        ],
+        "yaql",
+    )
+    conf.register_opts(
+        [
             text("bind_host", default="0.0.0.0"),  # noqa: S104 - as Heat's default
             number("bind_port", default=8004, min=0, max=65535),
         ],
@@ -106,7 +114,7 @@ def _read(configs: Sequence[Path]) -> Any:
 def _all_values(conf: Any) -> None:
     """Read each value once, so that a wrong one is told before anything starts."""
     groups = (conf, conf.database, conf.heat_api, conf.keystone_authtoken)
-    for group in (*groups, conf.oslo_messaging_notifications):
+    for group in (*groups, conf.yaql, conf.oslo_messaging_notifications):
         for name in group:
             getattr(group, name)
 
@@ -169,11 +177,14 @@ def _settings(conf: Any, url: str) -> Settings:
             nested_depth=conf.max_nested_stack_depth,
             template_characters=conf.max_template_size,
             body_bytes=conf.max_json_body_size,
+            yaql_iterators=conf.yaql.limit_iterators,
+            yaql_memory_bytes=conf.yaql.memory_quota,
         ),
         retention=Retention(
             events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
         ),
         notifications=_notifications(conf),
+        environment_dir=Path(conf.environment_dir),
         lock=lock,
     )
 

@@ -29,4 +29,5 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
     notifications: Notifications | None = None
+    environment_dir: Path | None = None  # of the operator's environment files
     lock: Path | None = None  # whoever holds it is the only engine of its database

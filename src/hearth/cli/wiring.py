@@ -19,6 +19,7 @@ from hearth.bus.local import Bus
 from hearth.bus.notification import Notifications
 from hearth.cli.chance import new_id
 from hearth.cli.early import WrongSetting, lock
+from hearth.cli.global_environment import global_environment
 from hearth.cli.installed import use_installed
 from hearth.cli.settings import Settings
 from hearth.cloud.credential import PasswordCredential
@@ -102,10 +103,13 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     programs = Programs(
         default_catalog(),
         template_type=TemplateResource,
+        base=global_environment(settings.environment_dir),
         limits=TemplateLimits(
             template_size_max=settings.limits.template_characters,
             resources_max=settings.limits.resources_per_stack,
             stack_depth_max=settings.limits.nested_depth,
+            yaql_iterators_max=settings.limits.yaql_iterators,
+            yaql_memory_bytes=settings.limits.yaql_memory_bytes,
         ),
         executor=executor,
     )

@@ -32,6 +32,8 @@ class Limits:
     abandon: bool = False
     template_characters: int = 524288
     body_bytes: int = 1024 * 1024
+    yaql_iterators: int = 200  # elements of one sequence in a YAQL expression
+    yaql_memory_bytes: int = 10000
 
 
 @dataclass

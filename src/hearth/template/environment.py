@@ -65,7 +65,9 @@ class TypeEntry:
 
 @dataclass(frozen=True)
 class Environment:
-    """Values and type mappings. `base` is the operator's environment below the user's."""
+    """Values and type mappings. `base` is the operator's environment below the user's, `texts` are
+    the templates that it names.
+    """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     parameter_defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class Environment:
     event_sinks: Sequence[Any] = ()
     encrypted_param_names: Sequence[str] = ()
     base: Environment | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(
@@ -138,7 +141,7 @@ class Environment:
     def key(self) -> str:
         """What a module depends on, as text: equal for equal environments."""
         base = self.base.key if self.base is not None else ""
-        content = [self.resource_registry, self.parameter_defaults]
+        content = [self.resource_registry, self.parameter_defaults, self.texts]
         return json.dumps(content, sort_keys=True, default=str) + base
 
     @property

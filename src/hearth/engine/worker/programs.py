@@ -8,6 +8,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -27,6 +28,7 @@ from hearth.template import (
     compile_template,
     module_key,
 )
+from hearth.template.defaults import DEFAULTS
 
 T = TypeVar("T")
 
@@ -53,7 +55,8 @@ class Programs:
     """Compiles revisions, and finds the types of records.
 
     `template_type` gives the type of a resource whose type is a template; without a module it is
-    good enough to delete one.
+    good enough to delete one. `base` is the operator's environment: what it maps counts below what
+    a stack's own environment says, and nobody's files stand in for the templates it names.
     """
 
     def __init__(
@@ -61,10 +64,12 @@ class Programs:
         catalog: TypeCatalog,
         *,
         template_type: NestedTypes,
+        base: Environment = DEFAULTS,
         limits: Limits | None = None,
         executor: Executor | None = None,
     ) -> None:
         self.catalog = catalog
+        self.base = base
         self.limits = limits or Limits()
         self._template_type = template_type
         self._executor = executor
@@ -101,6 +106,8 @@ class Programs:
         self, template: str, files: Mapping[str, str], environment: Environment
     ) -> Module:
         """The module of a template text. Raises Rejected."""
+        environment = replace(environment, base=self.base)
+        files = {**files, **self.base.texts} if self.base.texts else files
         key = module_key(template, files=files, environment=environment, limits=self.limits)
         known = self._modules.get(key)
         if known is not None:

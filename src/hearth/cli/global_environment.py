@@ -1,0 +1,56 @@
+"""The operator's environment: a directory, read once at start. Source: spec/environment.md, 7.
+
+Of the sections of its files only the registry counts. A value that is a template may be a path,
+relative to its file, or a `file:` address; unlike those of users it is read from the disk.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from hearth.model.problem import Rejected
+from hearth.template import Environment
+from hearth.template.defaults import DEFAULTS
+from hearth.template.environment import TEMPLATE_ENDINGS
+
+log = logging.getLogger(__name__)
+
+
+def global_environment(folder: Path | None) -> Environment:
+    """What every stack builds on. A file that is broken is logged and passed over, and so is an
+    entry whose template cannot be read.
+    """
+    registry: dict[str, Any] = dict(DEFAULTS.resource_registry)
+    texts: dict[str, str] = {}
+    for file in _files(folder):
+        try:
+            one = Environment.parse(file.read_text(encoding="utf-8"), str(file))
+        except (OSError, UnicodeDecodeError, Rejected) as problem:
+            log.warning("%s is left out: %s", file, problem)
+            continue
+        for name, value in one.resource_registry.items():
+            if isinstance(value, str) and value.endswith(TEMPLATE_ENDINGS):
+                path = _path(file, value)
+                try:
+                    texts[str(path)] = path.read_text(encoding="utf-8")
+                except (OSError, UnicodeDecodeError) as problem:
+                    log.warning("%s: the entry %s is left out: %s", file, name, problem)
+                    continue
+                registry[name] = str(path)
+            else:
+                registry[name] = value
+    return replace(DEFAULTS, resource_registry=registry, texts=texts)
+
+
+def _files(folder: Path | None) -> Iterator[Path]:
+    """All files, by name, so that the same directory always means the same."""
+    if folder is not None and folder.is_dir():
+        yield from sorted(path for path in folder.iterdir() if path.is_file())
+
+
+def _path(file: Path, value: str) -> Path:
+    parts = urlsplit(value)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else (file.parent / value).resolve()
