@@ -13,6 +13,7 @@ from benchmarks.compiling import compiling
 from benchmarks.databases import databases
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
+from benchmarks.language import language
 from benchmarks.rest import reading, trivial
 from benchmarks.shapes import shapes
 from benchmarks.starting import starting
@@ -21,6 +22,7 @@ CASES: dict[str, Case] = {
     "start": starting,
     "devcloud": boxed,
     "compile": compiling,
+    "language": language,
     "engine": engine,
     "shapes": shapes,
     "databases": databases,

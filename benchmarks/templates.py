@@ -91,3 +91,28 @@ def servers(count: int) -> str:
         for i in range(count)
     ]
     return HEAD + "".join(lines)
+
+
+def referring(count: int) -> str:
+    """Generators of text and values that read them: parameters, conditions, functions, outputs."""
+    lines = [
+        "heat_template_version: 2021-04-16\n",
+        "parameters:\n  name: {type: string, default: web}\n  size: {type: number, default: 8}\n",
+        "  big: {type: boolean, default: false}\n",
+        "conditions:\n  large: {equals: [{get_param: big}, true]}\n",
+        "resources:\n",
+    ]
+    for i in range(0, count, 2):
+        before = f"{{get_attr: [v{i - 2}, value]}}" if i >= 2 else "first"
+        lines.append(
+            f"  r{i}:\n    type: OS::Heat::RandomString\n    properties:\n"
+            "      length: {if: [large, 64, {get_param: size}]}\n"
+            f"      salt: {{list_join: ['-', [{{get_param: name}}, 's{i}']]}}\n"
+            f"  v{i}:\n    type: OS::Heat::Value\n    properties:\n      type: string\n"
+            "      value:\n        str_replace:\n          template: $n of $b is $v\n"
+            f"          params: {{$n: {{get_param: name}}, $b: {before}, "
+            f"$v: {{get_attr: [r{i}, value]}}}}\n"
+            f"    metadata: {{rank: {i}}}\n"
+        )
+    lines.append(f"outputs:\n  last: {{value: {{get_attr: [v{count - 2}, value]}}}}\n")
+    return "".join(lines)

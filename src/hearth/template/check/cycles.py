@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from itertools import islice
 
 from hearth.model.span import Span
 from hearth.template.graph import topological
@@ -13,26 +14,53 @@ from hearth.template.references import references_in
 CYCLES_MAX = 20
 """How many cycles are told."""
 
+STARTS_MAX = 200
+"""From how many resources the shortest cycle is looked for."""
+
 
 def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tuple[str, ...]]]:
     """The shortest cycles, no resource in two of them, each with the place where it closes."""
-    edges = {name: _edges(source, resources) for name, source in resources.items()}
+    edges: dict[str, Mapping[str, Span]] = {
+        name: _edges(source, resources) for name, source in resources.items()
+    }
     for _ in range(CYCLES_MAX):
         requires = {name: frozenset(needs) for name, needs in edges.items()}
         done = set(topological(requires))
         if len(done) == len(requires):
             return
-        left = {n: {k: v for k, v in e.items() if k not in done} for n, e in edges.items()}
-        left = {name: needs for name, needs in left.items() if name not in done}
+        left = _within(edges, edges.keys() - done)
+        starts = islice(left, STARTS_MAX)
         found = min(
-            (cycle for name in left if (cycle := _shortest(name, left)) is not None), key=len
+            (cycle for name in starts if (cycle := _shortest(name, left)) is not None),
+            key=len,
+            default=None,
         )
+        if found is None:
+            return
         yield left[found[0]][found[1]], found
-        edges = {
-            name: {k: v for k, v in needs.items() if k not in found}
-            for name, needs in left.items()
-            if name not in found
-        }
+        edges = _within(left, left.keys() - set(found))
+
+
+def _within(
+    edges: Mapping[str, Mapping[str, Span]], names: Set[str]
+) -> dict[str, Mapping[str, Span]]:
+    """The edges between some names, without names that nothing there waits for."""
+    kept: dict[str, Mapping[str, Span]] = {
+        name: {need: at for need, at in edges[name].items() if need in names}
+        for name in edges
+        if name in names
+    }
+    waited = dict.fromkeys(kept, 0)
+    for needs in kept.values():
+        for need in needs:
+            waited[need] += 1
+    idle = [name for name, count in waited.items() if not count]
+    for name in idle:
+        for need in kept.pop(name):
+            waited[need] -= 1
+            if not waited[need]:
+                idle.append(need)
+    return kept
 
 
 def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from hearth.model.problem import Notice, Problem, StackValidationFailed
 from hearth.model.span import Span
@@ -13,10 +14,16 @@ class Report:
     """Problems and notices, in the order in which they were found."""
 
     problems: list[Problem] = field(default_factory=list)
+    _places: set[Any] = field(default_factory=set)
 
     def add(self, problem: Problem) -> None:
         """Keep a problem, unless its place has one already."""
-        if not any(_same(problem, one) for one in self.problems):
+        at = problem.at
+        place: Any = problem
+        if at is not None and at.line:
+            place = (at.file, at.line, at.column, isinstance(problem, Notice))
+        if place not in self._places:
+            self._places.add(place)
             self.problems.append(problem)
 
     def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
@@ -26,11 +33,3 @@ class Report:
     def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
         """What is allowed and hardly meant."""
         self.add(Notice(at, words, code=code, suggestion=suggestion))
-
-
-def _same(one: Problem, other: Problem) -> bool:
-    here, there = one.at, other.at
-    if here is None or there is None or not here.line:
-        return one == other
-    place = (here.file, here.line, here.column) == (there.file, there.line, there.column)
-    return place and isinstance(one, Notice) is isinstance(other, Notice)
