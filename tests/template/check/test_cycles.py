@@ -1,5 +1,7 @@
 """Cycles are found whatever is around them, the shortest first, at a price of the edges."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +49,7 @@ def test_a_cycle_is_told_if_and_only_if_there_is_one(graph):
     told = found(waits)
     for cycle in told:
         assert cycle[0] == cycle[-1]
-        assert all(need in waits[name] for name, need in zip(cycle, cycle[1:], strict=False))
+        assert all(need in waits[name] for name, need in itertools.pairwise(cycle))
     left = dict(waits)
     while free := [name for name, needs in left.items() if not set(needs) & left.keys()]:
         for name in free:
