@@ -6,11 +6,11 @@ the author takes the place of our words. `Custom` has no answer of its own: the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
+
+from hearth.schema.patterns import TooSlow, matches_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +69,11 @@ class AllowedPattern:
 
     def wrong(self, value: Any) -> str | None:
         text = str(value)
-        match = compiled(self.pattern).match(text)
-        if match is None or match.end() != len(text):
+        try:
+            fits = matches_whole(self.pattern, text)
+        except TooSlow as problem:
+            return f'"{text[:40]}" can not be held against "{self.pattern}": {problem}'
+        if not fits:
             return self.description or f'"{text}" does not match the pattern "{self.pattern}"'
         return None
 
@@ -112,9 +115,3 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, bool) is not isinstance(other, bool):
         return False
     return bool(one == other)
-
-
-@lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The compiled pattern; raises re.error on a bad one."""
-    return re.compile(pattern)

@@ -10,7 +10,7 @@ from typing import Any
 from hearth.model.problem import InvalidSchemaError, Problem, hint, nearest
 from hearth.model.span import Span
 from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
-from hearth.schema.constraint import compiled
+from hearth.schema.patterns import compiled
 from hearth.schema.prop import UNSET
 from hearth.template.load import Node
 from hearth.template.parameters import (

@@ -5,6 +5,7 @@ The library is loaded on first use; it costs more to import than all of the comp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,20 @@ def _engine(iterators_max: int, memory_bytes: int) -> Any:
 
 @lru_cache(maxsize=1)
 def _library() -> Any:
-    import yaql
+    from hearth.template.functions.bounds import library
 
-    return yaql.create_context()
+    return library()
 
 
 @lru_cache(maxsize=512)
 def _parsed(text: str, iterators_max: int, memory_bytes: int) -> Any:
     return _engine(iterators_max, memory_bytes)(text)
+
+
+def _bounded(work: Callable[[], Any]) -> Any:
+    from hearth.template.functions.bounds import bounded
+
+    return bounded(work)
 
 
 def yaql(args: Any, scope: Scope) -> Any:
@@ -46,7 +53,7 @@ def yaql(args: Any, scope: Scope) -> Any:
             args["expression"], limits.yaql_iterators_max, limits.yaql_memory_bytes
         )
         context = _library().create_child_context()
-        return expression.evaluate({"data": args.get("data")}, context)
+        return _bounded(lambda: expression.evaluate({"data": args.get("data")}, context))
     except RecursionError:
         raise EvaluationError("the expression is too deep") from None
     except Exception as error:  # whatever a user's expression makes the library raise

@@ -1,0 +1,183 @@
+"""YAQL with an end: a bound on steps, on numbers and lists that one step makes, on matching.
+
+The library itself bounds sequences and memory, but looks at a value only when it is there: `pow`
+may take minutes and all memory before. Functions that can do so are exchanged for ones that look
+first; how long an expression runs is counted in calls, which is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from yaql.language import specs, yaqltypes
+from yaql.standard_library import collections as std_collections
+from yaql.standard_library import math as std_math
+from yaql.standard_library import regex as std_regex
+
+from hearth.schema.patterns import TIMEOUT_S, timed
+
+T = TypeVar("T")
+
+STEPS_MAX = 5_000_000
+"""Calls of Python functions that one expression may make: a second or two."""
+
+DIGITS_MAX = 10_000
+"""Bits of a number that one operation makes."""
+
+ITEMS_MAX = 10_000
+"""Items of a list that a multiplication makes."""
+
+
+class TooExpensive(Exception):
+    """An expression that would take too long or too much."""
+
+
+class _Stop(BaseException):
+    """Nothing in the library catches this."""
+
+
+def bounded(work: Callable[[], T]) -> T:
+    """What the work gives. Raises TooExpensive when it has taken too many steps."""
+    left = STEPS_MAX
+
+    def count(frame: Any, event: str, arg: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            sys.setprofile(None)
+            raise _Stop
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        return work()
+    except _Stop:
+        raise TooExpensive(f"the expression takes more than {STEPS_MAX} steps") from None
+    except TimeoutError:
+        words = f"a regular expression needs more than {TIMEOUT_S} s"
+        raise TooExpensive(words) from None
+    finally:
+        sys.setprofile(before)
+
+
+# -- numbers and lists --------------------------------------------------------------------------
+
+
+def _power(a: Any, b: Any, c: Any = None) -> Any:
+    if c is None and isinstance(a, int) and isinstance(b, int) and b > 1:
+        _number_of(a.bit_length() * b)
+    return pow(a, b, c)
+
+
+def _shift_bits_left(value: int, bits_number: int) -> int:
+    _number_of(value.bit_length() + bits_number)
+    return value << bits_number
+
+
+def _list_by_int(left: Any, right: int, engine: Any) -> Any:
+    if len(left) * right > ITEMS_MAX:
+        raise TooExpensive(f"a list of {len(left) * right} items is too long")
+    return left * right
+
+
+def _int_by_list(left: int, right: Any, engine: Any) -> Any:
+    return _list_by_int(right, left, engine)
+
+
+def _number_of(bits: int) -> None:
+    if bits > DIGITS_MAX:
+        raise TooExpensive(f"a number of {bits} bits is too large")
+
+
+# -- regular expressions ------------------------------------------------------------------------
+
+
+class Pattern:
+    """A regular expression, in the form in which the library's functions use one."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.timed = timed(pattern, flags)
+
+    def search(self, text: str) -> Any:
+        return self.timed.search(text, timeout=TIMEOUT_S)
+
+    def finditer(self, text: str) -> Iterator[Any]:
+        yield from self.timed.finditer(text, timeout=TIMEOUT_S)
+
+    def split(self, text: str, most: int) -> Any:
+        return self.timed.split(text, most, timeout=TIMEOUT_S)
+
+    def sub(self, by: Any, text: str, count: int) -> Any:
+        return self.timed.sub(by, text, count, timeout=TIMEOUT_S)
+
+
+def _regex(
+    pattern: str, ignore_case: Any = False, multi_line: Any = False, dot_all: Any = False
+) -> Pattern:
+    import regex
+
+    flags = regex.UNICODE
+    flags |= regex.IGNORECASE if ignore_case else 0
+    flags |= regex.MULTILINE if multi_line else 0
+    flags |= regex.DOTALL if dot_all else 0
+    return Pattern(pattern, flags)
+
+
+def _matches(string: str, regexp: str) -> bool:
+    return Pattern(regexp).search(string) is not None
+
+
+def _matches_operator(string: str, pattern: str) -> bool:
+    return _matches(string, pattern)
+
+
+def _not_matches_operator(string: str, pattern: str) -> bool:
+    return not _matches(string, pattern)
+
+
+def _is_regex(value: Any) -> bool:
+    return isinstance(value, Pattern)
+
+
+OURS: dict[str, Callable[..., Any]] = {
+    "pow_": _power,
+    "shift_bits_left": _shift_bits_left,
+    "list_by_int": _list_by_int,
+    "int_by_list": _int_by_list,
+    "regex": _regex,
+    "matches_": _matches,
+    "matches_operator_string": _matches_operator,
+    "not_matches_operator_string": _not_matches_operator,
+    "is_regex": _is_regex,
+}
+"""Functions of the library that match by themselves, and ours with the same parameters."""
+
+
+class _Exchange:
+    """Takes what the library registers, with our functions and patterns in place of its own."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+
+    def register_function(self, function: Any, /, **options: Any) -> None:
+        convention = self.context.convention
+        definition = specs.get_function_definition(function, convention=convention, **options)
+        definition.payload = OURS.get(function.__name__, definition.payload)
+        for parameter in definition.parameters.values():
+            if getattr(parameter.value_type, "python_type", None) is std_regex.REGEX_TYPE:
+                parameter.value_type = yaqltypes.PythonType(Pattern, False)
+        self.context.register_function(definition)
+
+
+def library() -> Any:
+    """A context with the functions of the language."""
+    import yaql
+
+    context = yaql.create_context(math=False, collections=False, regex=False)
+    exchange = _Exchange(context)
+    for module in (std_math, std_regex):
+        module.register(exchange)
+    std_collections.register(exchange, no_sets=False)
+    return context
