@@ -1,5 +1,6 @@
 """YAQL and regular expressions with an end, and otherwise as the library has them."""
 
+import contextlib
 import sys
 
 import pytest
@@ -41,10 +42,8 @@ def value(expression, data=None):
     ],
 )
 def test_an_expression_that_would_take_for_ever_is_given_up(expression):
-    try:
+    with contextlib.suppress(EvaluationError):  # or the engine finds a quick way
         value(expression)
-    except EvaluationError:
-        pass  # or the engine finds a quick way
     assert sys.getprofile() is None
 
 
