@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hearth.schema import Attr, Prop, Support
+from hearth.schema import Attr, Prop, Support, Wrong
 
 if TYPE_CHECKING:
     from hearth.template.program import Program, ResourceDefinition
@@ -38,7 +38,7 @@ class TypeInfo(Protocol):
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str]:
+    ) -> Iterable[str | Wrong]:
         """What is wrong with properties taken together; those that are open have no value yet."""
 
     def implicit_requires(
