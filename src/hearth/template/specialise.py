@@ -77,6 +77,7 @@ class Specialiser:
         sources = self.enabled(scope)
         scope.resources = sources
         scope.attribute_names = self.attribute_names
+        scope.within = lambda name: getattr(self.module.bindings[name].type_info, "within", None)
         definitions = {name: self.definition(source, scope) for name, source in sources.items()}
         self.check_names(parameters, definitions)
         outputs = {name: self.output(source, scope) for name, source in self.syntax.outputs.items()}

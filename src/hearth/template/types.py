@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from hearth.template.program import Program, ResourceDefinition
 
 
+Within = Callable[[str, Any, Sequence[Any]], Any]
+"""What stands at a path in an attribute, given the attribute's name and value."""
+
+
 class TypeInfo(Protocol):
     """A resource type, as far as templates are concerned.
 
     A type may also have `accepts_any_property = True`: its properties are then taken as they are.
+    One whose attributes are those of several has `within`, which steps into each.
     """
 
     @property
