@@ -78,6 +78,15 @@ def test_another_resource_reaches_there_too(api: Caller, create: Create):
     assert outputs(api, path)["r"]["output_value"] == "a"
 
 
+def test_a_step_into_what_members_have_is_taken_in_each(api: Caller, create: Create):
+    ways = {"all": "[g, y, k, 0]", "named": "[g, attributes, y, k, 0]", "one": "[g, refs_map, '1']"}
+    shown = "".join(f"  {name}: {{value: {{get_attr: {way}}}}}\n" for name, way in ways.items())
+    found = outputs(api, create(f"{TOP}outputs:\n{shown}"))
+    assert found["all"]["output_value"] == ["b0", "b1"]
+    assert found["named"]["output_value"] == {"0": "b0", "1": "b1"}
+    assert found["one"]["output_value"].startswith("arn:openstack:heat::")
+
+
 @pytest.mark.parametrize(
     ("read", "name"),
     [
