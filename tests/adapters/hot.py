@@ -1,6 +1,7 @@
 """Answers language vectors: one request per line in, one answer per line out.
 
-Stacks are evaluated in memory, resource by resource, with the types of `catalog`.
+Stacks are evaluated in memory, resource by resource, with the types of `catalog`. With `--api` a
+running server is asked instead; see `hot_api`.
 """
 
 from __future__ import annotations
@@ -484,4 +485,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--api"]:
+        from tests.adapters.hot_api.main import main
+    elif sys.argv[1:]:
+        raise SystemExit("usage: python -m tests.adapters.hot [--api]")
     main()

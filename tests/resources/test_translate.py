@@ -125,6 +125,7 @@ CASES = [
     ("neutron.network", "nowhere", False),
     ("nova.keypair", "mine", True),
     ("nova.keypair", "yours", False),
+    ("nova.keypairs", "mine", False),
 ]
 
 

@@ -70,3 +70,18 @@ def test_a_custom_constraint_becomes_a_question_for_the_cloud():
     module = compile_template(template, files={}, environment=Environment(), catalog=Catalog())
     (lookup,) = module.specialise({"f": "m1"}, stack_name="s").lookups
     assert (lookup.name, lookup.value) == ("nova.flavor", "m1")
+
+
+def test_values_may_be_taken_as_they_are_given():
+    template = (
+        "heat_template_version: 2018-08-31\nparameters:\n  a: {type: number}\n"
+        "  b: {type: string, constraints: [{allowed_values: [x]}]}\n"
+        "conditions: {c: {equals: [{get_param: b}, z]}}\n"
+        "outputs: {o: {condition: c, value: {get_param: a}}}\n"
+    )
+    module = compile_template(template, files={}, environment=Environment(), catalog=Catalog())
+    program = module.specialise({"a": "many", "b": "z"}, stack_name="s", strict=False, check=False)
+    assert program.outputs["o"].enabled
+    assert program.parameters["a"].value == "many"
+    with pytest.raises(Rejected):
+        module.specialise({"a": "1", "b": "z"}, stack_name="s", strict=False)

@@ -1,4 +1,4 @@
-"""The recorded answers of the language, judged by the comparator through `tests.adapters.hot`."""
+"""The recorded answers of the language are those of the library, and those of a running server."""
 
 import subprocess
 import sys
@@ -14,30 +14,77 @@ VECTORS = sorted((HERE / "vectors" / "hot").glob("*.yaml"))
 TOOL = HERE / "tools" / "vectors"
 
 
-@pytest.mark.parametrize("vectors", VECTORS, ids=lambda path: path.stem)
-def test_every_recorded_answer_is_ours(vectors):
+LIBRARY = ["tests.adapters.hot"]
+SERVER = ["tests.adapters.hot", "--api"]
+BESIDE = """
+- name: references
+  template: |
+    heat_template_version: 2021-04-16
+    resources: {a: {type: OS::Heat::None}, b: {type: OS::Heat::TestResource}}
+  also: [refs]
+  expect: {resolved: {outputs: {}, refs: {a: "{{physical:a}}", b: "{{physical:b}}"}}}
+- name: references-cfn
+  template: |
+    HeatTemplateFormatVersion: "2012-12-12"
+    Resources: {a: {Type: "OS::Heat::None"}}
+    Outputs: {o: {Value: {Ref: a}}}
+  also: [refs]
+  expect: {resolved: {outputs: {o: "{{physical:a}}"}, refs: {a: "{{physical:a}}"}}}
+- name: merged-then-wrong
+  template: |
+    heat_template_version: 2021-04-16
+    parameters: {n: {type: number}}
+  files: {a.yaml: "parameters: {n: many}"}
+  environment_files: [a.yaml]
+  expect: {error: {phase: validate, kind: StackValidationFailed}}
+- name: broken-beside-files
+  template: "heat_template_version: ["
+  files: {a.yaml: "parameters: {}"}
+  environment_files: [a.yaml]
+  expect: {error: {phase: parse, kind: ValueError}}
+"""
+"""What no recorded vector asks, though the format has it."""
+
+
+def compared(adapter: list[str], *options: str | Path, timeout_s: float = 120.0) -> str:
+    """What the comparator says of the adapter's answers."""
     ended = subprocess.run(
-        [sys.executable, TOOL, "hot", vectors, "--", sys.executable, "-m", "tests.adapters.hot"],
+        [sys.executable, TOOL, "hot", *options, "--", sys.executable, "-m", *adapter],
         cwd=HERE.parent,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout_s,
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.parametrize("vectors", VECTORS, ids=lambda path: path.stem)
+def test_every_recorded_answer_is_ours(vectors):
+    assert ", 0 failed\n" in compared(LIBRARY, vectors)
 
 
 def test_a_changed_expectation_is_noticed():
-    command = [sys.executable, "-m", "tests.adapters.hot"]
-    ended = subprocess.run(
-        [sys.executable, TOOL, "hot", "--mutate", "7", "40", "--", *command],
-        cwd=HERE.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert "40 of 40 caught, no other failure" in ended.stdout
+    assert "40 of 40 caught, no other failure" in compared(LIBRARY, "--mutate", "7", "40")
+
+
+@pytest.mark.slow
+def test_every_recorded_answer_is_that_of_a_running_server():
+    told = compared(SERVER, "--jobs", "4", timeout_s=600.0)
+    assert told.splitlines()[-1] == "864 passed, 0 failed"
+
+
+@pytest.mark.slow
+def test_a_changed_expectation_is_noticed_in_what_a_server_says():
+    told = compared(SERVER, "--jobs", "4", "--mutate", "7", "40", timeout_s=600.0)
+    assert "40 of 40 caught, no other failure" in told
+
+
+@pytest.mark.parametrize("adapter", [LIBRARY, pytest.param(SERVER, marks=pytest.mark.slow)])
+def test_what_no_recorded_vector_asks_is_answered_too(adapter, tmp_path):
+    (tmp_path / "beside.yaml").write_text(BESIDE)
+    assert compared(adapter, tmp_path).endswith("\n4 passed, 0 failed\n")
 
 
 @pytest.mark.parametrize(

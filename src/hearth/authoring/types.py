@@ -27,6 +27,7 @@ from hearth.schema import (
     Prop,
     Range,
     Support,
+    Wrong,
 )
 from hearth.schema.prop import UNSET
 from hearth.template.types import TypeInfo
@@ -58,7 +59,7 @@ class DeclaredType:
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str]:
+    ) -> Iterable[str | Wrong]:
         """Nothing is declared of properties taken together."""
         return ()
 

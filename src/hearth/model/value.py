@@ -1,8 +1,6 @@
-"""Plain values: what kinds there are, and looking into them."""
+"""The kinds of plain values."""
 
-from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
 
 class Kind(StrEnum):
@@ -15,16 +13,3 @@ class Kind(StrEnum):
     LIST = "list"
     MAP = "map"
     ANY = "any"
-
-
-def at_path(value: Any, path: Sequence[Any]) -> Any:
-    """What stands at a path: map keys as text, list positions as ints. Source: spec/hot.md, 8.3."""
-    for step in path:
-        match value:
-            case dict():
-                value = value.get(step if isinstance(step, str) else str(step))
-            case list() | str() if isinstance(step, int):
-                value = value[step] if -len(value) <= step < len(value) else None
-            case _:
-                return None
-    return value

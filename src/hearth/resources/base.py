@@ -25,7 +25,7 @@ from hearth.resources.live import (
     Users,
 )
 from hearth.resources.translate import move, renamed_among
-from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, broken
+from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, Wrong, broken
 
 __all__ = [
     "Change",
@@ -226,7 +226,7 @@ class ResourceType:
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str]:
+    ) -> Iterable[str | Wrong]:
         """What is wrong with properties taken together; those that are open have no value yet."""
         checks = type(self).check_properties is not ResourceType.check_properties
         if not (checks or self.relations):
@@ -240,7 +240,7 @@ class ResourceType:
         if not still_open:
             yield from self.check_properties(moved.properties)
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
         """What is wrong with properties taken together beyond `relations`; all are known."""
         return ()
 

@@ -213,6 +213,11 @@ async def check_constraints(
             if text is not None:
                 problems.append(StackValidationFailed(at, text, PREFIX))
             continue
+        if constraint not in KINDS:
+            near = hint(nearest(constraint, [*KINDS, *CHECKS]))
+            text = f'"{value}": there is no constraint "{constraint}"{near}'
+            problems.append(StackValidationFailed(at, text, PREFIX))
+            continue
         found = await names.id_of(constraint, str(value), at)
         if isinstance(found, Problem):
             problems.append(found)

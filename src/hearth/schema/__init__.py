@@ -43,6 +43,7 @@ from hearth.schema.relation import (
     Same,
     Unless,
     Where,
+    Wrong,
     broken,
 )
 from hearth.schema.translation import Add, Delete, Replace, Resolve, Rule, ordered
@@ -86,6 +87,7 @@ __all__ = [
     "SupportStatus",
     "Unless",
     "Where",
+    "Wrong",
     "as_json",
     "broken",
     "coerce",

@@ -14,6 +14,14 @@ Properties = Mapping[str, Any]
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
+@dataclass(frozen=True)
+class Wrong:
+    """What is wrong with one property in the light of the others; `path` leads to it."""
+
+    path: str
+    words: str
+
+
 class Relation(Protocol):
     """A rule on properties taken together; `str()` gives it in words."""
 

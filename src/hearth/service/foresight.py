@@ -161,7 +161,9 @@ class _Asked:
         if definition.child is None and unknown_in(properties) is not None:
             return None
         child = kind.child(live)
-        revision = self.house.programs.child_revision(self.aim.program, definition, live, child)
+        revision = self.house.programs.child_revision(
+            self.aim.program, definition, live, child, self.aim.revision.exports
+        )
         inside = known.row or _sketch(row, live, self.house.new_id())
         try:
             program = await self.house.programs.of(inside, revision)

@@ -47,12 +47,18 @@ async def outputs(
     found = await house.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
     fresh = await _fresh(house, caller, row, program, records.values())
-    world = StoredWorld(records, fresh, revision.facade)
+    nested = {name for name, record in records.items() if _is_nested(house, record)}
+    world = StoredWorld(records, fresh, revision.facade, nested)
     values = []
     for output in wanted:
         value, error = output.evaluate(world)
         values.append(OutputValue(output.name, output.description, nulled(value), error))
     return values
+
+
+def _is_nested(house: House, record: Record) -> bool:
+    kind = house.programs.type_of(record)
+    return kind is not None and kind.nested
 
 
 async def _fresh(

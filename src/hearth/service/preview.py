@@ -82,11 +82,13 @@ def created_items(found: Insight) -> list[Item | list[Any]]:
 
 
 def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
-    """Properties and metadata; nothing of them where they were computed from something hidden."""
+    """Properties, null where not given, and metadata; nothing of them where they were computed
+    from something hidden."""
     evaluated = definition.check(world)
+    values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
     properties = {
         name: MASK if aim.masked or name in evaluated.secret else nulled(value)
-        for name, value in evaluated.properties.items()
+        for name, value in values.items()
     }
     metadata = nulled(evaluated.metadata)
     if aim.masked or definition.scope.masked(repr(metadata)) != repr(metadata):

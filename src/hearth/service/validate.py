@@ -4,22 +4,42 @@ from typing import Any
 
 from hearth.service.caller import Caller
 from hearth.service.house import House
+from hearth.service.revisions import masked_environment
 from hearth.service.wanted import Wanted, revision_of
-from hearth.template import Environment
+from hearth.store.rows import Revision
+from hearth.template import Environment, Program
 from hearth.template.describe import validated
+
+STACK = "dummy"  # what the stack is called that there is not
+SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sinks")
 
 
 async def validate(
     house: House, caller: Caller, wanted: Wanted, *, show_nested: bool
 ) -> dict[str, Any]:
-    """What the template declares. Raises Rejected with everything that is wrong."""
+    """What the template declares. Values need not be allowed ones, nor be there. Raises Rejected
+    with everything that is wrong."""
     revision = revision_of(wanted)
     environment = Environment.parse(revision.environment)
     module = await house.programs.module(revision.template, revision.files, environment)
     program = module.specialise(
         environment.parameters,
-        stack_name="",
+        stack_name=STACK,
         project_id=caller.project_id,
         strict=False,
+        check=False,
     )
-    return validated(program, environment.parameters, show_nested=show_nested)
+    shown = validated(program, environment.parameters, show_nested=show_nested)
+    return {**shown, "Environment": _environment(revision, program)}
+
+
+def _environment(revision: Revision, program: Program) -> dict[str, Any]:
+    """The environment, with the templates that types were found to be."""
+    shown = masked_environment(revision, program)
+    found = {
+        binding.entry.entry: binding.entry.template
+        for binding in program.module.bindings.values()
+        if binding.entry is not None
+    }
+    shown["resource_registry"] = {**found, **shown["resource_registry"]}
+    return {name: shown[name] for name in SECTIONS}

@@ -1,24 +1,29 @@
 """What is recorded of a stack, for outputs and checks."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth.engine.core.record import Record
 from hearth.model.unknown import Unknown
-from hearth.model.value import at_path
-from hearth.template import Facade
+from hearth.template import EvaluationError, Facade, asked, walk
 
 
 class StoredWorld:
-    """The `World` of the compiler over records; `fresh` values go before recorded ones."""
+    """The `World` of the compiler over records; `fresh` values go before recorded ones.
+
+    What a stack below has and what it lacks is recorded whole: to read what it lacks from one of
+    the `nested` resources is an error.
+    """
 
     def __init__(
         self,
         records: Mapping[str, Record],
         fresh: Mapping[tuple[str, str], Any] | None = None,
         facade: Mapping[str, Any] | None = None,
+        nested: Collection[str] = (),
     ) -> None:
         self._records = records
+        self._nested = nested
         self._fresh = fresh or {}
         self._facade = facade
 
@@ -39,5 +44,7 @@ class StoredWorld:
         record = self._made(name)
         if record is None:
             return Unknown(frozenset({name}))
-        value = self._fresh.get((name, attribute), record.held.attributes.get(attribute))
-        return at_path(value, path)
+        known, (asked_for, path) = record.held.attributes, asked(attribute, path)
+        if name in self._nested and asked_for not in known:
+            raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
+        return walk(self._fresh.get((name, attribute), known.get(asked_for)), path)

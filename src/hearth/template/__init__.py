@@ -11,6 +11,7 @@ from hearth.template.environment import Environment
 from hearth.template.functions import EvaluationError
 from hearth.template.limits import Limits
 from hearth.template.load import Node, load
+from hearth.template.members import asked
 from hearth.template.module import Module
 from hearth.template.program import (
     Evaluated,
@@ -41,6 +42,7 @@ __all__ = [
     "TypeCatalog",
     "TypeInfo",
     "World",
+    "asked",
     "compile_template",
     "load",
     "module_key",

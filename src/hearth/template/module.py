@@ -69,16 +69,17 @@ class Module:
         project_id: str = "",
         facade: Facade | None = None,
         strict: bool = True,
+        check: bool = True,
     ) -> Program:
         """The program for these parameter values. Raises Rejected.
 
         Values from the environment's `parameter_defaults` are added; those of its `parameters`
         are not, for the caller has laid them together already. Unless `strict`, parameters may be
-        missing: their values are unknown then.
+        missing: their values are unknown then. Unless `check`, values need not be allowed ones.
         """
         from hearth.template.specialise import Specialiser
         from hearth.template.values import Stack
 
         stack = Stack(stack_name, stack_id, project_id)
         with collector_paused():
-            return Specialiser(self, stack, facade, strict).run(parameters)
+            return Specialiser(self, stack, facade, strict, check).run(parameters)

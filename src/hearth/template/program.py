@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
-from hearth.schema import Findings, Prop, Replace, Rule, coerce_all
+from hearth.schema import Findings, Prop, Replace, Rule, Wrong, coerce_all
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
 from hearth.template.expr import OMIT, Const, Expr, MapOf
@@ -174,7 +174,12 @@ class ResourceDefinition:
         if not found:  # nearly always; the place is looked for only where there is something to say
             return []
         at = self._place("properties")
-        return [StackValidationFailed(at, words, "Property error") for words in found]
+        return [
+            StackValidationFailed(self._locate(at.under(one.path)), one.words, "Property error")
+            if isinstance(one, Wrong)
+            else StackValidationFailed(at, one, "Property error")
+            for one in found
+        ]
 
     def policy(self, world: World, findings: Findings | None = None) -> Mapping[str, Any]:
         """The update policy with its defaults; what is wrong goes to the findings."""

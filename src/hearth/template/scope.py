@@ -14,7 +14,8 @@ from hearth.model.value import Kind
 from hearth.template.functions.entry import EvaluationError, Function
 from hearth.template.functions.signature import spoken
 from hearth.template.limits import Limits
-from hearth.template.types import Facade, World
+from hearth.template.members import MEMBER
+from hearth.template.types import Facade, Within, World
 
 if TYPE_CHECKING:
     from hearth.template.expr import Expr, If
@@ -108,6 +109,7 @@ class Scope:
         self.world: World = NOWHERE
         self.resources: Mapping[str, Any] = {}
         self.attribute_names: Callable[[str], list[str]] = lambda name: []
+        self.within: Callable[[str], Within | None] = lambda name: None
         self.conditions = Conditions(conditions, self)
         self.secret = False
         self.hidden = hidden_texts(parameters.values())
@@ -158,7 +160,11 @@ class Scope:
         secret = getattr(self.world, "secret", None)
         if secret is not None and secret(name, attribute):
             self.secret = True
-        return self.world.attribute(name, attribute, path)
+        within = self.within(name) if path and not attribute.startswith(MEMBER) else None
+        if within is None:
+            return self.world.attribute(name, attribute, path)
+        value = self.world.attribute(name, attribute, ())
+        return value if isinstance(value, Unknown) else within(attribute, value, path)
 
     def truth(self, value: Any) -> bool | Unknown:
         """A boolean, or the named condition; raises EvaluationError."""

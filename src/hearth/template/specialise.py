@@ -51,18 +51,21 @@ __all__ = ["Specialiser", "references_in"]
 class Specialiser:
     """One run over one module."""
 
-    def __init__(self, module: Module, stack: Stack, facade: Facade | None, strict: bool) -> None:
+    def __init__(
+        self, module: Module, stack: Stack, facade: Facade | None, strict: bool, check: bool = True
+    ) -> None:
         self.module = module
         self.syntax = module.syntax
         self.stack = stack
         self.facade = facade
         self.strict = strict
+        self.check = check
         self.problems: list[Problem] = []
 
     def run(self, given: Mapping[str, Any]) -> Program:
         """The program; raises Rejected with everything that is wrong."""
         defaults = self.module.environment.parameter_defaults
-        reader = ParameterReader(self.syntax, defaults, self.stack, self.strict)
+        reader = ParameterReader(self.syntax, defaults, self.stack, self.strict, self.check)
         parameters = reader.read(given)
         if reader.problems:
             raise Rejected(reader.problems)
@@ -79,6 +82,7 @@ class Specialiser:
         sources = self.enabled(scope)
         scope.resources = sources
         scope.attribute_names = self.attribute_names
+        scope.within = lambda name: getattr(self.module.bindings[name].type_info, "within", None)
         definitions = {name: self.definition(source, scope) for name, source in sources.items()}
         self.check_names(parameters, definitions)
         outputs = {name: self.output(source, scope) for name, source in self.syntax.outputs.items()}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hearth.schema import Attr, Prop, Support
+from hearth.schema import Attr, Prop, Support, Wrong
 
 if TYPE_CHECKING:
     from hearth.template.program import Program, ResourceDefinition
+
+
+Within = Callable[[str, Any, Sequence[Any]], Any]
+"""What stands at a path in an attribute, given the attribute's name and value."""
 
 
 class TypeInfo(Protocol):
@@ -17,6 +21,7 @@ class TypeInfo(Protocol):
 
     A type may also have `accepts_any_property = True`: its properties are then taken as they are;
     `member_property`: the property that defines the members of a group, as a resource is defined.
+    One whose attributes are those of several has `within`, which steps into each.
     """
 
     @property
@@ -39,7 +44,7 @@ class TypeInfo(Protocol):
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str]:
+    ) -> Iterable[str | Wrong]:
         """What is wrong with properties taken together; those that are open have no value yet."""
 
     def implicit_requires(

@@ -51,6 +51,7 @@ class ParameterReader:
     defaults: Mapping[str, Any]
     stack: Stack
     strict: bool
+    check: bool = True  # else values are taken though they are none of their type or not allowed
     problems: list[Problem] = field(default_factory=list)
     lookups: list[Lookup] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
@@ -86,9 +87,10 @@ class ParameterReader:
         try:
             parsed = parse_value(schema.type, value)
         except ValueError as error:
-            self.problems.append(_bad_value(schema, at, value, str(error)))
+            if self.check:
+                self.problems.append(_bad_value(schema, at, value, str(error)))
             return value
-        if isinstance(parsed, Unknown):
+        if isinstance(parsed, Unknown) or not self.check:
             return parsed
         text = unquoted(schema, value) or wrong(schema, parsed) if check else None
         if text is not None:

@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
-from hearth.model.state import Status
+from hearth.model.state import Action, Status
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.draw import revision_of
 from hearth.sim.history import PROGRAMS
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.world import World
+from hearth.store.accept import Operation
 
 CHAIN = {f"r{i}": {"after": [f"r{i - 1}"] if i else []} for i in range(4)}
 
@@ -37,3 +38,24 @@ def test_a_stack_with_nodes_that_could_start_is_handed_over_and_completed(turns)
 async def _turns(count: int) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+def test_a_delete_that_comes_while_its_stack_is_given_back_is_begun_once():
+    """Wherever it comes in: nothing is left behind by the one who gives the stack back."""
+    late = []
+    for turns in range(400):
+        loop = VirtualLoop()
+        world = World(loop, PROGRAMS, lambda loop: TwinCloud(loop.time))
+
+        async def story(world: World = world, turns: int = turns) -> list[str]:
+            world.start_engines(1)
+            stack_id = await world.create("s", revision_of({}), timeout_mins=60)
+            await _turns(turns)
+            await world.operate(stack_id, Operation(Action.DELETE))
+            await world.rest(limit_s=60.0)
+            assert world.stack(stack_id).state == "DELETE_COMPLETE"
+            return [name for task in asyncio.all_tasks() if "_farewell" in (name := repr(task))]
+
+        late += run(loop, story())
+        world.close()
+    assert late == []

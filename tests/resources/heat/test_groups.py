@@ -71,6 +71,19 @@ def test_what_is_shown_of_members():
         shown("resource.7")
 
 
+def test_steps_into_an_attribute_of_members_are_taken_in_each():
+    kind = group({}).kind
+    disks = [{"size": 1}, {"size": 2}, None]
+    assert kind.within("disk", disks, ["size"]) == [1, 2, None]
+    by_name = {"disk": {"0": disks[0], "1": disks[1]}}
+    assert kind.within("attributes", by_name, ["disk", "size"]) == {"0": 1, "1": 2}
+    assert kind.within("attributes", by_name, ["disk"]) == by_name["disk"]
+    assert kind.within("attributes", by_name, ["other"]) is None
+    assert kind.within("refs_map", {"0": "r"}, ["0"]) == "r"
+    assert kind.within("refs", ["r", "q"], [1]) == "q"
+    assert kind.within("disk", None, ["size"]) is None
+
+
 def test_one_member_stands_for_all_in_validation_and_none_for_none():
     kind = group({}).kind
     assert list(kind.nested_definition({"count": 9, "resource_def": MEMBER})["resources"]) == ["0"]

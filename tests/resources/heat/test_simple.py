@@ -11,22 +11,29 @@ from hearth.resources.base import Change, Failed, Later, Ready
 from hearth.resources.heat.random_string import sets_of
 from tests.resources.fake import live_of
 
+TYPED = [
+    ("string", 7, True),
+    ("string", 5.5, False),
+    ("number", "7.50", True),
+    ("number", "seven", False),
+    ("comma_delimited_list", ["a", 1], True),
+    ("comma_delimited_list", "a,b", False),
+    ("json", {"a": 1}, True),
+    ("json", '{"a": 1}', False),
+    ("boolean", "TRUE", True),
+    ("boolean", "yes", False),
+    (None, {"a": [1]}, True),
+]
 
-@pytest.mark.parametrize(
-    ("wanted", "value", "given"),
-    [
-        ("string", 7, "7"),
-        ("number", "7", 7),
-        ("comma_delimited_list", "a,b", ["a", "b"]),
-        ("json", {"a": 1}, {"a": 1}),
-        ("boolean", "true", True),
-        (None, {"a": [1]}, {"a": [1]}),
-    ],
-)
-def test_a_value_is_given_as_its_type(wanted, value, given):
+
+@pytest.mark.parametrize(("wanted", "value", "fits"), TYPED)
+def test_a_value_must_fit_its_type_and_is_given_back_as_it_is(wanted, value, fits):
     properties = {"value": value, **({"type": wanted} if wanted else {})}
     live = live_of("OS::Heat::Value", properties)
-    assert live.kind.recordable(live) == {"value": given}
+    assert live.kind.recordable(live) == {"value": value}
+    wrong = [*live.kind.conflicts(properties)]
+    assert [one.path for one in wrong] == ([] if fits else ["value"])
+    assert [*live.kind.conflicts(properties, {"value"})] == []
 
 
 def test_none_takes_anything_and_gives_null():

@@ -14,9 +14,8 @@ from hearth.engine.core.record import Record
 from hearth.engine.core.visit import asleep
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
-from hearth.model.value import at_path
 from hearth.schema import Add, Prop, Replace, Rule
-from hearth.template import Evaluated, Facade, ResourceDefinition
+from hearth.template import Evaluated, Facade, ResourceDefinition, asked, walk
 
 if TYPE_CHECKING:
     from hearth.engine.core.plan import Plan
@@ -191,8 +190,8 @@ class ForeseenWorld:
             known = inner.attributes
         else:
             return unknown
-        value = known.get(attribute, unknown)
-        return value if isinstance(value, Unknown) else at_path(value, path)
+        attribute, path = asked(attribute, path)
+        return walk(known.get(attribute, unknown), path)
 
 
 def foresee(record: Record, expected: Expected, traits: Traits, *, masked: bool = False) -> Outlook:

@@ -306,7 +306,8 @@ class Flight(Calls):
                     attributes[name] = await kind.attribute(live, name)
                 except (CloudFault, Trouble, LookupError, TypeError) as problem:
                     log.info("attribute %s of %s: %s", name, self.record.name, problem)
-                    attributes[name] = None
+                    if not kind.nested:  # what a stack below lacks is an error to read
+                        attributes[name] = None
         return attributes
 
     def refuse(self, trouble: Trouble) -> None:

@@ -150,8 +150,9 @@ class Nest:
         operation = self.flight.work.operation
         name = self.flight.record.name
         revision = self.flight.work.tools.programs.child_revision(
-            operation.program, operation.program.resources[name], live, child
-        )
+            operation.program, operation.program.resources[name], live, child,
+            operation.revision.exports,
+        )  # fmt: skip
         given = {}
         if (text := live.data.get(DOCUMENT)) is not None and live.action is Action.ADOPT:
             late = self.flight.work.operation.adopts_late()

@@ -6,7 +6,7 @@ A module depends on content only, so equal children and repeated operations shar
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -29,6 +29,7 @@ from hearth.template import (
     module_key,
 )
 from hearth.template.defaults import DEFAULTS
+from hearth.template.members import MEMBER, asked_below, names_read
 
 T = TypeVar("T")
 
@@ -40,8 +41,10 @@ INLINE_MAX = 16 * 1024  # characters; larger texts are compiled off the loop
 def read_of(program: Program | None, revision: Revision, name: str, kind: ResourceType) -> set[str]:
     """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
     wanted = {n for n in revision.exports if n in kind.attributes}
+    if kind.nested:
+        wanted.update(n for n in revision.exports if n.startswith(MEMBER))
     if program is not None:
-        wanted.update(read[0] for read in program.reads.get(name, ()))
+        wanted |= names_read(program.reads.get(name, ()))
     return wanted
 
 
@@ -186,24 +189,23 @@ class Programs:
         definition: ResourceDefinition,
         live: Live,
         child: Child,
+        exports: Iterable[str],
     ) -> Revision:
-        """What a nested stack shall be: the parent's files and registry, its own parameters."""
+        """What a nested stack shall be: the parent's files and registry, its own parameters.
+
+        `exports` are those of the parent: what is read from above may lead through it.
+        """
         module = program.module
         entry = module.bindings[definition.name].entry
         environment = module.environment.for_child(definition.name, entry)
         template = child.template
-        exports = {
-            word
-            for read in program.reads.get(definition.name, ())
-            for part in read
-            for word in str(part).split(".")
-        }
+        through = [(name,) for name in exports if name.startswith(MEMBER)]
         return Revision(
             template=template if isinstance(template, str) else json.dumps(template),
             files=dict(module.files),
             environment=environment.as_map(),
             parameters=dict(child.parameters),
-            exports=sorted(exports),
+            exports=sorted(asked_below([*program.reads.get(definition.name, ()), *through])),
             facade={
                 "metadata": dict(live.metadata),
                 "deletion_policy": str(definition.deletion_policy),

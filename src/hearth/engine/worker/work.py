@@ -342,7 +342,8 @@ class StackWork:
         for ticket in tickets:
             if not ticket.done():
                 ticket.set_result(fate)
-        if fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan):
+        begins = fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan)
+        if begins and sure.release is None:  # what is given back is begun by its next owner
             await self._reload()
         if advance.letters or advance.create or advance.operate or sure.operate or sure.cancel:
             self.engine.wake()

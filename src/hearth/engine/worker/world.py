@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.record import Record
 from hearth.model.unknown import Unknown
-from hearth.model.value import at_path
-from hearth.template import Facade
+from hearth.template import Facade, asked, walk
 
 if TYPE_CHECKING:
     from hearth.engine.worker.operation import Operation
@@ -41,7 +40,8 @@ class RecordedWorld:
         record = self._record(name)
         if record is None or record.new:
             return Unknown(frozenset({name}))
-        return at_path(record.held.attributes.get(attribute), path)
+        attribute, path = asked(attribute, path)
+        return walk(record.held.attributes.get(attribute), path)
 
     def secret(self, name: str, attribute: str) -> bool:
         """Something hidden went into the resource: its attributes may tell it."""

@@ -19,6 +19,7 @@ from hearth.schema import (
     Range,
     Support,
 )
+from hearth.template import walk
 
 VERSION = "2021-04-16"
 REMOVED = "name_blacklist"  # private data; the key that Heat uses
@@ -159,6 +160,17 @@ class ResourceGroup(NestedType):
             return shown[name]
         names = sorted(live.members, key=_order)
         return [live.members[one]["attributes"].get(name) for one in names]
+
+    def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
+        """What stands at the path: with each member, where the attribute is theirs."""
+        if attribute == "attributes":
+            by_name, path = walk(value, path[:1]), path[1:]
+            if not isinstance(by_name, Mapping):
+                return None
+            return {name: walk(one, path) for name, one in by_name.items()}
+        if attribute in self.attributes or not isinstance(value, list):
+            return walk(value, path)
+        return [walk(one, path) for one in value]
 
 
 def removed_names(live: Live) -> list[str]:

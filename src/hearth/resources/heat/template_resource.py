@@ -30,7 +30,7 @@ class NestedType(ResourceType):
     async def attribute(self, live: Live, name: str) -> Any:
         if name.startswith("resource."):
             return of_member(live.members, name)
-        return self.recordable(live).get(name)
+        return None if name == "show" else self.recordable(live)[name]
 
 
 class TemplateResource(NestedType):

@@ -1,10 +1,22 @@
 """OS::Heat::Value: a value with a name."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.model.span import Span
 from hearth.resources.base import NOTHING_MADE, IntentKey, Live, ResourceType
-from hearth.schema import ANY, STRING, AllowedValues, Attr, Findings, Kind, Prop, Support, coerce
+from hearth.schema import (
+    ANY,
+    STRING,
+    AllowedValues,
+    Attr,
+    Findings,
+    Kind,
+    Prop,
+    Support,
+    Wrong,
+    coerce,
+)
 
 TYPES = {
     "string": Kind.STRING,
@@ -39,16 +51,15 @@ class Value(ResourceType):
     known_by = NOTHING_MADE
     visibility_delay_s = 0
 
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[Wrong]:
+        """The value must be one of its type; it is given back as it was given."""
+        wanted, found = TYPES.get(properties.get("type", "")), Findings()
+        if wanted is not None and properties.get("value") is not None:
+            coerce(Prop(wanted), properties["value"], Span(path="value"), found)
+        return [Wrong("value", problem.text) for problem in found.problems]
+
     def recordable(self, live: Live) -> dict[str, Any]:
-        return {"value": self.value_of(live)}
+        return {"value": live.given("value")}
 
     async def attribute(self, live: Live, name: str) -> Any:
-        return self.value_of(live) if name == "value" else None
-
-    def value_of(self, live: Live) -> Any:
-        """The value as the declared type."""
-        value, wanted = live.given("value"), live.given("type")
-        if wanted is None or value is None:
-            return value
-        prop = Prop(TYPES[wanted], allow_conversion=True)
-        return coerce(prop, value, Span(path=live.name), Findings())
+        return live.given("value") if name == "value" else None

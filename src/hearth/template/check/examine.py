@@ -200,7 +200,7 @@ class _Template:
             rules = getattr(type_info, "translation", ())
             self.values.required(type_info.properties, given, place, rules)
         if len(self.report.problems) == before:
-            self.together(given, type_info, place)
+            self.together(source, given, type_info, place)
 
     def member(self, source: ResourceSource, name: str | None) -> None:
         """What a group is to be made of. Source: spec/groups-and-nesting.md."""
@@ -232,7 +232,9 @@ class _Template:
             self.values.required(type_info.properties, dict(parts(given)), place)
             self.values.marks = ()
 
-    def together(self, given: Mapping[str, Expr], type_info: TypeInfo, at: Span) -> None:
+    def together(
+        self, source: ResourceSource, given: Mapping[str, Expr], type_info: TypeInfo, at: Span
+    ) -> None:
         """Properties that exclude or need each other, as far as they are known."""
         known: dict[str, Any] = {}
         unsure: set[str] = set()
@@ -249,8 +251,13 @@ class _Template:
         lax = Findings(constrain=False, require=False)
         properties = coerce_all(schema, known, at, lax)
         if not lax.problems:
-            for words in type_info.conflicts(properties, frozenset(unsure)):
-                self.report.wrong(at, "properties-conflict", words)
+            for one in type_info.conflicts(properties, frozenset(unsure)):
+                if isinstance(one, Wrong):
+                    steps = [self.grammar.word("properties"), *one.path.split(".")]
+                    place = source.node.nearest_to(steps).span(self.file, at.under(one.path).path)
+                    self.report.wrong(place, "wrong-value", one.words)
+                else:
+                    self.report.wrong(at, "properties-conflict", one)
 
     # -- outputs ----------------------------------------------------------------------------
 

@@ -1,0 +1,55 @@
+"""Validation and preview: what a template declares, and what its resources would be."""
+
+import pytest
+
+from tests.api.conftest import Caller
+
+pytestmark = pytest.mark.slow
+
+V = "heat_template_version: 2021-04-16\n"
+TEMPLATE = (
+    f"{V}parameters:\n"
+    "  s: {type: string, constraints: [{allowed_values: [a]}]}\n"
+    "  h: {type: string, hidden: true}\n"
+    "  m: {type: number}\n"
+    "resources: {n: {type: My::Kid, properties: {p: 1}}, d: {type: kid.yaml}}\n"
+)
+KID = f"{V}parameters: {{p: {{type: number, default: 2}}}}\n"
+ENVIRONMENT = {
+    "parameters": {"s": "no such", "h": "s3cret"},
+    "parameter_defaults": {"p": 3},
+    "resource_registry": {"My::Kid": "kid.yaml"},
+}
+
+
+def test_validation_takes_any_value_and_shows_the_environment(api: Caller):
+    body = {"template": TEMPLATE, "environment": ENVIRONMENT, "files": {"kid.yaml": KID}}
+    reply = api.call("POST", "/validate", body)
+    assert reply.status_code == 200, reply.text
+    shown = reply.json()
+    assert shown["Parameters"]["s"]["Value"] == "no such"
+    assert shown["Environment"] == {
+        "parameters": {"s": "no such", "h": "******"},
+        "parameter_defaults": {"p": 3},
+        "resource_registry": {"My::Kid": "kid.yaml", "kid.yaml": "kid.yaml", "resources": {}},
+        "event_sinks": [],
+    }
+    assert "s3cret" not in reply.text
+
+
+def test_validation_shows_what_lies_in_environment_files(api: Caller):
+    files = {"a.yaml": "parameters: {m: 1}\n", "b.yaml": "parameters: {m: 2}\n"}
+    body = {"template": f"{V}parameters: {{m: {{type: number}}}}\n", "files": files}
+    shown = api.call("POST", "/validate", {**body, "environment_files": ["a.yaml", "b.yaml"]})
+    assert shown.json()["Environment"]["parameters"] == {"m": 2}
+    assert shown.json()["Parameters"]["m"]["Value"] == 2
+
+
+def test_a_preview_shows_every_property_of_a_resource(api: Caller):
+    template = f"{V}resources: {{r: {{type: OS::Heat::RandomString, properties: {{length: 5}}}}}}\n"
+    body = {"stack_name": "foreseen", "template": template}
+    (shown,) = api.call("POST", "/stacks/preview", body).json()["stack"]["resources"]
+    declared = api.call("GET", "/resource_types/OS::Heat::RandomString").json()["properties"]
+    assert set(shown["properties"]) == set(declared)
+    assert shown["properties"]["length"] == 5
+    assert shown["properties"]["salt"] is None
