@@ -13,12 +13,6 @@ NOT_FOUND = {
     "nest-depth-limit": "the limit of the vector is not the default",
     "limit-resources-root": "the limit of the vector is not the default",
     "limit-template-size": "the limit of the vector is not the default",
-    "attr-typed-value-list-text": "a property whose type is another property",
-    "attr-typed-value-map-text": "a property whose type is another property",
-    "attr-typed-value-bool-yes": "a property whose type is another property",
-    "attr-typed-value-bool-int": "a property whose type is another property",
-    "attr-typed-value-string-float": "a property whose type is another property",
-    "attr-typed-value-string-list": "a property whose type is another property",
     "prop-unknown-until-created": "the value is random",
 }
 """Templates that fail, at the latest when an output is read, and in which lint sees nothing."""

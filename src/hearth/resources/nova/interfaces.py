@@ -7,16 +7,14 @@ properties of the port, for a floating IP. Their ids are in the private data, `i
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Later, Live, Made, Progress, Ready
 from hearth.resources.collection import forgiving, mark
+from hearth.resources.lookup import Names
 from hearth.resources.neutron.port import port_fields
-
-if TYPE_CHECKING:
-    from hearth.resources.lookup import Names
 
 PORTS = "/v2.0/ports"
 PORT = "port:"  # before the id of a stray port, which is no server

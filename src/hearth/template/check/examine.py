@@ -8,7 +8,7 @@ from typing import Any
 from hearth.model.problem import CircularDependencyException, Problem, hint, nearest
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown, unknown_in
-from hearth.schema import Findings, SupportStatus, coerce_all
+from hearth.schema import Findings, SupportStatus, Wrong, coerce_all
 from hearth.template.check.cycles import cycles
 from hearth.template.check.names import Names
 from hearth.template.check.report import Report
