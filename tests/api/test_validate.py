@@ -53,3 +53,31 @@ def test_a_preview_shows_every_property_of_a_resource(api: Caller):
     assert set(shown["properties"]) == set(declared)
     assert shown["properties"]["length"] == 5
     assert shown["properties"]["salt"] is None
+
+
+def test_validation_can_tell_everything_that_lint_finds(api: Caller):
+    template = (
+        f"{V}parameters: {{p: {{type: string}}}}\n"
+        "resources:\n  r:\n    type: OS::Heat::RandomString\n    properties: {lenght: 8}\n"
+        "  k: {type: kid.yaml, properties: {p: []}}\n"
+    )
+    files = {"kid.yaml": KID, "unread.sh": "#!/bin/sh\n"}
+    body = {"template": template, "files": files}
+    reply = api.call("POST", "/validate?show_findings=true", body)
+    assert reply.status_code == 200, reply.text
+    told = [
+        (one["file"], one["line"], one["column"], one["code"], one["severity"], one["suggestion"])
+        for one in reply.json()["Findings"]
+    ]
+    assert told == [
+        ("template", 6, 18, "unknown-property", "error", "length"),
+        ("template", 7, 39, "wrong-type", "error", None),
+        ("template", 2, 14, "unused-parameter", "warning", None),
+        ("unread.sh", 1, 1, "unused-file", "warning", None),
+    ]
+
+
+def test_what_is_no_template_is_a_finding_too(api: Caller):
+    reply = api.call("POST", "/validate?show_findings=true", {"template": "{"})
+    (one,) = reply.json()["Findings"]
+    assert (one["code"], one["line"]) == ("syntax", 2)

@@ -10,7 +10,6 @@ from typing import Any
 from hearth.authoring.finding import Finding, Severity
 from hearth.authoring.ignored import Ignored
 from hearth.authoring.project import Project
-from hearth.authoring.rules import rule_of
 from hearth.authoring.text import length_at, lines_of
 from hearth.authoring.types import AuthorCatalog, author_catalog
 from hearth.model.problem import (
@@ -25,6 +24,7 @@ from hearth.model.problem import (
 from hearth.model.span import Span
 from hearth.template import NOWHERE, Environment, Module
 from hearth.template.check import examine
+from hearth.template.check.codes import rule_of
 from hearth.template.check.examine import modules
 from hearth.template.compile import draft_template, place_of_type
 from hearth.template.defaults import DEFAULTS

@@ -5,20 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hearth.model.problem import (
-    CircularDependencyException,
-    HTTPBadRequest,
-    InvalidSchemaError,
-    InvalidTemplateReference,
-    InvalidTemplateSection,
-    InvalidTemplateVersion,
-    Problem,
-    RequestLimitExceeded,
-    TemplateMissing,
-    UnknownUserParameter,
-    UserParameterMissing,
-)
-
 
 @dataclass(frozen=True)
 class Rule:
@@ -264,6 +250,11 @@ _RULES = (
         'HeatTemplateFormatVersion: "2012-12-12"\nMappings: {One: {a: {b: c}}}\n',
     ),
     Rule(
+        "unused-file",
+        "nothing reads a file that is sent along",
+        "Told by the API's validation; on the disk, files that nobody names are nobody's business.",
+    ),
+    Rule(
         "unknown-function",
         "a map looks like the call of a function that does not exist",
         "A map of one key is a call only if the key is a function of the version; otherwise it is "
@@ -341,23 +332,3 @@ _RULES = (
     ),
 )
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in _RULES}
-
-BY_KIND: tuple[tuple[type[Problem], str], ...] = (
-    (HTTPBadRequest, "not-a-template"),
-    (InvalidTemplateVersion, "unknown-version"),
-    (InvalidTemplateSection, "unknown-section"),
-    (InvalidSchemaError, "wrong-declaration"),
-    (InvalidTemplateReference, "unknown-resource"),
-    (CircularDependencyException, "cycle"),
-    (RequestLimitExceeded, "too-large"),
-    (UserParameterMissing, "missing-parameter"),
-    (UnknownUserParameter, "unknown-parameter"),
-    (TemplateMissing, "missing-file"),
-)
-
-
-def rule_of(problem: Problem) -> str:
-    """The code of the rule that a problem breaks."""
-    if problem.code:
-        return problem.code
-    return next((code for kind, code in BY_KIND if isinstance(problem, kind)), "wrong-structure")

@@ -1,13 +1,19 @@
 """Validate a template: parameters may be missing, nothing is stored."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from hearth.model.problem import Problem, Rejected
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.revisions import masked_environment
 from hearth.service.wanted import Wanted, revision_of
 from hearth.store.rows import Revision
-from hearth.template import Environment, Program
+from hearth.template import Environment, Module, Program
+from hearth.template.check import examine
+from hearth.template.check.codes import as_finding
+from hearth.template.check.examine import modules
+from hearth.template.check.unused import unused_files
 from hearth.template.describe import validated
 
 STACK = "dummy"  # what the stack is called that there is not
@@ -31,6 +37,26 @@ async def validate(
     )
     shown = validated(program, environment.parameters, show_nested=show_nested)
     return {**shown, "Environment": _environment(revision, program)}
+
+
+async def findings(house: House, wanted: Wanted) -> list[dict[str, Any]]:
+    """Everything wrong with a template and its child templates, and what is hardly meant, as
+    `hearth lint` has it. Raises Rejected for an environment that makes no sense.
+    """
+    revision = revision_of(wanted)
+    environment = Environment.parse(revision.environment)
+    sent = set(wanted.files) - set(wanted.environment_files or ())
+    try:
+        module = await house.programs.draft(revision.template, revision.files, environment)
+        problems = await house.programs.aside(lambda: examined(module, sent))
+    except Rejected as rejected:
+        problems = list(rejected.problems)
+    return [as_finding(one) for one in problems]
+
+
+def examined(module: Module, files: Iterable[str]) -> list[Problem]:
+    """What there is to say of a draft and the files that came with it."""
+    return [*examine(module), *unused_files(modules(module), sorted(files))]
 
 
 def _environment(revision: Revision, program: Program) -> dict[str, Any]:

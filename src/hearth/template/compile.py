@@ -67,14 +67,15 @@ def draft_template(
     parsed: Mapping[str, Node],
     environment: Environment,
     catalog: TypeCatalog,
-    file: str,
+    file: str = "template",
+    limits: Limits | None = None,
 ) -> Module:
     """The module of a template as far as it can be understood, with its problems.
 
     `parsed` are the templates among the files, loaded. Raises Rejected where it is no template.
     """
     with collector_paused():
-        compiler = _Compiler(files, catalog, Limits(), parsed)
+        compiler = _Compiler(files, catalog, limits or Limits(), parsed)
         return compiler.compile(template, environment, file, depth=0)
 
 

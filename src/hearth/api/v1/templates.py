@@ -14,18 +14,21 @@ from hearth.resources.base import ResourceType
 from hearth.schema.describe import as_json
 from hearth.schema.prop import SupportStatus
 from hearth.service.problems import NotFound
+from hearth.service.validate import findings
 from hearth.service.validate import validate as validate_template
 from hearth.template import describe
 
 
 async def validate(request: Request) -> Response:
-    """POST /validate."""
+    """POST /validate. An extension: with `show_findings`, all that lint finds, and nothing else."""
     caller = member_of(request)
     wanted = parse.wanted(await parse.body(request))
     codes = request.query_params.get("ignore_errors", "")
     for code in filter(None, codes.split(",")):
         if code != "99001":
             raise parse.bad(f"Invalid codes in ignore_errors: {code}")
+    if parse.flag(request, "show_findings"):
+        return JSONResponse({"Findings": await findings(house_of(request), wanted)})
     found = await validate_template(
         house_of(request), caller, wanted, show_nested=parse.flag(request, "show_nested")
     )

@@ -26,8 +26,10 @@ from hearth.template import (
     ResourceDefinition,
     TypeCatalog,
     compile_template,
+    load,
     module_key,
 )
+from hearth.template.compile import draft_template
 from hearth.template.defaults import DEFAULTS
 from hearth.template.members import MEMBER, asked_below, names_read
 
@@ -135,6 +137,25 @@ class Programs:
         while len(self._modules) > MODULES_MAX:
             self._modules.popitem(last=False)
         return module
+
+    async def draft(
+        self, template: str, files: Mapping[str, str], environment: Environment
+    ) -> Module:
+        """The module of a template text with its problems. Raises Rejected if it is none at all."""
+        environment = replace(environment, base=self.base)
+        limits = self.limits
+
+        def drafted() -> Module:
+            return draft_template(
+                load(template, limits=limits),
+                files={**files, **self.base.texts},
+                parsed={},
+                environment=environment,
+                catalog=self.catalog,
+                limits=limits,
+            )
+
+        return await self.aside(drafted)
 
     async def aside(self, work: Callable[[], T]) -> T:
         """Long computing, off the loop where there is another thread for it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hearth.model.problem import CircularDependencyException, Problem, hint, nearest
-from hearth.model.span import Span
+from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.schema import Findings, SupportStatus, Wrong, coerce_all
 from hearth.template.check.cycles import cycles
@@ -253,7 +253,7 @@ class _Template:
         if not lax.problems:
             for one in type_info.conflicts(properties, frozenset(unsure)):
                 if isinstance(one, Wrong):
-                    steps = [self.grammar.word("properties"), *one.path.split(".")]
+                    steps: list[Step] = [self.grammar.word("properties"), *one.path.split(".")]
                     place = source.node.nearest_to(steps).span(self.file, at.under(one.path).path)
                     self.report.wrong(place, "wrong-value", one.words)
                 else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hearth.model.problem import Notice
+from hearth.model.span import Span
 from hearth.template.load import Node
 from hearth.template.module import Module
 
@@ -74,6 +75,22 @@ def unused(module: Module) -> Iterator[Notice]:
     yield from told("conditions", "condition", uses.words)
     if "Fn::FindInMap" not in uses.computed:
         yield from told("mappings", "mapping", uses.mappings)
+
+
+def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[Notice]:
+    """A notice for each file that no template of a tree reads."""
+    uses = Uses()
+    used: set[str] = set()
+    for module in modules:
+        uses.add(module.syntax.root)
+        used.add(module.syntax.file)
+        used.update(map(str, module.environment.resource_registry.values()))
+    if "get_file" in uses.computed:
+        return
+    for name in files:
+        if name not in used | uses.files | uses.words:
+            words = f'the file "{name}" is never used'
+            yield Notice(Span(name, 1, 1), words, code="unused-file")
 
 
 def _stands_in(module: Module) -> bool:

@@ -1,0 +1,54 @@
+"""The code of the rule that a problem breaks, and a finding as programs read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hearth.model.problem import (
+    CircularDependencyException,
+    HTTPBadRequest,
+    InvalidSchemaError,
+    InvalidTemplateReference,
+    InvalidTemplateSection,
+    InvalidTemplateVersion,
+    Notice,
+    Problem,
+    RequestLimitExceeded,
+    TemplateMissing,
+    UnknownUserParameter,
+    UserParameterMissing,
+)
+
+BY_KIND: tuple[tuple[type[Problem], str], ...] = (
+    (HTTPBadRequest, "not-a-template"),
+    (InvalidTemplateVersion, "unknown-version"),
+    (InvalidTemplateSection, "unknown-section"),
+    (InvalidSchemaError, "wrong-declaration"),
+    (InvalidTemplateReference, "unknown-resource"),
+    (CircularDependencyException, "cycle"),
+    (RequestLimitExceeded, "too-large"),
+    (UserParameterMissing, "missing-parameter"),
+    (UnknownUserParameter, "unknown-parameter"),
+    (TemplateMissing, "missing-file"),
+)
+
+
+def rule_of(problem: Problem) -> str:
+    """The code of the rule that a problem breaks."""
+    if problem.code:
+        return problem.code
+    return next((code for kind, code in BY_KIND if isinstance(problem, kind)), "wrong-structure")
+
+
+def as_finding(problem: Problem) -> dict[str, Any]:
+    """The form in which `hearth lint --format json` and the API give a problem."""
+    at = problem.at
+    return {
+        "file": at.file if at else None,
+        "line": at.line if at else 0,
+        "column": at.column if at else 0,
+        "code": rule_of(problem),
+        "severity": "warning" if isinstance(problem, Notice) else "error",
+        "message": problem.text,
+        "suggestion": problem.suggestion,
+    }
