@@ -74,6 +74,21 @@ def demo(*, transcript: bool) -> None:
     sys.exit(run(transcript=transcript))
 
 
+@cli.command()
+@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.option("--check", is_flag=True, help="Write nothing; name what would change, exit 1.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
+    """Put templates and environments into one style, which docs/fmt.md tells.
+
+    Comments stay and no meaning changes. Of a folder every template and environment below is
+    taken; with - standard input is written to standard output.
+    """
+    from hearth.cli.fmt import run
+
+    sys.exit(run(names, check=check, diff=diff))
+
+
 @cli.group()
 def docs() -> None:
     """Print reference documentation."""
