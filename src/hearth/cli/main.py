@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -87,6 +88,27 @@ def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
     from hearth.cli.fmt import run
 
     sys.exit(run(names, check=check, diff=diff))
+
+
+@cli.command()
+@click.option("--flavour", type=click.Choice(["hot", "cfn"]), default="hot", show_default=True)
+@click.option("--version", metavar="VERSION", help="One version of the language; else all.")
+@click.option("--type", "kind", metavar="TYPE", help="The properties of one resource type alone.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.File("w", encoding="utf-8", lazy=True),
+    default="-",
+    help="Write a file instead of printing.",
+)
+def schema(flavour: str, version: str | None, kind: str | None, output: IO[str]) -> None:
+    """A JSON Schema of templates, for editors: docs/editors.md tells how they take it."""
+    from hearth.cli.schema import schema_text
+
+    try:
+        output.write(schema_text(flavour, version, kind))
+    except LookupError as problem:
+        raise click.UsageError(str(problem)) from None
 
 
 @cli.group()
