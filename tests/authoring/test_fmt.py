@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hearth.authoring.fmt import formatted, same
 from hearth.model.problem import Rejected
@@ -291,6 +292,24 @@ def test_json_stays_json_with_its_words_and_the_order_of_its_keys():
 """.replace("LLL", "x" * 30)
     assert formatted(before) == after
     assert formatted(after) == after
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+JSON = st.recursive(
+    PLAIN,
+    lambda inner: st.lists(inner, max_size=9) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=20,
+)
+
+
+@given(st.lists(JSON) | st.dictionaries(st.text(), JSON), st.sampled_from([None, 0, 1, 4]))
+@settings(deadline=None)
+def test_json_keeps_its_meaning_whatever_its_style_was(value, indent):
+    text = json.dumps(value, indent=indent)
+    after = formatted(text)
+    assert json.dumps(json.loads(after)) == json.dumps(value)
+    assert formatted(after) == after
+    assert "".join(after.split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from hearth.authoring.property_schema import (
     property_schema,
     ref,
     referred,
+    text_like,
 )
 from hearth.model.problem import hint, nearest
 from hearth.resources.base import ResourceType
@@ -32,7 +33,7 @@ from hearth.template.versions import BY_VERSION, GRAMMARS, Grammar
 DIALECT = "http://json-schema.org/draft-07/schema#"
 CONDITION = "condition"
 
-FLAG: Schema = {"type": ["boolean", "string"], "pattern": BOOLEAN_TEXT}
+FLAG: Schema = {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")}
 CONDITIONAL: Schema = {"type": ["boolean", "string", "object"], "allOf": [ref(CONDITION)]}
 GROUP: Schema = {
     "type": "object",

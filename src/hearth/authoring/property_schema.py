@@ -28,11 +28,21 @@ NUMBER_TEXT = (
 )
 FLAG_TEXT = "[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]"
 BOOLEAN_TEXT = f"^({FLAG_TEXT}|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF)$"
+
+
+def text_like(pattern: str, wanted: str) -> Schema:
+    """A text that is read as something else; editors say what is wanted."""
+    return {"pattern": pattern, "patternErrorMessage": f"{wanted} is needed"}
+
+
 TAKES: Mapping[Kind, Schema] = {
-    Kind.STRING: {"type": ["string", "boolean"]},
-    Kind.INTEGER: {"type": ["integer", "number", "boolean", "string"], "pattern": INTEGER_TEXT},
-    Kind.NUMBER: {"type": ["number", "boolean", "string"], "pattern": NUMBER_TEXT},
-    Kind.BOOLEAN: {"type": ["boolean", "string"], "pattern": BOOLEAN_TEXT},
+    Kind.STRING: {"type": ["string", "integer", "boolean"]},
+    Kind.INTEGER: {
+        "type": ["integer", "number", "boolean", "string"],
+        **text_like(INTEGER_TEXT, "a whole number"),
+    },
+    Kind.NUMBER: {"type": ["number", "boolean", "string"], **text_like(NUMBER_TEXT, "a number")},
+    Kind.BOOLEAN: {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")},
     Kind.LIST: {"type": ["array"]},
     Kind.MAP: {"type": []},  # any map, a function too
 }
