@@ -97,3 +97,12 @@ def test_ten_times_the_resources_take_ten_times_as_long_to_load():
         load(text, limits=Limits(template_size_max=10_000_000))
 
     assert growth(loaded, 500, 5_000) < 2
+
+
+@pytest.mark.parametrize("text", ["a: 1\n---\nb: 2\n", "- a\n---\n- b\n", "a\n---\nb\n"])
+def test_a_second_document_is_refused_with_its_place(text):
+    with pytest.raises(Rejected) as refused:
+        load(text)
+    (problem,) = refused.value.problems
+    assert (problem.at.line, problem.at.column) == (3, 1)
+    assert problem.text == "there is more than one document"

@@ -3,6 +3,7 @@
 import gc
 import sys
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -122,6 +123,41 @@ def lint(
     if not files:
         raise click.UsageError("no FILE to look at")
     sys.exit(command.run(files, environments, form, strict=strict))
+
+
+@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.option("--check", is_flag=True, help="Write nothing; name what would change, exit 1.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
+    """Put templates and environments into one style, which docs/fmt.md tells.
+
+    Comments stay and no meaning changes. Of a folder every template and environment below is
+    taken; with - standard input is written to standard output.
+    """
+    from hearth.cli.fmt import run
+
+    sys.exit(run(names, check=check, diff=diff))
+
+
+@cli.command()
+@click.option("--flavour", type=click.Choice(["hot", "cfn"]), default="hot", show_default=True)
+@click.option("--version", metavar="VERSION", help="One version of the language; else all.")
+@click.option("--type", "kind", metavar="TYPE", help="The properties of one resource type alone.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.File("w", encoding="utf-8", lazy=True),
+    default="-",
+    help="Write a file instead of printing.",
+)
+def schema(flavour: str, version: str | None, kind: str | None, output: IO[str]) -> None:
+    """A JSON Schema of templates, for editors: docs/editors.md tells how they take it."""
+    from hearth.cli.schema import schema_text
+
+    try:
+        output.write(schema_text(flavour, version, kind))
+    except LookupError as problem:
+        raise click.UsageError(str(problem)) from None
 
 
 @cli.group()

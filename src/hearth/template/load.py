@@ -267,7 +267,7 @@ class _Composer:
                 node = Node(self.scalar(event), mark.line + 1, mark.column + 1)
                 if event.anchor is not None:
                     self.anchors[event.anchor] = (node, 1)
-                self.add(node, event)
+                self.add(node)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.start(event, kind is MappingStartEvent)
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
@@ -313,7 +313,7 @@ class _Composer:
             self.count += len(merged)
         if done.anchor is not None:
             self.anchors[done.anchor] = (done.node, self.count - done.count + 1)
-        self.add(done.node, None)
+        self.add(done.node)
 
     def alias(self, event: Any) -> None:
         node, count = self.anchors.get(event.anchor, (None, 0))
@@ -323,13 +323,14 @@ class _Composer:
             raise self.refuse(event, f"the anchor {event.anchor} holds itself")
         self.count += count
         copy = Node(node.value, node.line, node.column)
-        self.add(copy, event)
+        self.add(copy)
 
-    def add(self, node: Node, event: Any) -> None:
+    def add(self, node: Node) -> None:
         """Put a finished node where it belongs: key, entry, item or root."""
         if not self.open:
             if self.root is not None:
-                raise self.refuse(event, "there is more than one document")
+                words = "there is more than one document"
+                raise Rejected([HTTPBadRequest(node.span(self.file), words)])
             self.root = node
             return
         top = self.open[-1]
@@ -338,7 +339,8 @@ class _Composer:
             value.append(node)
         elif top.key is _NO_KEY:
             if isinstance(node.value, list | dict):
-                raise self.refuse(event, "a list or map can not be a key")
+                words = "a list or map can not be a key"
+                raise Rejected([HTTPBadRequest(node.span(self.file), words)])
             top.key = node
         else:
             key, top.key = top.key, _NO_KEY

@@ -1,0 +1,99 @@
+"""Templates and environments in one style, with nothing changed in what they mean.
+
+Source: docs/fmt.md.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from yaml import YAMLError
+
+from hearth.authoring.layout import laid_out, signature
+from hearth.authoring.layout_json import laid_out_json
+from hearth.model.problem import HTTPBadRequest, Rejected
+from hearth.model.span import Span
+from hearth.template import Limits, Node, load
+
+LIMITS = Limits()
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def formatted(text: str, file: str = "template") -> str:
+    """The text in our style; the same again for a text that is in it already.
+
+    Raises Rejected for a text that cannot be loaded, or whose meaning our style would change.
+    """
+    before = load(text, file)
+    plain = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
+    if is_json(plain):
+        after = laid_out_json(plain)
+    else:
+        after = laid_out(plain)
+        if is_json(after):  # but for an odd line break it was all the time
+            after = laid_out_json(after)
+    if len(after) > LIMITS.template_size_max >= len(text):
+        most = LIMITS.template_size_max
+        raise _left(file, f"have {len(after)} characters, and a template may have {most}")
+    if not (_kept(plain, after) and same(before, load(after, file))):
+        raise _left(file, "mean something else")
+    return after
+
+
+def _kept(before: str, after: str) -> bool:
+    """Whether everything is there that loading passes over: comments, styles, double keys."""
+    if is_json(before):
+        return bool(json_words(before) == json_words(after))
+    try:
+        return signature(before) == signature(after)
+    except YAMLError:
+        return False
+
+
+def _left(file: str, would: str) -> Rejected:
+    words = f"it is left as it is, for in the style of hearth fmt it would {would}"
+    return Rejected([HTTPBadRequest(Span(file, 1, 1), words)])
+
+
+def is_json(text: str) -> bool:
+    """Whether `load` reads this as JSON."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def json_words(text: str) -> Any:
+    """The JSON value with numbers as they are written, and keys that stand twice."""
+    return json.loads(
+        text, object_pairs_hook=lambda pairs: ("map", pairs), parse_float=str, parse_int=str
+    )
+
+
+def same(one: Node, other: Node) -> bool:
+    """Whether two trees hold the same values of the same types, keys in the same order."""
+    seen: set[tuple[int, int]] = set()
+    left = [(one.value, other.value)]
+    while left:
+        a, b = left.pop()
+        if type(a) is not type(b):
+            return False
+        if not isinstance(a, dict | list):
+            if a != b and a == a:  # a number that is none is not even itself
+                return False
+            continue
+        if (id(a), id(b)) in seen:
+            continue
+        seen.add((id(a), id(b)))
+        if len(a) != len(b):
+            return False
+        if isinstance(a, dict):
+            if list(a) != list(b):
+                return False
+            a, b = list(a.values()), list(b.values())
+        left += [(x.value, y.value) for x, y in zip(a, b, strict=True)]
+    return True

@@ -1,0 +1,342 @@
+"""Templates as JSON Schema, for editors: made from the grammars and the declarations of types.
+
+Draft 7, because every YAML language server reads it; later drafts came to them late and bring
+nothing that is needed here. It accepts what Hearth accepts and flags what Hearth refuses, as far
+as that can be told from one text; keys of outputs and groups that Hearth passes over are flagged.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from hearth.authoring.property_schema import (
+    BOOLEAN_TEXT,
+    FUNCTION,
+    Schema,
+    of_functions,
+    properties_schema,
+    property_schema,
+    ref,
+    referred,
+    text_like,
+)
+from hearth.model.problem import hint, nearest
+from hearth.resources.base import ResourceType
+from hearth.schema import MAP, Prop
+from hearth.template.parameters import CFN_NAMES, ParameterType
+from hearth.template.types import TypeCatalog, TypeInfo
+from hearth.template.versions import BY_VERSION, GRAMMARS, Grammar
+
+DIALECT = "http://json-schema.org/draft-07/schema#"
+CONDITION = "condition"
+
+FLAG: Schema = {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")}
+CONDITIONAL: Schema = {"type": ["boolean", "string", "object"], "allOf": [ref(CONDITION)]}
+GROUP: Schema = {
+    "type": "object",
+    "properties": {
+        "label": {},
+        "description": {},
+        "parameters": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["parameters"],
+    "additionalProperties": False,
+}
+BOUND: Schema = {"type": ["number", "string", "null"]}
+BOUNDS: Schema = {
+    "type": "object",
+    "properties": {"min": BOUND, "max": BOUND},
+    "additionalProperties": False,
+    "minProperties": 1,
+}
+CONSTRAINTS: Mapping[str, Schema] = {
+    "length": BOUNDS,
+    "range": BOUNDS,
+    "modulo": {
+        "type": "object",
+        "properties": {"step": BOUND, "offset": BOUND},
+        "additionalProperties": False,
+        "required": ["step", "offset"],
+    },
+    "allowed_values": {"type": "array"},
+    "allowed_pattern": {"type": "string"},
+    "custom_constraint": {"type": "string"},
+}
+
+
+class NoSuch(LookupError):
+    """There is no such version or type; the message names the nearest."""
+
+
+def grammars_of(flavour: str, version: str | None) -> tuple[Grammar, ...]:
+    """The grammars of a flavour ("hot" or "cfn"), or the one of a version. Raises NoSuch."""
+    if version is None:
+        return tuple(grammar for grammar in GRAMMARS if grammar.type == flavour)
+    known = {name: grammar for (_, name), grammar in BY_VERSION.items() if grammar.type == flavour}
+    if version not in known:
+        near = hint(nearest(version, known))
+        raise NoSuch(f"there is no version {version} of {flavour} templates{near}")
+    return (known[version],)
+
+
+def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema:
+    """The schema of templates in any of these versions, all of one flavour."""
+    last = grammars[-1]
+    types = {name: found for name in catalog.names() if (found := catalog.find(name)) is not None}
+    keys = list(dict.fromkeys(grammar.key for grammar in grammars))
+    sections = _union(grammar.sections for grammar in grammars)
+    schema: Schema = {
+        "$schema": DIALECT,
+        "title": f"{'Heat' if last.hot else 'CloudFormation'} template for Hearth",
+        "type": "object",
+        "properties": {
+            **{key: {"enum": _versions(grammars, key)} for key in keys},
+            **{word: _section(ours) for word, ours in sections.items() if word not in keys},
+        },
+        "additionalProperties": False,
+    }
+    if len(keys) == 1:
+        schema["required"] = keys
+    else:
+        schema["oneOf"] = [{"required": [key]} for key in keys]
+    if len(grammars) > 1:
+        schema["allOf"] = [_narrowed(grammar, grammars) for grammar in grammars]
+    schema["definitions"] = {
+        "resource": _resource(grammars, types),
+        "parameter": _parameter(grammars),
+        "output": _output(grammars),
+        CONDITION: _condition(grammars),
+        **of_functions(grammars),
+        **_definitions(types),
+    }
+    return schema
+
+
+def type_schema(grammars: Sequence[Grammar], catalog: TypeCatalog, name: str) -> Schema:
+    """The schema of the properties of one type. Raises NoSuch."""
+    found = catalog.find(name)
+    if found is None:
+        near = hint(nearest(name, catalog.names()))
+        raise NoSuch(f"there is no resource type {name}{near}")
+    definitions = {**of_functions(grammars), **_definitions({name: found})}
+    root = definitions.pop(name)
+    return {
+        "$schema": DIALECT,
+        "title": f"Properties of {name}",
+        **root,
+        "definitions": referred(definitions, [root]),
+    }
+
+
+def as_text(schema: Schema) -> str:
+    """JSON, small, but with a line for each definition so that versions can be compared."""
+    lines = []
+    for key, value in schema.items():
+        if key == "definitions":
+            inner = ",\n".join(f"{_json(name)}:{_json(one)}" for name, one in value.items())
+            lines.append(f'"definitions":{{\n{inner}\n}}')
+        else:
+            lines.append(f"{_json(key)}:{_json(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# -- versions -----------------------------------------------------------------------------------
+
+
+def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """All keys, in the order of the last map, for it knows most; its values count."""
+    found: dict[str, Any] = {}
+    for one in reversed(list(maps)):
+        found |= {key: value for key, value in one.items() if key not in found}
+    return found
+
+
+def _versions(grammars: Sequence[Grammar], key: str) -> list[str]:
+    """The newest first, for editors offer them in this order."""
+    named = [grammar for grammar in grammars if grammar.key == key]
+    return [name for grammar in reversed(named) for name in (grammar.value, *grammar.aliases)]
+
+
+def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
+    """What one version does not have of what some version has."""
+    then: Schema = {}
+    if set(grammar.sections) != set(_union(one.sections for one in grammars)):
+        then["propertyNames"] = {"enum": list(grammar.sections)}
+    inner: Schema = {}
+    if grammar.hot:
+        for section, keys in (
+            ("resources", "resource_keys"),
+            ("outputs", "output_keys"),
+            ("parameters", "parameter_keys"),
+        ):
+            named = set(getattr(grammar, keys))
+            if named != {key for one in grammars for key in getattr(one, keys)}:
+                inner[section] = {"propertyNames": {"enum": sorted(named)}}
+        if set(grammar.constraints) != {key for one in grammars for key in one.constraints}:
+            words = {"enum": [*grammar.constraints, "description"]}
+            within = {"constraints": {"items": {"propertyNames": words}}}
+            inner.setdefault("parameters", {})["properties"] = within
+    if inner:
+        then["properties"] = {key: {"additionalProperties": one} for key, one in inner.items()}
+    version = {"enum": [grammar.value, *grammar.aliases]}
+    return {
+        "if": {"required": [grammar.key], "properties": {grammar.key: version}},
+        "then": then,
+    }
+
+
+# -- sections -----------------------------------------------------------------------------------
+
+
+def _section(ours: str) -> Schema:
+    match ours:
+        case "parameters":
+            return _named(ref("parameter"))
+        case "resources":
+            return {**_named(ref("resource")), "propertyNames": {"pattern": "^[^/]*$"}}
+        case "outputs":
+            return _named(ref("output"))
+        case "mappings":
+            return _named({"type": "object", "additionalProperties": {"type": "object"}})
+        case "conditions":  # the one that must not be null
+            definition = {"type": ["boolean", "object"], **_all(CONDITION)}
+            return {"type": "object", "additionalProperties": definition}
+        case "parameter_groups":
+            return {"type": ["array", "null"], "items": GROUP}
+        case _:
+            return {}
+
+
+def _named(one: Schema) -> Schema:
+    return {"type": ["object", "null"], "additionalProperties": one}
+
+
+def _parameter(grammars: Sequence[Grammar]) -> Schema:
+    last = grammars[-1]
+    names = [str(kind) if last.hot else CFN_NAMES[kind] for kind in ParameterType]
+    kinds = list(_union(dict.fromkeys(grammar.constraints) for grammar in grammars))
+    known: Mapping[str, Schema] = {
+        "type": {"enum": names},
+        "hidden": FLAG,
+        "immutable": FLAG,
+        "tags": {"type": "array"},
+        "constraints": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {**{kind: CONSTRAINTS[kind] for kind in kinds}, "description": {}},
+                "additionalProperties": False,
+                "anyOf": [{"required": [kind]} for kind in kinds],
+            },
+        },
+        "Type": {"enum": names},
+        "AllowedValues": CONSTRAINTS["allowed_values"],
+        "AllowedPattern": CONSTRAINTS["allowed_pattern"],
+        **dict.fromkeys(("MinLength", "MaxLength", "MinValue", "MaxValue"), BOUND),
+    }
+    keys = sorted({key for grammar in grammars for key in grammar.parameter_keys})
+    return {
+        "type": "object",
+        "properties": {key: known.get(key, {}) for key in keys},
+        "required": [last.word("type") if last.hot else "Type"],
+        "additionalProperties": False,
+    }
+
+
+def _output(grammars: Sequence[Grammar]) -> Schema:
+    last = grammars[-1]
+    known = {"condition": CONDITIONAL}
+    keys = _union(grammar.output_keys for grammar in grammars)
+    return {
+        "type": "object",
+        "properties": {word: known.get(ours, {}) for word, ours in keys.items()},
+        "required": [last.word("value")],
+        "additionalProperties": not last.hot,
+    }
+
+
+def _condition(grammars: Sequence[Grammar]) -> Schema:
+    """A condition function; says nothing of what is no map."""
+    names = _union(grammar.condition_functions for grammar in grammars)
+    return {
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": {name: {} for name in names},
+        "additionalProperties": False,
+    }
+
+
+def _resource(grammars: Sequence[Grammar], types: Mapping[str, TypeInfo]) -> Schema:
+    last = grammars[-1]
+    policies = sorted({one for grammar in grammars for one in grammar.deletion_policies})
+    known: Mapping[str, Schema] = {
+        "type": {"anyOf": [{"enum": _offered(types)}, {"type": "string", "minLength": 1}]},
+        "properties": {"type": "object"},
+        "metadata": {"type": "object"},
+        "update_policy": {"type": "object"},
+        "depends_on": {"type": ["string", "array"], "items": {"type": "string"}},
+        "deletion_policy": {"anyOf": [{"enum": policies}, {"type": "object", **_all(FUNCTION)}]},
+        "external_id": {"type": ["string", "object"], **_all(FUNCTION)},
+        "condition": CONDITIONAL,
+        "description": {"type": "string"},
+    }
+    keys = _union(grammar.resource_keys for grammar in grammars)
+    words = {ours: word for word, ours in keys.items()}
+    return {
+        "type": "object",
+        "properties": {word: known[ours] for word, ours in keys.items()},
+        "required": [words["type"]],
+        "additionalProperties": not last.hot,
+        "allOf": list(_by_type(types, words)),
+    }
+
+
+def _offered(types: Mapping[str, TypeInfo]) -> list[str]:
+    return [name for name, one in types.items() if one.support is None or not one.support.hidden]
+
+
+def _by_type(types: Mapping[str, TypeInfo], words: Mapping[str, str]) -> Iterator[Schema]:
+    kind = words["type"]
+    without_policy = []
+    for name, one in types.items():
+        then: Schema = {"properties": {words["properties"]: ref(name)}}
+        if one.update_policy:
+            policy = Prop(MAP, schema=one.update_policy)
+            then["properties"][words["update_policy"]] = property_schema(policy)
+        else:
+            without_policy.append(name)
+        if _needs(one):
+            then["required"] = [words["properties"]]
+        yield {"if": _is(kind, {"const": name}), "then": then}
+    none = {words["update_policy"]: property_schema(Prop(MAP, schema={}))}
+    yield {"if": _is(kind, {"enum": without_policy}), "then": {"properties": none}}
+
+
+def _is(key: str, what: Schema) -> Schema:
+    return {"required": [key], "properties": {key: what}}
+
+
+def _needs(type_info: TypeInfo) -> bool:
+    """Whether there must be properties."""
+    return any(one.required and not one.has_default for one in type_info.properties.values())
+
+
+def _definitions(types: Mapping[str, TypeInfo]) -> Schema:
+    return {name: {**_description(one), **properties_schema(one)} for name, one in types.items()}
+
+
+def _description(one: TypeInfo) -> Schema:
+    told = inspect.getdoc(type(one)) if isinstance(one, ResourceType) else None
+    return {"description": told.split("\n\n")[0].replace("\n", " ")} if told else {}
+
+
+def _all(name: str) -> Schema:
+    """A reference beside other keywords, which draft 7 would pass over."""
+    return {"allOf": [ref(name)]}

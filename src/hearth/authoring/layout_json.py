@@ -1,0 +1,79 @@
+"""JSON in one style: every word and number as it is written, only the white space is made anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+STEP = 2
+WIDTH_MAX = 100
+"""Columns of a line that holds a whole list or map."""
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+
+
+@dataclass(slots=True)
+class _Value:
+    """A word, or a list or map with its parts; `key` of one that stands in a map."""
+
+    opens: str
+    key: str = ""
+    parts: list[_Value] = field(default_factory=list)
+    closes: str = ""
+    broken: bool = False  # it took more than one line
+
+    def flat(self) -> str:
+        inside = ", ".join(part.flat() for part in self.parts)
+        return f"{self.key}{self.opens}{inside}{self.closes}"
+
+
+def laid_out_json(text: str) -> str:
+    """The text in our style. It must be JSON, its root a list or a map."""
+    pieces = [(match[0], match.start()) for match in TOKEN.finditer(text)]
+    root = _tree(pieces, text)
+    root.broken = True
+    return "\n".join(_lines(root, 0, "")) + "\n"
+
+
+def _tree(pieces: list[tuple[str, int]], text: str) -> _Value:
+    """The root value. Iterative: no text is too deep for it."""
+    top = _Value("")
+    open_: list[tuple[_Value, int]] = [(top, 0)]
+    key = ""
+    for at, (piece, start) in enumerate(pieces):
+        parent = open_[-1][0]
+        if piece in ("{", "["):
+            value = _Value(piece, key)
+            parent.parts.append(value)
+            open_.append((value, start))
+            key = ""
+        elif piece in ("}", "]"):
+            value, began = open_.pop()
+            value.closes = piece
+            value.broken = "\n" in text[began:start]
+        elif piece in (",", ":"):
+            continue
+        elif parent.opens == "{" and pieces[at + 1][0] == ":" and not key:
+            key = f"{piece}: "
+        else:
+            parent.parts.append(_Value(piece, key))
+            key = ""
+    return top.parts[0]
+
+
+def _lines(value: _Value, indent: int, after: str) -> Iterator[str]:
+    """The lines of a value; `after` is the comma, if there is one."""
+    pad = " " * indent
+    if not value.parts:
+        yield f"{pad}{value.flat()}{after}"
+        return
+    if not value.broken:
+        flat = f"{pad}{value.flat()}"
+        if len(flat) < WIDTH_MAX:
+            yield flat + after
+            return
+    yield f"{pad}{value.key}{value.opens}"
+    for part in value.parts[:-1]:
+        yield from _lines(part, indent + STEP, ",")
+    yield from _lines(value.parts[-1], indent + STEP, "")
+    yield f"{pad}{value.closes}{after}"

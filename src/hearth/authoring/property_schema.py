@@ -1,0 +1,238 @@
+"""The properties of resource types as JSON Schema, made from their declarations.
+
+What Hearth coerces is accepted: numbers as text, `null` as "not given", a function in any place.
+So is what a reader of YAML 1.2 makes of words that YAML 1.1 takes for booleans and numbers, for
+that is what editors read. Source: spec/hot.md, section 6.1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from hearth.schema import AllowedPattern, AllowedValues, Kind, Length, Prop, Range, SupportStatus
+from hearth.schema.translation import Replace
+from hearth.template.types import TypeInfo
+from hearth.template.versions import Grammar
+
+Schema = dict[str, Any]
+
+FUNCTION = "function"
+CALL = "call"
+COMPUTED = "computed"
+INTEGER_TEXT = r"^\s*[-+]?[0-9][0-9a-fA-FxXoO_:]*\s*$"
+NUMBER_TEXT = (
+    r"^\s*[-+]?(\.?[0-9][0-9a-fA-FxXoO_:.+-]*|\.?[iI][nN][fF]([iI]nity)?|\.?[nN][aA][nN])\s*$"
+)
+FLAG_TEXT = "[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]"
+BOOLEAN_TEXT = f"^({FLAG_TEXT}|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF)$"
+
+
+def text_like(pattern: str, wanted: str) -> Schema:
+    """A text that is read as something else; editors say what is wanted."""
+    return {"pattern": pattern, "patternErrorMessage": f"{wanted} is needed"}
+
+
+TAKES: Mapping[Kind, Schema] = {
+    Kind.STRING: {"type": ["string", "integer", "boolean"]},
+    Kind.INTEGER: {
+        "type": ["integer", "number", "boolean", "string"],
+        **text_like(INTEGER_TEXT, "a whole number"),
+    },
+    Kind.NUMBER: {"type": ["number", "boolean", "string"], **text_like(NUMBER_TEXT, "a number")},
+    Kind.BOOLEAN: {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")},
+    Kind.LIST: {"type": ["array"]},
+    Kind.MAP: {"type": []},  # any map, a function too
+}
+CONVERTED = {Kind.LIST: ["string"], Kind.MAP: ["string", "array"]}
+"""What properties made from the parameters of a child template take besides."""
+
+
+def ref(name: str) -> Schema:
+    """A reference to a definition."""
+    return {"$ref": f"#/definitions/{name.replace('~', '~0').replace('/', '~1')}"}
+
+
+def of_functions(grammars: Sequence[Grammar]) -> Schema:
+    """Definitions of a function call, and of each kind of property: a value or a call.
+
+    A function that a version has removed counts if another version still has it.
+    """
+    names: dict[str, Schema | None] = {}
+    for grammar in grammars:
+        for name, ours in grammar.functions.items():
+            if ours is not None:
+                names[name] = {}
+            elif names.setdefault(name, None) is not None:
+                names[name] = {"doNotSuggest": True}
+    known = {name: schema for name, schema in names.items() if schema is not None}
+    one_key = {"minProperties": 1, "maxProperties": 1}
+    return {
+        # says nothing of what is no map
+        FUNCTION: {**one_key, "properties": known, "additionalProperties": False},
+        CALL: {"type": "object", **one_key, "propertyNames": {"enum": list(names)}},
+        COMPUTED: {"type": ["object", "null"], "allOf": [ref(FUNCTION)]},
+        **{kind.value: _kind(kind) for kind in TAKES},
+    }
+
+
+def _kind(kind: Kind) -> Schema:
+    takes = TAKES[kind]
+    schema: Schema = {**takes, "type": [*takes["type"], "object", "null"]}
+    return schema if kind is Kind.MAP else {**schema, "allOf": [ref(FUNCTION)]}
+
+
+def properties_schema(type_info: TypeInfo) -> Schema:
+    """The map of all properties of a type."""
+    if getattr(type_info, "accepts_any_property", False):
+        return {"type": "object"}
+    schema = _entries(type_info.properties)
+    schema["type"] = "object"
+    older = {
+        rule.path[0]: rule.value_path[0]
+        for rule in getattr(type_info, "translation", ())
+        if isinstance(rule, Replace) and len(rule.path) == 1 and rule.value_path
+    }
+    needed = schema.pop("required", [])
+    either = [
+        {"anyOf": [{"required": [name]}, {"required": [older[name]]}]}
+        for name in needed
+        if name in older
+    ]
+    if either:
+        schema["allOf"] = either
+    required = [name for name in needed if name not in older]
+    return {**schema, "required": required} if required else schema
+
+
+def property_schema(prop: Prop) -> Schema:
+    """One property, wherever it stands."""
+    about = _about(prop)
+    if prop.kind is Kind.ANY or (prop.kind is Kind.STRING and prop.allow_conversion):
+        return about
+    allowed = _allowed(prop)
+    if allowed is not None and prop.kind is not Kind.LIST:
+        return {**about, "anyOf": [allowed, ref(COMPUTED)]}
+    if prop.kind is Kind.MAP and prop.schema is not None and not prop.allow_conversion:
+        return {**about, **_map(prop)}
+    base = ref(prop.kind.value)
+    if prop.kind in CONVERTED and prop.allow_conversion:
+        base = {"type": ["array", "object", "null", "string"]}
+    limits = dict(_limits(prop))
+    if prop.kind is Kind.LIST:
+        items = [property_schema(prop.item)] if prop.item is not None else []
+        if allowed is not None:
+            items.append({"anyOf": [allowed, ref(COMPUTED)]})
+        if items:
+            limits["items"] = items[0] if len(items) == 1 else {"allOf": items}
+    if not about and not limits:
+        return base
+    return {**about, "allOf": [base], **limits}
+
+
+def _map(prop: Prop) -> Schema:
+    """A map whose entries are known; a function may stand for all of it."""
+    if prop.entries is not None:
+        entries = _entries(prop.entries)
+    else:
+        assert prop.item is not None
+        entries = {"type": ["object", "null"], "additionalProperties": property_schema(prop.item)}
+    return {"if": ref(CALL), "then": ref(FUNCTION), "else": entries}
+
+
+def _entries(props: Mapping[str, Prop]) -> Schema:
+    schema: Schema = {
+        "type": ["object", "null"],
+        "properties": {name: property_schema(prop) for name, prop in props.items()},
+        "additionalProperties": False,
+    }
+    required = [name for name, prop in props.items() if prop.required and not prop.has_default]
+    return {**schema, "required": required} if required else schema
+
+
+def _about(prop: Prop) -> Schema:
+    """What editors show."""
+    about: Schema = {}
+    if prop.description:
+        about["description"] = prop.description
+    if prop.has_default and isinstance(prop.default, str | int | float):
+        about["default"] = prop.default
+    support = prop.support
+    if not prop.implemented:
+        about |= {"deprecationMessage": "Not implemented.", "doNotSuggest": True}
+    elif support is not None and support.status != SupportStatus.SUPPORTED:
+        words = support.message or f"{str(support.status).capitalize()} since {support.version}."
+        about["deprecationMessage"] = words
+        if support.hidden:
+            about["doNotSuggest"] = True
+    return about
+
+
+def _allowed(prop: Prop) -> Schema | None:
+    """The allowed values, in every spelling that is coerced to one of them."""
+    for constraint in prop.constraints:
+        if isinstance(constraint, AllowedValues):
+            kind = prop.kind
+            if kind is Kind.LIST:
+                kind = prop.item.kind if prop.item is not None else Kind.ANY
+            other = _SPELLED.get(kind, _as_it_is)
+            spelled = [*constraint.values, *filter(None, map(other, constraint.values))]
+            return {"enum": list({json.dumps(one): one for one in spelled}.values())}
+    return None
+
+
+def _as_it_is(value: Any) -> Any:
+    return None
+
+
+def _number_of(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and re.fullmatch("0|[1-9][0-9]*", value) else None
+
+
+def _text_of(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) else None
+
+
+_SPELLED: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.STRING: _number_of,
+    Kind.INTEGER: _text_of,
+    Kind.NUMBER: _text_of,
+}
+
+
+def _limits(prop: Prop) -> Iterator[tuple[str, Any]]:
+    """Bounds; most items are not bounded, for an `if` may leave some out."""
+    for constraint in prop.constraints:
+        match constraint:
+            case Range(min=low, max=high):
+                yield from _bounds(minimum=low, maximum=high)
+            case Length(min=low, max=high) if prop.kind is Kind.STRING:
+                yield from _bounds(minLength=low, maxLength=high)
+            case Length(min=low) if prop.kind is Kind.LIST:
+                yield from _bounds(minItems=low)
+            case AllowedPattern(pattern=pattern) if _means_the_same(pattern):
+                yield "pattern", f"^(?:{pattern})$"
+
+
+def _bounds(**bounds: float | None) -> Iterator[tuple[str, float]]:
+    return ((name, bound) for name, bound in bounds.items() if bound is not None)
+
+
+def _means_the_same(pattern: str) -> bool:
+    """Whether JavaScript reads a pattern as Python does."""
+    return not re.search(r"\(\?(?!:)|\\[^dDsSwW.^$*+?()\[\]{}|/\\-]", pattern)
+
+
+def referred(definitions: Schema, roots: Iterable[Any]) -> Schema:
+    """Those definitions that the roots lead to."""
+    found: Schema = {}
+    left = [json.dumps(root) for root in roots]
+    while left:
+        for name in re.findall(r'"#/definitions/([^"]+)"', left.pop()):
+            name = name.replace("~1", "/").replace("~0", "~")
+            if name not in found:
+                found[name] = definitions[name]
+                left.append(json.dumps(definitions[name]))
+    return {name: schema for name, schema in definitions.items() if name in found}

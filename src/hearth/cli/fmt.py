@@ -1,0 +1,66 @@
+"""`hearth fmt`: templates and environments in one style."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hearth.authoring.fmt import formatted
+from hearth.authoring.fmt_files import decoded, difference, files_of, read, replace
+from hearth.model.problem import Rejected
+
+STDIN = "-"
+
+
+def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
+    """Format what is named; 0, or 1 if `check` finds a text in another style, or 2 for errors."""
+    status = 0
+    for path in dict.fromkeys(_named(names)):
+        status = max(status, _told(path, check, diff))
+    return status
+
+
+def _named(names: Sequence[str]) -> Iterator[Path | None]:
+    """Files; None is standard input."""
+    for name in names:
+        if name == STDIN:
+            yield None
+        else:
+            yield from files_of(Path(name))
+
+
+def _told(path: Path | None, check: bool, diff: bool) -> int:
+    name = str(path or STDIN)
+    try:
+        return _one(path, name, check, diff)
+    except Rejected as rejected:
+        for problem in rejected.problems:
+            line, column = (problem.at.line, problem.at.column) if problem.at else (1, 1)
+            print(f"{name}:{line or 1}:{column or 1}: {problem.text}", file=sys.stderr)
+    except OSError as error:
+        print(f"hearth: {name}: {error.strerror}", file=sys.stderr)
+    return 2
+
+
+def _one(path: Path | None, name: str, check: bool, diff: bool) -> int:
+    before = read(path) if path else decoded(sys.stdin.buffer.read(), name)
+    after = formatted(before, name)
+    changed = after != before
+    if diff:
+        _write(difference(before, after, name))
+    elif check and changed:
+        print(name)
+    if check or diff:
+        return int(check and changed)
+    if path is None:
+        _write(after)
+    elif changed:
+        replace(path, after)
+        print(path)
+    return 0
+
+
+def _write(text: str) -> None:
+    """Text as it is, whatever the locale and the line breaks of the terminal are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
