@@ -125,6 +125,7 @@ def lint(
     sys.exit(command.run(files, environments, form, strict=strict))
 
 
+@cli.command()
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
 @click.option("--check", is_flag=True, help="Write nothing; name what would change, exit 1.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
