@@ -30,6 +30,36 @@ def found_in(tmp_path, text, *environments, **files):
 
 
 CASES = {
+    "several mistakes in one declaration": """
+parameters:
+  p:
+    type: number
+    «unknown-key:labl: P
+    constraints:
+    - «unknown-key:rang: {min: 1}
+    - range: {«unknown-key:mn: 1}
+  q: {«unknown-key:tpe: string}
+outputs:
+  o: {value: [{get_param: p}, {get_param: q}]}
+""",
+    "words that YAML takes for something else": """
+parameters:
+  «surprising-scalar:yes: {type: string, default: «surprising-scalar:on}
+  two: {type: string, default: true}
+resources:
+  r: {type: OS::Heat::RandomString, properties: {salt: «surprising-scalar:0644, length: 010}}
+outputs:
+  o: {value: [{get_param: "true"}, {get_param: two}]}
+""",
+    "a name in a group": """
+parameter_groups:
+- label: All
+  parameters: [one, «unknown-parameter:tow]
+parameters:
+  one: {type: string}
+outputs:
+  o: {value: {get_param: one}}
+""",
     "names at any depth": """
 resources:
   net: {type: OS::Neutron::Net}

@@ -175,6 +175,13 @@ _RULES = (
         _value("length: 9999"),
     ),
     Rule(
+        "surprising-scalar",
+        "YAML takes a word for a number or a boolean",
+        "By the rules of YAML 1.1 `yes`, `no`, `on` and `off` are booleans, 010 is 8 and 10:20 is "
+        "620. Where a text is wanted, write quotes.",
+        _value("salt: 0644"),
+    ),
+    Rule(
         "unknown-parameter",
         "there is no such parameter",
         "A template reads one that it does not declare, or an environment gives a value for one.",

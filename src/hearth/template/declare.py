@@ -78,35 +78,41 @@ class Declarations:
         schemas = {}
         for name, node in section.value.items():
             path = f"{self.grammar.word('parameters')}.{name}"
+            wrongs: list[_Bad] = []
             try:
-                schemas[name] = self.one(name, node, node.key_span(self.file, path))
+                schemas[name] = self.one(name, node, node.key_span(self.file, path), wrongs)
             except _Bad as bad:
-                at = Span(self.file, *bad.place, path)
-                words = f'parameter "{name}": {bad}'
-                self.problems.append(bad.kind(at, words, code=bad.code, suggestion=bad.suggestion))
+                if not any(one.suggestion in ("type", "Type") for one in wrongs):  # the same again
+                    wrongs.append(bad)
+            for one in wrongs:
+                schemas.pop(name, None)
+                at = Span(self.file, *one.place, path)
+                words = f'parameter "{name}": {one}'
+                self.problems.append(one.kind(at, words, code=one.code, suggestion=one.suggestion))
         return schemas
 
-    def one(self, name: str, node: Node, at: Span) -> ParameterSchema:
+    def one(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
+        """A declaration. Raises _Bad where nothing can be made of it; the rest goes to `wrongs`."""
         fields = node.value
         if not isinstance(fields, dict):
             raise _bad("the declaration must be a map", node)
         for key in fields:
             if key not in self.grammar.parameter_keys:
                 words, known = f'unknown key "{key}"', self.grammar.parameter_keys
-                raise _unknown(words, key, known, fields[key], at_key=True)
-        schema = self.hot(name, node, at) if self.grammar.hot else self.cfn(name, node, at)
+                wrongs.append(_unknown(words, key, known, fields[key], at_key=True))
+        schema = self.hot(name, node, at, wrongs) if self.grammar.hot else self.cfn(name, node, at)
         for constraint in schema.constraints:
             if schema.type not in FITS[type(constraint)]:
                 kind = schema.type if self.grammar.hot else CFN_NAMES[schema.type]
-                words = f"{type(constraint).__name__} can not be put on type {kind}"
-                raise _bad(words, node)
-        return self.with_default(schema, fields)
+                wrongs.append(
+                    _bad(f"{type(constraint).__name__} can not be put on type {kind}", node)
+                )
+        if not wrongs and schema.has_default:
+            self.check_default(schema, fields["default" if self.grammar.hot else "Default"])
+        return schema
 
-    def with_default(self, schema: ParameterSchema, fields: Mapping[str, Node]) -> ParameterSchema:
+    def check_default(self, schema: ParameterSchema, node: Node) -> None:
         """Check the default like a value, whatever value may be given."""
-        if not schema.has_default:
-            return schema
-        node = fields["default" if self.grammar.hot else "Default"]
         try:
             value = parse_value(schema.type, schema.default)
         except ValueError as error:
@@ -114,9 +120,8 @@ class Declarations:
         text = wrong(schema, value)
         if text is not None:
             raise _bad(f"default: {text}", node, "wrong-default")
-        return schema
 
-    def hot(self, name: str, node: Node, at: Span) -> ParameterSchema:
+    def hot(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
         fields: dict[str, Node] = node.value
         kind = self.type_of(fields.get("type"), node, {str(one): one for one in ParameterType})
         tags = fields["tags"].plain() if "tags" in fields else []
@@ -127,7 +132,11 @@ class Declarations:
             listed = fields["constraints"]
             if not isinstance(listed.value, list):
                 raise _bad("constraints must be a list", listed)
-            constraints = [self.constraint(one, kind) for one in listed.value]
+            for one in listed.value:
+                try:
+                    constraints.append(self.constraint(one, kind))
+                except _Bad as bad:
+                    wrongs.append(bad)
         return ParameterSchema(
             name=name,
             type=kind,

@@ -39,10 +39,11 @@ class Node:
     """A value and its place (line and column from 1; 0 where there is no text).
 
     `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key` says that the
-    key of this node was no text in the source.
+    key of this node was no text in the source, `odd` that the value is a number or boolean by a
+    rule of YAML 1.1 that few know: `yes`, `010`, `10:20`.
     """
 
-    __slots__ = ("column", "key_column", "key_line", "line", "odd_key", "value")
+    __slots__ = ("column", "key_column", "key_line", "line", "odd", "odd_key", "value")
 
     def __init__(self, value: Any, line: int = 0, column: int = 0) -> None:
         self.value = value
@@ -51,6 +52,7 @@ class Node:
         self.key_line = line
         self.key_column = column
         self.odd_key = False
+        self.odd = False
 
     def plain(self) -> Plain:
         """The value without places."""
@@ -249,6 +251,7 @@ class _Composer:
         self.limits = limits
         self.repeated = repeated
         self.scalars: dict[str, Any] = {}
+        self.odd: set[str] = set()
         self.convert = json_scalar if is_json else yaml_scalar
         self.anchors: dict[str, tuple[Node, int]] = {}
         self.open: list[_Open] = []
@@ -265,6 +268,8 @@ class _Composer:
                 self.count += 1
                 mark = event.start_mark
                 node = Node(self.scalar(event), mark.line + 1, mark.column + 1)
+                if event.value in self.odd and event.implicit[0]:
+                    node.odd = True
                 if event.anchor is not None:
                     self.anchors[event.anchor] = (node, 1)
                 self.add(node)
@@ -380,6 +385,8 @@ class _Composer:
             except (ValueError, OverflowError):
                 raise self.refuse(event, f'"{text[:80]}" can not be read as a number') from None
             self.scalars[text] = value
+            if isinstance(value, bool | int | float) and not ORDINARY.match(text):
+                self.odd.add(text)
             return value
         if tag is None or tag == "!":
             return text
@@ -414,6 +421,7 @@ FLOAT = re.compile(
     r"(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
 )
+ORDINARY = re.compile(r"(?:[tT]rue|[fF]alse|[-+]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?)\Z")
 DIGITS_MAX = 1000  # of one number; Python refuses to write much longer ones
 NUMBER_START = frozenset("+-.0123456789")
 

@@ -185,9 +185,11 @@ class _Parser:
             return Node({})
         return node
 
-    def fail(self, node: Node, words: str, path: str | None = None) -> StackValidationFailed:
+    def fail(
+        self, node: Node, words: str, path: str | None = None, **more: str | None
+    ) -> StackValidationFailed:
         place = dotted(self.steps) if path is None else path
-        problem = StackValidationFailed(node.span(self.file, place), words)
+        problem = StackValidationFailed(node.span(self.file, place), words, **more)  # type: ignore[arg-type]
         self.problems.append(problem)
         return problem
 
@@ -222,14 +224,16 @@ class _Parser:
         if not isinstance(names, list):
             self.fail(node, "a parameter group needs a list of parameters", path)
             return None
-        for name in names:
+        for item in node.value["parameters"].value:
+            name = item.value
             if not isinstance(name, str):
-                self.fail(node, f"{name!r} is not the name of a parameter", path)
+                self.fail(item, f"{_brief(item)} is not the name of a parameter", path)
             elif name in seen:
-                self.fail(node, f'parameter "{name}" is in more than one place', path)
+                self.fail(item, f'parameter "{name}" is in more than one place', path)
             elif name not in declared and name not in self.grammar.pseudo_parameters:
-                near = hint(nearest(name, declared))
-                self.fail(node, f'there is no parameter "{name}"{near}', path)
+                near = nearest(name, declared)
+                words = f'there is no parameter "{name}"{hint(near)}'
+                self.fail(item, words, path, code="unknown-parameter", suggestion=near)
             else:
                 seen.add(name)
         return ParameterGroup(label, fields.get("description"), tuple(str(name) for name in names))

@@ -8,6 +8,7 @@ from typing import Any
 from hearth.model.problem import CircularDependencyException, Problem, hint, nearest
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
+from hearth.model.value import Kind
 from hearth.schema import Findings, SupportStatus, Wrong, coerce_all
 from hearth.template.check.cycles import cycles
 from hearth.template.check.names import Names
@@ -54,6 +55,7 @@ class _Template:
     def examine(self) -> None:
         for problem in self.syntax.problems:
             self.report.add(problem)
+        self.surprises()
         self.conditions()
         for source in self.syntax.resources.values():
             self.resource(source, self.module.bindings[source.name])
@@ -70,6 +72,21 @@ class _Template:
     def section(self, ours: str) -> Mapping[str, Node]:
         node = self.syntax.root.value.get(self.grammar.word(ours))
         return node.value if node is not None and isinstance(node.value, dict) else {}
+
+    def surprises(self) -> None:
+        """Names and defaults that YAML takes for something else than a text."""
+        for name, node in self.section("parameters").items():
+            at = node.key_span(self.file, f"{self.grammar.word('parameters')}.{name}")
+            if node.odd_key:
+                words = f'without quotes this name is no text; the parameter is called "{name}"'
+                self.report.notice(at, "surprising-scalar", words)
+            default = node.child("default" if self.grammar.hot else "Default")
+            schema = self.syntax.parameters.get(name)
+            if schema is not None and default is not None:
+                prop = schema.as_property(required=False)
+                if default.odd and prop.kind is Kind.STRING:
+                    words = f"without quotes this default is {default.value}, not a text"
+                    self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
 
     # -- conditions -------------------------------------------------------------------------
 

@@ -89,6 +89,9 @@ class Values:
         if coerced is BAD:
             self.mismatch(place, f'"{_brief(value)}"', prop)
             return
+        if node.odd and prop.kind is Kind.STRING:
+            words = f"without quotes this is the {_kind(value)} {_brief(value)}, not a text"
+            self.report.notice(place, "surprising-scalar", words)
         self.constraints(prop, coerced, place)
 
     def constraints(self, prop: Prop, value: Any, at: Span) -> None:
@@ -293,6 +296,10 @@ def _since(name: str, grammar: Grammar) -> str | None:
             if other.hot is not grammar.hot:
                 return f"is a function of {'HOT' if other.hot else 'CFN'} templates"
     return None
+
+
+def _kind(value: Any) -> str:
+    return "boolean" if isinstance(value, bool) else "number"
 
 
 def _brief(value: Any) -> str:
