@@ -261,6 +261,31 @@ def test_an_entry_of_a_registry_that_leads_nowhere_is_told(tmp_path):
     assert (one.file, one.code) == (str(tmp_path / "env.yaml"), "missing-file")
 
 
+def test_environments_are_merged_as_their_strategies_say(tmp_path):
+    root = HOT + (
+        "parameters: {l: {type: comma_delimited_list, constraints: [{length: {max: 2}}]}}\n"
+        "outputs: {o: {value: {get_param: l}}}\n"
+    )
+    one = "parameters: {l: 'a,b'}\nparameter_merge_strategies: {l: merge}\n"
+    two = "parameters: {l: 'c'}\n"
+    other = "parameters: {l: 'c'}\nparameter_merge_strategies: {l: deep_merge}\n"
+    (found,) = found_in(tmp_path, root, "one", "two", one=one, two=two)
+    assert (found.line, "length 3" in found.message) == (2, True)
+    (found,) = found_in(tmp_path, root, "one", "other", one=one, other=other)
+    assert (found.file, found.code) == (str(tmp_path / "other.yaml"), "wrong-environment")
+
+
+def test_an_environment_alone_is_looked_at_too(tmp_path):
+    text = (
+        "resource_registry:\n  My::Thing: none.yaml\n"
+        "  resources: {web: {hooks: pre-creat}}\nparameters: {p: 1}\n"
+    )
+    assert [(one.line, one.code) for one in found_in(tmp_path, text)] == [
+        (2, "missing-file"),
+        (3, "wrong-environment"),
+    ]
+
+
 def test_files_of_another_checkout_are_no_mistake(tmp_path):
     text = HOT + (
         "outputs:\n  a: {value: {get_file: ../../agents/hook.sh}}\n"

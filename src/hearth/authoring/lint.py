@@ -30,7 +30,8 @@ from hearth.template.compile import draft_template, place_of_type
 from hearth.template.defaults import DEFAULTS
 from hearth.template.environment import TypeEntry
 from hearth.template.load import Node
-from hearth.template.parameters import ParameterSchema, parse_value, wrong
+from hearth.template.parameters import ParameterSchema, ParameterType, parse_value, wrong
+from hearth.template.parse import parse
 
 
 def lint(
@@ -39,7 +40,8 @@ def lint(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> list[Finding]:
-    """Everything wrong with a template, its child templates and its environments, by place.
+    """Everything wrong with a template, its child templates and its environments, by place; or
+    with an environment alone.
 
     `open_texts` are the texts of files that an editor has open: they count instead of the disk's.
     Raises OSError where the template or an environment cannot be read.
@@ -63,13 +65,15 @@ def lint_with_texts(
     problems = [*project.problems]
     if root is not None:
         problems.extend(_problems(root, name, project))
+    elif name in project.environments:
+        problems.extend(_environment(project, name)[1])
     return _findings(problems, name, project), project.texts
 
 
 def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
     """What is wrong with a template that could be loaded."""
     catalog = author_catalog()
-    environment, wrong_environment = _environment(project)
+    environment, wrong_environment = _environment(project, name)
     yield from wrong_environment
     try:
         module = draft_template(
@@ -93,23 +97,33 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
         yield from _with_values(module, environment)
 
 
-def _environment(project: Project) -> tuple[Environment, list[Problem]]:
+def _environment(project: Project, root: str) -> tuple[Environment, list[Problem]]:
     """All environment files as one, and what is wrong with them."""
     problems: list[Problem] = []
-    sections: dict[str, Any] = {}
+    read: dict[str, Any] = {}
     for name, node in project.environments.items():
         try:
-            sections[name] = Environment.of(node, name).as_map()
+            read[name] = Environment.of(node, name).as_map()
         except Rejected as rejected:
             problems.extend(replace(one, code="wrong-environment") for one in rejected.problems)
     merged = Environment(base=DEFAULTS)
-    for one in sections.values():  # as clients do: later files over earlier ones
-        parts = {key: value for key, value in one.items() if value}
-        mine = merged.as_map()
-        for key, value in parts.items():
-            mine[key] = {**mine[key], **value} if isinstance(value, dict) else value
-        merged = Environment(**mine, base=DEFAULTS)
+    try:
+        merged = merged.merge(list(read), read, _types(project, root))
+    except Rejected as rejected:
+        problems.extend(replace(one, code="wrong-environment") for one in rejected.problems)
     return merged, problems
+
+
+def _types(project: Project, root: str) -> dict[str, ParameterType]:
+    """The types of all parameters, those of the root template first."""
+    types: dict[str, ParameterType] = {}
+    for name, node in sorted(project.parsed.items(), key=lambda item: item[0] != root):
+        try:
+            declared = parse(node, name).parameters
+        except Rejected:
+            continue
+        types = {**{key: one.type for key, one in declared.items()}, **types}
+    return types
 
 
 def _unread(problem: Problem) -> Problem:

@@ -18,7 +18,7 @@ from hearth.model.problem import HTTPBadRequest, Notice, Problem, Rejected
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN
 from hearth.template import Node, load
-from hearth.template.environment import TEMPLATE_ENDINGS
+from hearth.template.environment import SECTIONS, TEMPLATE_ENDINGS
 from hearth.template.load import Repeated
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
@@ -40,8 +40,11 @@ class Project:
     def environment(self, name: str) -> None:
         """Read an environment file, and the templates of its registry."""
         node = self.load(name)
-        if node is None:
-            return
+        if node is not None:
+            self.add_environment(name, node)
+
+    def add_environment(self, name: str, node: Node) -> None:
+        """Take a document as an environment."""
         self.environments[name] = node
         registry = node.child("resource_registry")
         for key, entry in _entries(registry) if registry is not None else ():
@@ -51,7 +54,10 @@ class Project:
                 self.template(entry.value, Span(name, entry.line, entry.column))
 
     def template(self, name: str, at: Span | None = None) -> Node | None:
-        """Read a template and all that it names; None with a problem where there is none."""
+        """Read a template and all that it names; None with a problem where there is none.
+
+        Without a place that names it, it may turn out to be an environment.
+        """
         if name in self.parsed or _on_the_web(name):
             return self.parsed.get(name)
         if at is not None and not self.exists(name):
@@ -61,6 +67,9 @@ class Project:
             return None
         node = self.load(name)
         if node is None:
+            return None
+        if at is None and is_environment(node):
+            self.add_environment(name, node)
             return None
         self.parsed[name] = node
         self.files[name] = self.texts[name]
@@ -152,6 +161,13 @@ class Project:
             return None
         self.problems.extend(_told(one, name) for one in repeated)
         return node
+
+
+def is_environment(node: Node) -> bool:
+    """Whether a document has the sections of an environment and nothing else."""
+    return (
+        isinstance(node.value, dict) and bool(node.value) and node.value.keys() <= SECTIONS.keys()
+    )
 
 
 def _told(one: Repeated, file: str) -> Problem:
