@@ -1,9 +1,12 @@
 """What lint finds, where, and what it leaves alone."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import hearth.resources
+from hearth.authoring.finding import Severity
 from hearth.authoring.lint import lint
 
 HOT = "heat_template_version: 2021-04-16\n"
@@ -312,3 +315,11 @@ def test_a_text_in_an_editor_counts_instead_of_the_file(tmp_path):
     assert [one.code for one in lint(path, open_texts={path: HOT + "resorces: {}\n"})] == [
         "unknown-section"
     ]
+
+
+EXAMPLES = sorted(Path(hearth.resources.__file__).parent.glob("*/examples/*.yaml"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_of_every_type_is_without_errors(example):
+    assert [one for one in lint(example) if one.severity is Severity.ERROR] == []
