@@ -127,6 +127,19 @@ def test_what_hangs_on_a_replacement_is_known_only_after_it(api: Caller, path: s
     (reason,) = [r for r in port["reasons"] if r.get("property") == "fixed_ips"]
     assert reason["reason"] == "known only after subnet"
     assert "after" not in reason
+    assert port["later"] == {"fixed_ips": ["subnet"]}
+
+
+def test_the_plan_of_a_create_tells_what_is_not_known_yet(api: Caller):
+    template = (
+        "heat_template_version: 2021-04-16\nresources:\n"
+        "  a: {type: OS::Heat::RandomString}\n"
+        "  b: {type: OS::Heat::Value, properties: {type: string, value: {get_attr: [a, value]}}}\n"
+    )
+    reply = api.call("POST", "/stacks/plan", {"stack_name": "foreseen", "template": template})
+    lines = {line["resource"]: line for line in reply.json()["plan"]["resources"]}
+    assert "later" not in lines["a"]
+    assert lines["b"]["later"] == {"value": ["a"]}
 
 
 def test_removed_retained_and_added_resources_are_told(api: Caller, path: str):

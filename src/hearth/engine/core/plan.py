@@ -26,6 +26,7 @@ from hearth.engine.core.foresee import (
 )
 from hearth.engine.core.foresee import Foreseen as Foreseen
 from hearth.engine.core.record import Record
+from hearth.model.unknown import unknown_in
 from hearth.template import Evaluated, ResourceDefinition, World
 
 
@@ -51,7 +52,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a plan; `inner` is the plan of the stack that the resource is."""
+    """One line of a plan; `inner` is the plan of the stack that the resource is, `later` are the
+    properties that are not known yet, with the resources whose values they wait for.
+    """
 
     name: str
     record_id: str
@@ -60,6 +63,7 @@ class Entry:
     reasons: tuple[Reason, ...] = ()
     awaits: frozenset[str] = frozenset()
     inner: "Plan | None" = None
+    later: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """As the API shows it; what does not apply is left out."""
@@ -72,6 +76,8 @@ class Entry:
         }
         if self.awaits:
             body["awaits"] = sorted(self.awaits)
+        if self.later:
+            body["later"] = {name: sorted(until) for name, until in self.later.items()}
         if self.inner is not None:
             body["nested"] = self.inner.as_json()
         return body
@@ -250,17 +256,25 @@ class _Eye:
 
 
 def _created(fresh: Record, definition: Any, eye: _Eye | None) -> Entry:
-    inner = None
+    inner, later = None, {}
     if eye is not None:
         evaluated = definition.evaluate(eye.world)
         inner = eye.inner(definition, None, evaluated)
         eye.world.settle(
             fresh.name, None, Foreseen.CREATE, inner=inner, secret=bool(evaluated.secret)
         )
+        later = _later(evaluated)
     reasons: tuple[Reason, ...] = ()
     if definition.external_id is not None:
         reasons = (Reason(f"it stands for {definition.external_id}, which is there already"),)
-    return _entry(fresh, Outlook(Foreseen.CREATE, reasons), inner)
+    return _entry(fresh, Outlook(Foreseen.CREATE, reasons), inner, later=later)
+
+
+def _later(evaluated: Evaluated) -> dict[str, frozenset[str]]:
+    """The properties that are not known yet, with what they wait for."""
+    values = {name: evaluated.properties.get(name) for name in sorted(evaluated.open_properties)}
+    found = {name: unknown_in(value) for name, value in values.items()}
+    return {name: unknown.until for name, unknown in found.items() if unknown is not None}
 
 
 def _kept(record: Record, definition: Any, eye: _Eye | None) -> Entry:
@@ -285,7 +299,8 @@ def _open(record: Record, definition: Any, eye: _Eye | None) -> Entry:
     before = record if outlook.foreseen is Foreseen.UPDATE else None
     inner = eye.inner(definition, before, evaluated)
     world.settle(record.name, record, outlook.foreseen, inner=inner, secret=bool(evaluated.secret))
-    return _entry(record, outlook, inner, type_name=definition.type)
+    later = _later(evaluated)
+    return _entry(record, outlook, inner, type_name=definition.type, later=later)
 
 
 def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World) -> dict[str, Any]:
@@ -308,7 +323,12 @@ def _going(record: Record, wanted: Collection[str]) -> Entry:
 
 
 def _entry(
-    record: Record, outlook: Outlook, inner: Inner | None, *, type_name: str | None = None
+    record: Record,
+    outlook: Outlook,
+    inner: Inner | None,
+    *,
+    type_name: str | None = None,
+    later: Mapping[str, frozenset[str]] | None = None,
 ) -> Entry:
     return Entry(
         record.name,
@@ -318,4 +338,5 @@ def _entry(
         outlook.reasons,
         outlook.awaits,
         inner.plan if inner is not None else None,
+        later or {},
     )
