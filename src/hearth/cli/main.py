@@ -74,6 +74,20 @@ def demo(*, transcript: bool) -> None:
     sys.exit(run(transcript=transcript))
 
 
+@cli.command()
+@click.option(
+    "--tcp",
+    "port",
+    type=click.IntRange(0, 65535),
+    help="Listen on this port instead of standard input; 0 takes a free one.",
+)
+def lsp(port: int | None) -> None:
+    """A language server for editors: templates and environments."""
+    from hearth.authoring.lsp.serve import serve
+
+    sys.exit(serve(port))
+
+
 @cli.group()
 def docs() -> None:
     """Print reference documentation."""
