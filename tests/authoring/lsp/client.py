@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import socket
 import subprocess
 import sys
 import threading
@@ -44,23 +45,29 @@ class Client:
         command: Sequence[str] = COMMAND,
         capabilities: Mapping[str, Any] = CAPABILITIES,
         options: Mapping[str, Any] | None = None,
-        environment: Mapping[str, str] | None = None,
+        tcp: bool = False,
     ) -> None:
         self.folder = folder
         self.capabilities = capabilities
         self.options = options
         self.process = subprocess.Popen(
-            list(command),
+            [*command, *(("--tcp", "0") if tcp else ())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
+            cwd=folder,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self._out: IO[bytes] = self.process.stdin
         self._in: IO[bytes] = self.process.stdout
+        self._pipes = [self.process.stdin, self.process.stdout, self.process.stderr]
+        if tcp:
+            host, _, port = self.process.stderr.readline().decode().split()[-1].rpartition(":")
+            with socket.create_connection((host, int(port)), 10) as line:
+                self._in, self._out = line.makefile("rb"), line.makefile("wb")
+            self._pipes += [self._in, self._out]
         self.errors: list[str] = []
         self._messages: queue.Queue[Message | None] = queue.Queue()
         self._kept: list[Message] = []
@@ -113,10 +120,9 @@ class Client:
             status = self.process.wait()
         for reader in self._readers:
             reader.join(5)
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
         return status
 
     # -- messages -------------------------------------------------------------------------------
@@ -141,6 +147,12 @@ class Client:
             raise Failed(answer["error"])
         return answer.get("result")
 
+    def error(self, body: bytes) -> tuple[Any, int]:
+        """The id and code of the error with which a message is answered."""
+        self.send(body)
+        answer = self.await_(lambda one: "error" in one)
+        return answer.get("id"), answer["error"]["code"]
+
     def await_(self, fits: Callable[[Message], bool]) -> Message:
         """The first message that fits, of those that have come and those that will."""
         for message in self._kept:
@@ -154,6 +166,16 @@ class Client:
             if fits(received):
                 return received
             self._kept.append(received)
+
+    def kept(self, method: str, uri: str) -> list[Message]:
+        """The notifications about a URI that have come and that nobody has asked for yet."""
+        return [
+            one for one in self._kept if one.get("method") == method and one["params"]["uri"] == uri
+        ]
+
+    def hang_up(self) -> None:
+        """Say nothing any more."""
+        self._out.close()
 
     def _read(self) -> None:
         while True:

@@ -63,6 +63,7 @@ class Bench:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",  # the folder of the templates may hold modules of any name
                 "-m",
                 "hearth.authoring.lsp.judge",
                 stdin=PIPE,

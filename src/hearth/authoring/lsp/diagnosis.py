@@ -77,13 +77,12 @@ class Diagnosis:
             self._work = asyncio.create_task(self._judge_all())
 
     def closed(self, path: Path) -> None:
-        """A text is not open any more: what it has found does not count."""
+        """A text is about to be closed: what it has found does not count any more."""
         self._due.pop(path, None)
         self._trees.pop(path, None)
         before = self._found.pop(path, {})
         for file in {path, *before}:
             self._show(file)
-        self.changed(path)
 
     async def close(self) -> None:
         """Stop judging."""

@@ -11,7 +11,13 @@ from typing import Any
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcParseError
+from pygls.exceptions import (
+    FeatureRequestError,
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcParseError,
+)
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -106,8 +112,9 @@ class HearthServer(LanguageServer):
         """Forget a text."""
         known = self.files.opened(params.text_document.uri)
         if known is not None:
-            self.files.close(known.uri)
             self.diagnosis.closed(known.document.path)
+            self.files.close(known.uri)
+            self.diagnosis.changed(known.document.path)
 
     # -- what is at a place ---------------------------------------------------------------------
 
@@ -153,7 +160,7 @@ class HearthServer(LanguageServer):
         """What could not be read is answered, what went wrong is logged."""
         if isinstance(error, ValueError | RecursionError) and source is JsonRpcException:
             self.protocol.refuse(None, JsonRpcParseError("not JSON"))
-        else:
+        elif isinstance(error, JsonRpcInternalError) or source is not FeatureRequestError:
             sys.stderr.write(f"hearth lsp: {error}\n")
 
     # -- settings -------------------------------------------------------------------------------
@@ -187,7 +194,7 @@ def initialize(ls: HearthServer, params: types.InitializeParams) -> None:
     if root is None and folders:
         root = to_fs_path(folders[0].uri)
     ls.files.root = Path(root) if root else None
-    ls.units = Units(str(getattr(ls.workspace.position_encoding, "value", "utf-16")))
+    ls.units = Units(types.PositionEncodingKind(ls.workspace.position_encoding).value)
     ls.configure(_plain(params.initialization_options))
 
 
