@@ -11,6 +11,7 @@ from benchmarks.boxed import boxed
 from benchmarks.cloudy import makespan, servers
 from benchmarks.compiling import compiling
 from benchmarks.databases import databases
+from benchmarks.editing import editing
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
 from benchmarks.rest import reading, trivial
@@ -28,6 +29,7 @@ CASES: dict[str, Case] = {
     "read": reading,
     "servers": servers,
     "makespan": makespan,
+    "edit": editing,
 }
 
 

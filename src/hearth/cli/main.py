@@ -81,10 +81,13 @@ def demo(*, transcript: bool) -> None:
     type=click.IntRange(0, 65535),
     help="Listen on this port instead of standard input; 0 takes a free one.",
 )
-def lsp(port: int | None) -> None:
+@click.option("--stdio", is_flag=True, help="Standard input and output, as without it.")
+def lsp(port: int | None, *, stdio: bool) -> None:
     """A language server for editors: templates and environments."""
     from hearth.authoring.lsp.serve import serve
 
+    if stdio and port is not None:
+        raise click.UsageError("--stdio and --tcp exclude each other")
     sys.exit(serve(port))
 
 

@@ -269,6 +269,7 @@ def test_json_gets_quotes_where_they_are_missing(desk):
     assert '{"a": {"Type": }' in desk.typed(head + '"|"}}}', "Type")
     assert '"Type": "OS::Nova::Server"}' in desk.typed(head + '"Type": "|"}}}', "OS::Nova::Server")
     assert '"Type": "OS::Nova::Server"}' in desk.typed(head + '"Type": |}}}', "OS::Nova::Server")
+    assert '"Type": "OS::Nova::Server"\n' in desk.typed(head + '"Type": "OS|\n', "OS::Nova::Server")
 
 
 def test_environments(desk):

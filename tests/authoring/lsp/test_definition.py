@@ -32,6 +32,8 @@ BODY = HOT + (
     "  web:\n    type: OS::Heat::Value\n    condition: big\n"
     "    properties: {value: {get_param: size}}\n"
     "  db:\n    type: My::Disk\n    depends_on: web\n    properties: {size: 1}\n"
+    "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n"
+    "      resource_def: {type: lib/child.yaml, properties: {size: 3}}\n"
     "  c:\n    type: lib/child.yaml\n    depends_on: [web, db]\n    properties: {size: 2}\n"
     "outputs:\n"
     "  a: {value: {get_attr: [web, value]}}\n"
@@ -70,7 +72,9 @@ def test_names_lead_to_where_they_are_defined(desk, place, word, section):
 @pytest.mark.parametrize(
     ("place", "found"),
     [
-        ("type: lib/chi|ld.yaml", "child.yaml"),
+        ("type: lib/chi|ld.yaml\n", "child.yaml"),
+        ("type: lib/chi|ld.yaml,", "child.yaml"),
+        ("{si|ze: 3}", ("child.yaml", "size", CHILD.index("size"))),
         ("type: My::D|isk", "child.yaml"),
         ("get_file: lib/bo|ot.sh", "boot.sh"),
         ("{si|ze: 1}", ("child.yaml", "size", CHILD.index("size"))),

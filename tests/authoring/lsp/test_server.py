@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from tests.authoring.lsp.client import Client, Failed, marked
+from benchmarks.editor import Client, Failed, marked
 
 pytestmark = pytest.mark.slow
 

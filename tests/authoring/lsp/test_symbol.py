@@ -131,6 +131,8 @@ PARENT = HOT + (
     "  c: {type: child.yaml, properties: {size: {get_param: size}}}\n"
     "  d: {type: My::Child, properties: {size: 2}}\n"
     "  e: {type: OS::Cinder::Volume, properties: {size: 3}}\n"
+    "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: 2\n"
+    "      resource_def: {type: child.yaml, properties: {size: 4}}\n"
     "outputs:\n  o: {value: {get_attr: [c, address]}}\n  p: {value: {get_attr: [e, address]}}\n"
 )
 
@@ -146,6 +148,7 @@ def test_parents_follow_a_parameter_and_an_output_of_their_child(desk):
     assert "properties: {width: {get_param: size}}" in texts["parent.yaml"]
     assert "My::Child, properties: {width: 2}" in texts["parent.yaml"]
     assert "Volume, properties: {size: 3}" in texts["parent.yaml"]
+    assert "{type: child.yaml, properties: {width: 4}}" in texts["parent.yaml"]
     texts = rename(desk, CHILD.replace("  address:", "  add|ress:"), "where", "child.yaml")
     assert texts["child.yaml"].count("where") == 1
     assert "[c, where]" in texts["parent.yaml"]
@@ -159,6 +162,8 @@ def test_a_childs_parameter_can_be_renamed_from_the_parent(desk):
     texts = rename(desk, text, "width")
     assert texts["child.yaml"].count("width") == 2
     assert "properties: {width: {get_param: size}}" in texts["main.yaml"]
+    inside = PARENT.replace("{size: 4}", "{si|ze: 4}")
+    assert rename(desk, inside, "width")["child.yaml"].count("width") == 2
 
 
 def test_environments_that_fit_follow_a_parameter(desk):

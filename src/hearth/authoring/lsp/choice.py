@@ -59,16 +59,15 @@ class Hand:
         """`cursor` is where it is in the text without the mark; snippets, if the editor can."""
         self.spot = spot
         self.snippets = snippets
-        before = spot.scalar.text.partition(CURSOR)[0]
-        self.json = bool(spot.hops) and _braces_only(spot)
-        self.style = spot.scalar.style
-        self.start = spot.start if before else cursor
-        self.end = spot.end - len(CURSOR) if before else cursor
-        if spot.scalar.text.endswith(CURSOR) and not before:
-            self.end = cursor
-        self.typed = before
         source = spot.document.text.source
-        self.closed = bool(self.style) and source[spot.end : spot.end + 1] == self.style
+        self.json = spot.document.layout.braces
+        self.style = spot.scalar.style
+        self.typed = source[spot.start : cursor]
+        rest = source[cursor + len(CURSOR) : spot.end].splitlines()
+        self.start = spot.start if self.typed else cursor
+        self.end = cursor + len(rest[0]) if self.typed and rest else cursor
+        closing = source[spot.end : spot.end + 1] == self.style
+        self.closed = bool(self.style) and closing and self.end == spot.end - len(CURSOR)
 
     def key(self, word: Word) -> Choice:
         """The word as a key."""
@@ -81,7 +80,9 @@ class Hand:
 
     def scalar(self, word: Word) -> Choice:
         """The word as a scalar, quoted where it would be read as something else."""
-        return Choice(word, self._quoted(word.name), self.start, self.end)
+        open_still = self.style and not self.closed and self.end == self.spot.end - len(CURSOR)
+        tail = self.style if open_still else ""
+        return Choice(word, self._quoted(word.name) + tail, self.start, self.end)
 
     def literal(self, word: Word) -> Choice:
         """The word as it is, true or 5 say."""
@@ -102,11 +103,6 @@ class Hand:
         if self.json:
             return f'"{name}"'
         return name if plain_safe(name) else f'"{name}"'
-
-
-def _braces_only(spot: Spot) -> bool:
-    """Whether the whole text is in braces, as JSON is."""
-    return spot.document.layout.braces
 
 
 def plain_safe(name: str) -> bool:

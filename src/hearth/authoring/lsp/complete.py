@@ -42,6 +42,8 @@ class Completion:
         if spot is None or spot.scalar.style in ("|", ">", "*"):
             return []
         hand = Hand(spot, offset, snippets=snippets)
+        if "\n" in hand.typed:  # a text of several lines
+            return []
         if spot.document.genre is Genre.NOTHING:
             return [hand.key(word) for word in _beginnings(spot)]
         if spot.is_key:
@@ -117,7 +119,7 @@ class Completion:
 
     def _schema_values(self, spot: Spot, hand: Hand) -> Iterator[Choice]:
         document, place = spot.document, spot.place
-        if self.schemas.inner_type(document, place):
+        if self.schemas.names_type(document, place):
             yield from map(hand.scalar, self.types(document.path))
             return
         prop = self.schemas.prop(document, place)
@@ -194,9 +196,8 @@ def _functions(spot: Spot) -> Iterator[Word]:
 
 def _parameters(document: Document) -> Iterator[Word]:
     for name in document.items("parameters"):
-        kind = scalar_text(document.field("parameters", name, "type"))
-        kind = kind or scalar_text(document.field("parameters", name, "Type"))
-        yield Word(name, Sort.PARAMETER, kind or "", rank=1)
+        kind = scalar_text(document.field("parameters", name, "type")) or ""
+        yield Word(name, Sort.PARAMETER, kind, rank=1)
     for name in sorted(document.grammar.pseudo_parameters):
         text = fixed.PSEUDO_PARAMETERS.get(name, "")
         yield Word(name, Sort.PARAMETER, "pseudo parameter", text, rank=6)

@@ -29,8 +29,9 @@ def definition(spot: Spot, schemas: Schemas) -> Target | None:
         return None
     document, place, name = spot.document, spot.place, spot.scalar.text
     match place.what:
-        case What.TYPE if not spot.is_key:
-            return _file(schemas.child_path(document.path, name, place.name))
+        case What.TYPE | What.VALUE if not spot.is_key and schemas.names_type(document, place):
+            resource = place.name if place.what is What.TYPE else ""
+            return _file(schemas.child_path(document.path, name, resource))
         case What.REGISTRY if spot.is_key:
             return _file(schemas.child_path(document.path, name))
         case What.REGISTRY_TARGET if not spot.is_key:

@@ -180,13 +180,11 @@ class Diagnosis:
         start = text.offset_of_mark(finding.line, finding.column)
         end = min(start + finding.length, len(text.source))
         if finding.length <= 1:
-            spot = spot_at(document, start)
-            if (
-                spot is not None
-                and spot.start - start in (0, 1)
-                and spot.scalar.style not in ("|", ">")
-            ):
-                start, end = spot.start, max(spot.end, spot.start)
+            quoted = text.source.startswith(("'", '"'), start)
+            spot = spot_at(document, start + quoted)
+            literal = spot is not None and spot.scalar.style in ("|", ">")
+            if spot is not None and spot.start == start + quoted and not literal:
+                start, end = spot.start, spot.end
         return Remark(finding, document, start, end)
 
     def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:

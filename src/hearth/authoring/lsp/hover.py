@@ -59,7 +59,9 @@ def _key(spot: Spot, schemas: Schemas) -> str | None:
 def _scalar(spot: Spot, schemas: Schemas) -> str | None:
     document, place, name = spot.document, spot.place, spot.scalar.text
     match place.what:
-        case What.TYPE | What.REGISTRY_TARGET:
+        case What.REGISTRY_TARGET:
+            return _type(spot, schemas)
+        case What.TYPE | What.VALUE if schemas.names_type(document, place):
             return _type(spot, schemas)
         case What.FILE:
             path = local(name, document.path)
@@ -80,7 +82,8 @@ def _scalar(spot: Spot, schemas: Schemas) -> str | None:
 
 def _type(spot: Spot, schemas: Schemas) -> str | None:
     name = spot.scalar.text
-    kin = schemas.find(spot.document.path, name, spot.place.name)
+    resource = spot.place.name if spot.place.what is What.TYPE else ""
+    kin = schemas.find(spot.document.path, name, resource)
     if kin is not None:
         return type_text(kin)
     advice = schemas.catalog.instead(name)

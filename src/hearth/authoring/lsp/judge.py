@@ -19,7 +19,7 @@ from hearth.authoring.lint import lint
 from hearth.model.problem import Rejected
 from hearth.template import Environment
 
-NICE = 5
+NICE = 10
 """How much the process stands back: answers come before checks."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import Files, is_template_name, local
 from hearth.authoring.lsp.pieces import List, Map, Piece, scalar_text
-from hearth.authoring.lsp.places import Place
+from hearth.authoring.lsp.places import Place, What
 from hearth.authoring.types import AuthorCatalog
 from hearth.schema import Attr, Kind, Prop
 from hearth.template.environment import Environment, TemplateEntry
@@ -96,13 +96,41 @@ class Schemas:
         """What is declared of the value at a place."""
         return self._walk(document, place)[0]
 
-    def inner_type(self, document: Document, place: Place) -> bool:
-        """Whether the value at a place names the type of a resource inside a property."""
+    def names_type(self, document: Document, place: Place) -> bool:
+        """Whether the value at a place is the type of a resource, also one inside a property."""
+        if place.what is What.TYPE:
+            return True
         if not place.steps or place.steps[-1] != "type" or place.root != "properties":
             return False
         holder = Place(place.what, place.name, place.root, place.steps[:-1])
         prop = self.prop(document, holder) if holder.steps else None
         return prop is not None and _holds_resource(prop)
+
+    def held(
+        self, document: Document, resource: str, steps: Sequence[str | int]
+    ) -> tuple[str, str] | None:
+        """The type, and the name for a registry, of what has its properties at some steps.
+
+        That is the resource itself, or one that a property of it holds.
+        """
+        if not steps:
+            name = document.type_of(resource)
+            return (name, resource) if name else None
+        if len(steps) < 2 or steps[-1] != "properties":
+            return None
+        piece = document.field("resources", resource, "properties")
+        for step in steps[:-1]:
+            piece = _step(piece, step)
+        name = scalar_text(_step(piece, "type"))
+        return (name, "") if name else None
+
+    def child(
+        self, document: Document, resource: str, steps: Sequence[str | int] = ()
+    ) -> Document | None:
+        """The child template that has its properties at some steps of a resource's."""
+        found = self.held(document, resource, steps)
+        kin = self.find(document.path, *found) if found else None
+        return kin.child if kin else None
 
     def _walk(
         self, document: Document, place: Place
@@ -121,24 +149,15 @@ class Schemas:
                 holder, prop = prop, entries.get(step)
                 entries = prop.entries if prop else None
                 if step == "properties" and holder is not None and _holds_resource(holder):
-                    entries = self._inner(document, place, place.steps[:depth])
+                    found = self.held(document, place.name, place.steps[: depth + 1])
+                    kin = self.find(document.path, *found) if found else None
+                    entries = kin.properties if kin else None
             elif prop is not None and prop.item is not None:
                 prop = prop.item
                 entries = prop.entries
             else:
                 return None, None
         return prop, entries
-
-    def _inner(
-        self, document: Document, place: Place, steps: Sequence[str | int]
-    ) -> Mapping[str, Prop] | None:
-        """The properties of the resource that a property holds."""
-        piece = document.field("resources", place.name, "properties")
-        for step in steps:
-            piece = _step(piece, step)
-        name = scalar_text(_step(piece, "type"))
-        kin = self.find(document.path, name) if name else None
-        return kin.properties if kin else None
 
     def names(self, path: Path) -> Iterator[str]:
         """The names that a resource may have as its type, but for files."""

@@ -10,7 +10,7 @@ from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.places import What
 from hearth.authoring.lsp.schemas import Schemas
 from hearth.authoring.lsp.spot import Spot
-from hearth.authoring.lsp.uses import Of, uses_in
+from hearth.authoring.lsp.uses import Of, has_properties, uses_in
 
 SECTIONS: Mapping[Of, str] = {
     Of.PARAMETER: "parameters",
@@ -73,8 +73,8 @@ def symbol_at(spot: Spot, schemas: Schemas) -> Symbol | None:
     if spot.is_key:
         if place.what in DEFINED:
             return Symbol(DEFINED[place.what], name, document)
-        if place.what is What.VALUE and place.root == "properties" and place.steps == ():
-            child = _child(document, place.name, schemas)
+        if has_properties(place):
+            child = schemas.child(document, place.name, place.steps or ())
             return Symbol(Of.PARAMETER, name, child) if child else None
         return None
     if place.what in NAMED:
@@ -84,7 +84,7 @@ def symbol_at(spot: Spot, schemas: Schemas) -> Symbol | None:
             return Symbol(Of.RESOURCE, name, document)
         return Symbol(Of.PARAMETER, name, document)
     if place.what is What.ATTRIBUTE:
-        child = _child(document, place.name, schemas)
+        child = schemas.child(document, place.name)
         return Symbol(Of.OUTPUT, name, child) if child else None
     return None
 
@@ -124,13 +124,11 @@ def _from_outside(symbol: Symbol, document: Document, schemas: Schemas) -> Itera
     if home.name not in document.text.source and not _has_alias(document, home, schemas):
         return
     of = Of.PROPERTY if symbol.of is Of.PARAMETER else Of.ATTRIBUTE
-    leads: dict[str, bool] = {}
     for base, uses in uses_in(document):
         for use in uses:
             if use.of is of and use.name == symbol.name:
-                if use.owner not in leads:
-                    leads[use.owner] = _leads_to(document, use.owner, schemas) == home
-                if leads[use.owner]:
+                found = schemas.held(document, use.owner, use.steps)
+                if found and schemas.child_path(document.path, *found) == home:
                     yield Occurrence(document, base + use.start, base + use.end)
 
 
@@ -138,17 +136,6 @@ def fits(environment: Document, template: Document) -> bool:
     """Whether an environment may be meant for a template: it has all parameters that are given."""
     given = environment.items("parameters")
     return bool(given) and given.keys() <= template.items("parameters").keys()
-
-
-def _child(document: Document, resource: str, schemas: Schemas) -> Document | None:
-    kin = schemas.of_resource(document, resource)
-    return kin.child if kin else None
-
-
-def _leads_to(document: Document, resource: str, schemas: Schemas) -> Path | None:
-    """The file of the child template that a resource is."""
-    name = document.type_of(resource)
-    return schemas.child_path(document.path, name, resource) if name else None
 
 
 def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -45,6 +46,7 @@ class Use:
     start: int
     end: int
     owner: str = ""
+    steps: tuple[str | int, ...] = ()  # of a property: where the properties are that it is among
 
 
 SCALARS: Mapping[What, Of] = {
@@ -58,6 +60,7 @@ SCALARS: Mapping[What, Of] = {
     What.REGISTRY_TARGET: Of.FILE,
     What.FILE: Of.FILE,
 }
+TYPE_NAME = re.compile(r"::|\.(?:yaml|template)\Z")
 TEXT_STYLES = frozenset({"|", ">", "*"})
 
 
@@ -113,6 +116,8 @@ def _found(root: Piece, top: Place, grammar: Grammar) -> list[Use]:
 
 def _scalar(piece: Scalar, place: Place) -> Use | None:
     of = SCALARS.get(place.what)
+    if place.steps and place.steps[-1] == "type" and TYPE_NAME.search(piece.text):
+        of = Of.TYPE  # of a resource that is inside a property, as it seems
     if of is None or piece.missing or piece.style in TEXT_STYLES:
         return None
     if of is Of.REF and place.conditional:
@@ -123,7 +128,7 @@ def _scalar(piece: Scalar, place: Place) -> Use | None:
 def _keys(piece: Map, place: Place, grammar: Grammar) -> Iterator[Use]:
     if place.what is What.ENV_PARAMETERS:
         of, owner = Of.VALUE, place.name
-    elif place.what is What.VALUE and place.root == "properties" and place.steps == ():
+    elif has_properties(place):
         of, owner = Of.PROPERTY, place.name
         if called(place, piece, grammar) is not None:
             return
@@ -132,4 +137,11 @@ def _keys(piece: Map, place: Place, grammar: Grammar) -> Iterator[Use]:
     for entry in piece.entries:
         if entry.colon:
             key = entry.key
-            yield Use(of, key.text, key.start, key.end, owner)
+            yield Use(of, key.text, key.start, key.end, owner, place.steps or ())
+
+
+def has_properties(place: Place) -> bool:
+    """Whether a map at a place holds properties: of a resource, or of one inside a property."""
+    if place.what is not What.VALUE or place.root != "properties" or place.steps is None:
+        return False
+    return not place.steps or (len(place.steps) > 1 and place.steps[-1] == "properties")
