@@ -33,7 +33,7 @@ class Desk:
         self.files = Files()
         self.files.root = folder
         self.schemas = Schemas(self.files, author_catalog())
-        self.completion = Completion(self.files, self.schemas)
+        self.completion = Completion(self.schemas)
 
     def open(self, text: str, name: str = "main.yaml") -> Document:
         """Open a text without a mark."""

@@ -17,6 +17,27 @@ def desk(tmp_path):
     return Desk(tmp_path)
 
 
+def test_each_choice_is_described_by_text(desk):
+    body = HOT + "parameters:\n  p: {type: json}\nconditions:\n  c: true\nresources:\n  r:\n    "
+    for tail in ("|", "type: |", "condition: |", "metadata: {get_param: |}", "depends_on: |"):
+        found = desk.choices(body + tail + "\n  s: {type: OS::Heat::Value}\n")
+        assert found
+        for choice in found.values():
+            assert type(choice.word.text) is str
+            assert type(choice.word.detail) is str
+
+
+def test_hidden_types_are_not_offered(desk):
+    hidden = [
+        name
+        for name in desk.schemas.catalog.names()
+        if (support := desk.schemas.catalog.find(name).support) is not None and support.hidden
+    ]
+
+    assert hidden
+    assert not set(hidden) & desk.choices(HOT + "resources:\n  r: {type: |}\n").keys()
+
+
 def test_sections_that_are_not_there_yet(desk):
     found = desk.choices(HOT + "parameters: {}\n|\n")
 
@@ -42,6 +63,7 @@ def test_types_by_name_and_the_templates_beside(desk):
     assert found["child.yaml"].word.sort is Sort.FILE
     assert found["lib/"].word.sort is Sort.FOLDER
     assert not {"notes.txt", "main.yaml", "<template>"} & found.keys()
+    assert found["OS::Nova::Server"].word.detail == ""
     assert "lib/deep.template" in desk.choices(HOT + "resources:\n  web:\n    type: lib/|")
 
 

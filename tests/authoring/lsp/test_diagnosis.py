@@ -5,7 +5,7 @@ import pytest
 
 from hearth.authoring.finding import Finding, Severity
 from hearth.authoring.lsp import diagnosis as module
-from hearth.authoring.lsp.bench import Bench, NoAnswer
+from hearth.authoring.lsp.court import Court, NoAnswer
 from hearth.authoring.lsp.diagnosis import Diagnosis
 from hearth.authoring.lsp.judge import judge
 from hearth.authoring.lsp.text import Text
@@ -51,7 +51,7 @@ class Room:
             self.desk.files, self.desk.schemas, self.show, self.logged.append
         )
         self.judge = Judge()
-        self.diagnosis.bench = self.judge
+        self.diagnosis.court = self.judge
 
     def show(self, path, remarks):
         self.shown.append((path.name, [one.finding.message for one in remarks]))
@@ -281,18 +281,18 @@ def test_the_real_judge_says_what_lint_says(tmp_path):
     assert judge(question) == {"findings": [], "failed": None}
 
 
-def test_a_bench_whose_judge_has_ended_says_so_and_takes_another(tmp_path):
+def test_a_court_whose_judge_has_ended_says_so_and_takes_another(tmp_path):
     path = str(tmp_path / "main.yaml")
     question = {"path": path, "environment": False, "environments": [], "texts": {path: HOT}}
 
     async def work():
-        bench = Bench()
-        assert await bench.ask(question) == []
-        bench._process.kill()
+        court = Court()
+        assert await court.ask(question) == []
+        court._process.kill()
         with pytest.raises(NoAnswer, match="process that checks"):
-            await bench.ask(question)
-        assert await bench.ask(question) == []
-        await bench.close()
+            await court.ask(question)
+        assert await court.ask(question) == []
+        await court.close()
 
     run(work())
 

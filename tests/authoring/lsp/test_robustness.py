@@ -8,10 +8,10 @@ import pytest
 from hearth.authoring.lsp.definition import definition
 from hearth.authoring.lsp.document import Document
 from hearth.authoring.lsp.hover import hover
+from hearth.authoring.lsp.outline import outline
 from hearth.authoring.lsp.rename import Refused, renamed
 from hearth.authoring.lsp.spot import spot_at
 from hearth.authoring.lsp.symbol import symbol_at
-from hearth.authoring.lsp.symbols import outline
 from hearth.authoring.lsp.text import Text
 from hearth.authoring.lsp.uses import uses_in
 from tests.authoring.lsp.desk import Desk

@@ -117,10 +117,11 @@ def plain_safe(name: str) -> bool:
         return False
 
 
-def words(
-    names: Iterable[str] | Mapping[str, str], sort: Sort, detail: str = "", rank: int = 5
-) -> list[Word]:
-    """Words of one sort; of a mapping with their lines of text."""
-    if isinstance(names, Mapping):
-        return [Word(name, sort, detail, text, rank) for name, text in names.items()]
-    return [Word(name, sort, detail, "", rank) for name in names]
+def words(names: Iterable[str], sort: Sort, *, rank: int = 5) -> list[Word]:
+    """Words of one sort."""
+    return [Word(name, sort, rank=rank) for name in names]
+
+
+def described(texts: Mapping[str, str]) -> list[Word]:
+    """Fixed words with the line that says what each is."""
+    return [Word(name, Sort.KEYWORD, text=text) for name, text in texts.items()]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.authoring.finding import Finding
-from hearth.authoring.lsp.bench import Bench, NoAnswer
+from hearth.authoring.lsp.court import Court, NoAnswer
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import Files, local
 from hearth.authoring.lsp.schemas import Schemas
@@ -55,7 +55,7 @@ class Diagnosis:
         self.schemas = schemas
         self.publish = publish
         self.log = log
-        self.bench = Bench()
+        self.court = Court()
         self.remarks: dict[Path, list[Remark]] = {}
         self._found: dict[Path, dict[Path, list[Remark]]] = {}
         self._trees: dict[Path, set[Path]] = {}
@@ -89,7 +89,7 @@ class Diagnosis:
         self._due.clear()
         if self._work is not None:
             self._work.cancel()
-        await self.bench.close()
+        await self.court.close()
 
     # -- judging --------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Diagnosis:
         environments = self._environments(document)
         tree = {root: document, **{one.path: one for one in environments}}
         self._trees[root] = await self._tree(document, tree)
-        findings = await self.bench.ask(
+        findings = await self.court.ask(
             {
                 "path": str(root),
                 "environment": document.genre is Genre.ENVIRONMENT,

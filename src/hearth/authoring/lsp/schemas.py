@@ -159,14 +159,11 @@ class Schemas:
                 return None, None
         return prop, entries
 
-    def names(self, path: Path) -> Iterator[str]:
-        """The names that a resource may have as its type, but for files."""
-        yield from (
-            name
-            for name in self.environment(path).resource_registry
-            if name != "resources" and not name.endswith("*") and not is_template_name(name)
-        )
-        yield from (name for name in self.catalog.names() if not name.startswith("<"))
+    def mapped_names(self, path: Path) -> Iterator[str]:
+        """The types that the environments of a file map, but for files and whole families."""
+        for name in self.environment(path).resource_registry:
+            if name != "resources" and not name.endswith("*") and not is_template_name(name):
+                yield name
 
 
 def _holds_resource(prop: Prop) -> bool:

@@ -30,12 +30,12 @@ from hearth.authoring.lsp.diagnosis import Diagnosis, Remark
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import Files
 from hearth.authoring.lsp.hover import hover
+from hearth.authoring.lsp.outline import outline
 from hearth.authoring.lsp.protocol import Protocol
 from hearth.authoring.lsp.rename import Refused, renamed
 from hearth.authoring.lsp.schemas import Schemas
 from hearth.authoring.lsp.spot import Spot, spot_at
 from hearth.authoring.lsp.symbol import Symbol, occurrences, symbol_at
-from hearth.authoring.lsp.symbols import outline
 from hearth.authoring.lsp.text import Units
 from hearth.authoring.lsp.uses import uses_in
 from hearth.authoring.types import author_catalog
@@ -68,7 +68,7 @@ class HearthServer(LanguageServer):
         super().__init__("hearth", hearth.__version__, protocol_cls=Protocol)
         self.files = Files()
         self.schemas = Schemas(self.files, author_catalog())
-        self.choices = Completion(self.files, self.schemas)
+        self.choices = Completion(self.schemas)
         self.diagnosis = Diagnosis(self.files, self.schemas, self.show, self.log)
         self.units = Units.UTF16
         self.offered: Sequence[Choice] = ()
@@ -219,10 +219,6 @@ def files_changed(ls: HearthServer, params: types.DidChangeWatchedFilesParams) -
     """Judge what depends on files that are others now."""
     for change in params.changes:
         ls.diagnosis.changed(ls.files.path(change.uri))
-
-
-def saved(ls: HearthServer, params: types.DidSaveTextDocumentParams) -> None:
-    """Nothing is new: the text was known before."""
 
 
 async def shutdown(ls: HearthServer, params: None) -> None:
@@ -383,7 +379,6 @@ FEATURES: Mapping[str, tuple[Any, Any]] = {
     types.SHUTDOWN: (shutdown, None),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: (configured, None),
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (files_changed, None),
-    types.TEXT_DOCUMENT_DID_SAVE: (saved, None),
     types.TEXT_DOCUMENT_COMPLETION: (
         complete,
         types.CompletionOptions(

@@ -13,8 +13,8 @@ from hearth.authoring.lsp.choice import Choice, Sort
 from hearth.authoring.lsp.definition import Target
 from hearth.authoring.lsp.diagnosis import Remark
 from hearth.authoring.lsp.files import Files
+from hearth.authoring.lsp.outline import Line
 from hearth.authoring.lsp.symbol import Occurrence
-from hearth.authoring.lsp.symbols import Line
 from hearth.authoring.lsp.text import Text, Units
 
 KINDS: Mapping[Sort, types.CompletionItemKind] = {

@@ -1,4 +1,4 @@
-from hearth.authoring.lsp.symbols import outline
+from hearth.authoring.lsp.outline import outline
 from tests.authoring.lsp.desk import HOT, document
 
 TEXT = HOT + (

@@ -22,7 +22,7 @@ class NoAnswer(Exception):
     """The judge has not said anything; the message says why."""
 
 
-class Bench:
+class Court:
     """Where the judge sits."""
 
     def __init__(self) -> None:
