@@ -1,10 +1,13 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 from lsprotocol import types
 
 from hearth.authoring.finding import Finding, Severity
+from hearth.authoring.lsp import wire
 from hearth.authoring.lsp.diagnosis import Remark
 from hearth.authoring.lsp.server import HearthServer, mended
+from hearth.authoring.lsp.text import Units
 from tests.authoring.lsp.desk import HOT
 
 TEXT = HOT + "resources:\n  😀: {type: OS::Nova::Serverr}\n"
@@ -53,6 +56,16 @@ def test_there_is_nothing_to_do_without_a_suggestion_elsewhere_or_after_a_change
     assert fixes(server, (0, 0), (5, 0)) == []
     server.files.close(URI)
     assert fixes(server, (2, 15), (2, 15)) == []
+
+
+def test_a_warning_is_shown_as_one():
+    server = server_with(None)
+    (remark,) = next(iter(server.diagnosis.remarks.values()))
+    shown = wire.diagnostic(remark, Units.UTF16)
+    warning = replace(remark, finding=replace(remark.finding, severity=Severity.WARNING))
+
+    assert (shown.severity, shown.code, shown.message) == (1, "type", "no such type")
+    assert wire.diagnostic(warning, Units.UTF16).severity == 2
 
 
 def test_settings_may_come_as_objects_of_the_library():

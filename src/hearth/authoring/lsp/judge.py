@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,7 @@ def judge(question: Mapping[str, Any]) -> dict[str, Any]:
         return {"findings": [], "failed": str(error)}
     except Exception:
         return {"findings": [], "failed": traceback.format_exc()}
-    listed = [{**one.as_json(), "length": one.length} for one in findings]
-    return {"findings": listed, "failed": None}
+    return {"findings": [asdict(one) for one in findings], "failed": None}
 
 
 def _environment(path: Path, texts: Mapping[Path, str]) -> list[Finding]:

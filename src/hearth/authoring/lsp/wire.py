@@ -97,7 +97,7 @@ def diagnostic(remark: Remark, units: Units) -> types.Diagnostic:
     return types.Diagnostic(
         range=range_of(remark.document.text, remark.start, remark.end, units),
         message=finding.message,
-        severity=SEVERITIES[finding.severity],
+        severity=SEVERITIES.get(finding.severity, types.DiagnosticSeverity.Information),
         code=finding.code,
         source=SOURCE,
     )
