@@ -38,7 +38,8 @@ def judge(question: Mapping[str, Any]) -> dict[str, Any]:
         return {"findings": [], "failed": str(error)}
     except Exception:
         return {"findings": [], "failed": traceback.format_exc()}
-    return {"findings": [asdict(one) for one in findings], "failed": None}
+    listed = [{**asdict(one), "file": os.path.abspath(one.file)} for one in findings]
+    return {"findings": listed, "failed": None}
 
 
 def _environment(path: Path, texts: Mapping[Path, str]) -> list[Finding]:

@@ -56,6 +56,9 @@ SLICE = 40
 OPENED_S = 0.05
 """Seconds between opening a text and judging it."""
 
+REPLACES_NOTHING = frozenset({"missing-property"})
+"""Findings about what is not there: what they suggest belongs beside what they are about."""
+
 WATCHED = "**/*.{yaml,yml,template,json}"
 
 
@@ -345,6 +348,8 @@ def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.C
     actions = []
     for remark in ls.diagnosis.remarks.get(known.document.path, ()):
         suggestion = remark.finding.suggestion
+        if remark.finding.code in REPLACES_NOTHING:
+            continue
         unchanged = text.source[remark.start : remark.end] == remark.text
         if suggestion and unchanged and remark.start <= end and start <= remark.end:
             edit = types.TextEdit(
