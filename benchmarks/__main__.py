@@ -11,6 +11,7 @@ from benchmarks.boxed import boxed
 from benchmarks.cloudy import makespan, servers
 from benchmarks.compiling import compiling
 from benchmarks.databases import databases
+from benchmarks.editing import editing
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
 from benchmarks.language import language
@@ -30,6 +31,7 @@ CASES: dict[str, Case] = {
     "read": reading,
     "servers": servers,
     "makespan": makespan,
+    "edit": editing,
 }
 
 

@@ -20,6 +20,7 @@ from hearth.model.unknown import UNKNOWN
 from hearth.template import Node, load
 from hearth.template.environment import SECTIONS, TEMPLATE_ENDINGS
 from hearth.template.load import Repeated
+from hearth.template.versions import VERSION_KEYS
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
 """Larger files are named, not read."""

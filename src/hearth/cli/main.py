@@ -161,6 +161,23 @@ def schema(flavour: str, version: str | None, kind: str | None, output: IO[str])
         raise click.UsageError(str(problem)) from None
 
 
+@cli.command()
+@click.option(
+    "--tcp",
+    "port",
+    type=click.IntRange(0, 65535),
+    help="Listen on this port instead of standard input; 0 takes a free one.",
+)
+@click.option("--stdio", is_flag=True, help="Standard input and output, as without it.")
+def lsp(port: int | None, *, stdio: bool) -> None:
+    """A language server for editors: templates and environments."""
+    from hearth.authoring.lsp.serve import serve
+
+    if stdio and port is not None:
+        raise click.UsageError("--stdio and --tcp exclude each other")
+    sys.exit(serve(port))
+
+
 @cli.group()
 def docs() -> None:
     """Print reference documentation."""

@@ -175,7 +175,7 @@ class Values:
         for name, prop in without_replaced(schema, tuple(rules), names).items():
             if prop.required and not prop.has_default and name not in names:
                 words = f'required property "{name}" is not given'
-                self.report.wrong(at, "missing-property", words, name)
+                self.report.wrong(at, "missing-property", words)
 
     def list(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
         if prop is not None and not _takes(prop, Kind.LIST):

@@ -1,0 +1,127 @@
+"""What can be chosen while typing, and what it does to the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from hearth.authoring.lsp.spot import CURSOR, Spot
+from hearth.template.load import yaml_scalar
+
+
+class Sort(Enum):
+    """What a choice is, for its icon."""
+
+    TYPE = auto()
+    PROPERTY = auto()
+    ATTRIBUTE = auto()
+    PARAMETER = auto()
+    RESOURCE = auto()
+    CONDITION = auto()
+    FUNCTION = auto()
+    KEYWORD = auto()
+    VALUE = auto()
+    FILE = auto()
+    FOLDER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word that may stand somewhere. `rank` sorts: lower ones first."""
+
+    name: str
+    sort: Sort
+    detail: str = ""
+    text: str = ""
+    rank: int = 5
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A word and the edit that puts it in place: `insert` for what is from `start` to `end`.
+
+    With `snippet`, `$1` in `insert` is where the cursor goes.
+    """
+
+    word: Word
+    insert: str
+    start: int
+    end: int
+    snippet: bool = False
+
+
+class Hand:
+    """Puts words where the cursor is, in the style of the text around it."""
+
+    def __init__(self, spot: Spot, cursor: int, *, snippets: bool) -> None:
+        """`cursor` is where it is in the text without the mark; snippets, if the editor can."""
+        self.spot = spot
+        self.snippets = snippets
+        source = spot.document.text.source
+        self.json = spot.document.layout.braces
+        self.style = spot.scalar.style
+        self.typed = source[spot.start : cursor]
+        rest = source[cursor + len(CURSOR) : spot.end].splitlines()
+        self.start = spot.start if self.typed else cursor
+        self.end = cursor + len(rest[0]) if self.typed and rest else cursor
+        closing = source[spot.end : spot.end + 1] == self.style
+        self.closed = bool(self.style) and closing and self.end == spot.end - len(CURSOR)
+
+    def key(self, word: Word) -> Choice:
+        """The word as a key."""
+        colon = "" if self.spot.colon else ": "
+        if self.style and colon:
+            end = self.end + (1 if self.closed else 0)
+            return Choice(word, word.name + self.style + colon, self.start, end)
+        name = f'"{word.name}"' if self.json and not self.style else word.name
+        return Choice(word, name + colon, self.start, self.end)
+
+    def scalar(self, word: Word) -> Choice:
+        """The word as a scalar, quoted where it would be read as something else."""
+        open_still = self.style and not self.closed and self.end == self.spot.end - len(CURSOR)
+        tail = self.style if open_still else ""
+        return Choice(word, self._quoted(word.name) + tail, self.start, self.end)
+
+    def literal(self, word: Word) -> Choice:
+        """The word as it is, true or 5 say."""
+        return Choice(word, word.name, self.start, self.end)
+
+    def call(self, word: Word, argument: str) -> Choice:
+        """The word as a function call in braces; `argument` has a `$1`."""
+        name = f'"{word.name}"' if self.json else word.name
+        quoted = argument.replace("$1", '"$1"') if self.json else argument
+        insert = f"{{{name}: {quoted}}}"
+        if self.snippets:
+            return Choice(word, insert[:-1] + "\\}", self.start, self.end, snippet=True)
+        return Choice(word, insert.replace("$1", ""), self.start, self.end)
+
+    def _quoted(self, name: str) -> str:
+        if self.style:
+            return name
+        if self.json:
+            return f'"{name}"'
+        return name if plain_safe(name) else f'"{name}"'
+
+
+def plain_safe(name: str) -> bool:
+    """Whether a name without quotes is read as this text, in brackets too."""
+    if not name or name[0] in "-?:,[]{}#&*!|>'\"%@` " or name[-1] in ": ":
+        return False
+    if any(sign in name for sign in (": ", " #", "\n", ",", "[", "]", "{", "}", "\\", '"')):
+        return False
+    try:
+        return bool(yaml_scalar(name) == name)
+    except (ValueError, OverflowError):
+        return False
+
+
+def words(names: Iterable[str], sort: Sort, *, rank: int = 5) -> list[Word]:
+    """Words of one sort."""
+    return [Word(name, sort, rank=rank) for name in names]
+
+
+def described(texts: Mapping[str, str]) -> list[Word]:
+    """Fixed words with the line that says what each is."""
+    return [Word(name, Sort.KEYWORD, text=text) for name, text in texts.items()]

@@ -1,0 +1,77 @@
+"""The judge's process, as the server sees it: asked one thing at a time, started when needed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.authoring.finding import Finding, Severity
+
+ANSWER_S_MAX = 120.0
+"""Seconds for one check; then the process is ended."""
+
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+"""The longest answer."""
+
+
+class NoAnswer(Exception):
+    """The judge has not said anything; the message says why."""
+
+
+class Court:
+    """Where the judge sits."""
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+
+    async def ask(self, question: Mapping[str, Any]) -> list[Finding]:
+        """The findings. Raises NoAnswer."""
+        line = json.dumps(question).encode() + b"\n"
+        process = await self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(line)
+            await process.stdin.drain()
+            answer = await asyncio.wait_for(process.stdout.readline(), ANSWER_S_MAX)
+        except TimeoutError:
+            await self.close()
+            raise NoAnswer(f"a check took more than {ANSWER_S_MAX:g} s") from None
+        except (OSError, ValueError) as error:
+            await self.close()
+            raise NoAnswer(f"the process that checks: {error}") from None
+        if not answer:
+            await self.close()
+            raise NoAnswer("the process that checks has ended")
+        told = json.loads(answer)
+        if told["failed"]:
+            raise NoAnswer(told["failed"])
+        return [_finding(one) for one in told["findings"]]
+
+    async def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+    async def _started(self) -> Process:
+        if self._process is None or self._process.returncode is not None:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-P",  # the folder of the templates may hold modules of any name
+                "-m",
+                "hearth.authoring.lsp.judge",
+                stdin=PIPE,
+                stdout=PIPE,
+                limit=ANSWER_BYTES_MAX,
+            )
+        return self._process
+
+
+def _finding(told: Mapping[str, Any]) -> Finding:
+    return Finding(**{**told, "severity": Severity(told["severity"])})

@@ -1,0 +1,206 @@
+"""What is wrong with the open texts, told soon after they have stopped changing.
+
+A file is judged with all that it leads to. So each open file has findings about several, and what
+is shown of a file is what all open ones have found in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.authoring.finding import Finding
+from hearth.authoring.lsp.court import Court, NoAnswer
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.files import Files, local
+from hearth.authoring.lsp.schemas import Schemas
+from hearth.authoring.lsp.spot import spot_at
+from hearth.authoring.lsp.symbol import fits
+from hearth.authoring.lsp.uses import Of, uses_in
+
+QUIET_S = 0.3
+"""Seconds without a change before a text is judged."""
+
+TREE_MAX = 200
+"""Files of one tree that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A finding and the part of the text that it is about, by offsets."""
+
+    finding: Finding
+    document: Document
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The words that it is about."""
+        return self.document.text.source[self.start : self.end]
+
+
+Publish = Callable[[Path, Sequence[Remark]], None]
+Log = Callable[[str], None]
+
+
+class Diagnosis:
+    """Judges what is open again and again. `publish` shows all remarks about a file."""
+
+    def __init__(self, files: Files, schemas: Schemas, publish: Publish, log: Log) -> None:
+        self.files = files
+        self.schemas = schemas
+        self.publish = publish
+        self.log = log
+        self.court = Court()
+        self.remarks: dict[Path, list[Remark]] = {}
+        self._found: dict[Path, dict[Path, list[Remark]]] = {}
+        self._trees: dict[Path, set[Path]] = {}
+        self._due: dict[Path, float] = {}
+        self._work: asyncio.Task[None] | None = None
+
+    # -- what has changed -----------------------------------------------------------------------
+
+    def changed(self, path: Path, after_s: float = QUIET_S) -> None:
+        """A text or a file is another one now: judge what depends on it, if nothing else comes."""
+        due = asyncio.get_running_loop().time() + after_s
+        document = self.files.at(path)
+        for_all = document is not None and document.genre is Genre.ENVIRONMENT
+        for known in self.files.all_open:
+            root = known.document.path
+            if for_all or root == path or path in self._trees.get(root, ()):
+                self._due[root] = due
+        if self._due and (self._work is None or self._work.done()):
+            self._work = asyncio.create_task(self._judge_all())
+
+    def closed(self, path: Path) -> None:
+        """A text is about to be closed: what it has found does not count any more."""
+        self._due.pop(path, None)
+        self._trees.pop(path, None)
+        before = self._found.pop(path, {})
+        for file in {path, *before}:
+            self._show(file)
+
+    async def close(self) -> None:
+        """Stop judging."""
+        self._due.clear()
+        if self._work is not None:
+            self._work.cancel()
+        await self.court.close()
+
+    # -- judging --------------------------------------------------------------------------------
+
+    async def _judge_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._due:
+            root = min(self._due, key=self._due.__getitem__)
+            wait_s = self._due[root] - loop.time()
+            if wait_s > 0:
+                await asyncio.sleep(wait_s)
+                continue
+            del self._due[root]
+            try:
+                await self._judge(root)
+            except NoAnswer as problem:
+                self.log(f"{root}: {problem}")
+            except Exception:  # one file must not keep the others from being judged
+                self.log(f"{root}: {traceback.format_exc()}")
+
+    async def _judge(self, root: Path) -> None:
+        document = self.files.at(root)
+        if document is None or document.genre is Genre.NOTHING:
+            self._trees[root] = set()
+            self._take(root, {}, tell=False)
+            return
+        environments = self._environments(document)
+        tree = {root: document, **{one.path: one for one in environments}}
+        self._trees[root] = await self._tree(document, tree)
+        findings = await self.court.ask(
+            {
+                "path": str(root),
+                "environments": [str(one.path) for one in environments],
+                "texts": {str(path): text for path, text in self.files.texts().items()},
+            }
+        )
+        if any(self.files.at(path) is not one for path, one in tree.items()):
+            return  # it is another text by now, and will be judged
+        found: dict[Path, list[Remark]] = {}
+        for finding in findings:
+            remark = self._remark(finding, root)
+            if remark is not None:
+                found.setdefault(remark.document.path, []).append(remark)
+        self._take(root, found)
+
+    def _environments(self, document: Document) -> list[Document]:
+        """The environments to judge a template with: the configured ones, else those that fit."""
+        if document.genre is Genre.ENVIRONMENT:
+            return []
+        listed = self.files.environments(document.path)
+        if self.files.configured:
+            return listed
+        return [one for one in listed if fits(one, document) or not one.items("parameters")]
+
+    async def _tree(self, document: Document, tree: dict[Path, Document]) -> set[Path]:
+        """The files to which a template leads, those that are missing too."""
+        paths = set(tree)
+        waiting = [document] if document.genre is Genre.TEMPLATE else []
+        while waiting and len(paths) < TREE_MAX:
+            here = waiting.pop()
+            names: set[tuple[Of, str]] = set()
+            for number, (_, uses) in enumerate(uses_in(here)):
+                if number % 50 == 0:
+                    await asyncio.sleep(0)
+                names.update((use.of, use.name) for use in uses if use.of in (Of.TYPE, Of.FILE))
+            for of, name in names:
+                child = self.schemas.child_path(here.path, name) if of is Of.TYPE else None
+                path = child or (local(name, here.path) if of is Of.FILE else None)
+                if path is None or path in paths:
+                    continue
+                paths.add(path)
+                found = self.files.at(path) if of is Of.TYPE else None
+                if found is not None and found.genre is Genre.TEMPLATE:
+                    tree[path] = found
+                    waiting.append(found)
+        return paths
+
+    # -- findings -------------------------------------------------------------------------------
+
+    def _remark(self, finding: Finding, root: Path) -> Remark | None:
+        path = local(finding.file, root) or root
+        document = self.files.at(path)
+        if document is None:
+            path, document = root, self.files.at(root)
+        if document is None:
+            return None
+        text = document.text
+        start = text.offset_of_mark(finding.line, finding.column)
+        end = min(start + finding.length, len(text.source))
+        if finding.length <= 1:
+            quoted = text.source.startswith(("'", '"'), start)
+            spot = spot_at(document, start + quoted)
+            literal = spot is not None and spot.scalar.style in ("|", ">")
+            if spot is not None and spot.start == start + quoted and not literal:
+                start, end = spot.start, spot.end
+        return Remark(finding, document, start, end)
+
+    def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:
+        """Show what has been found; with `tell` also that there is nothing."""
+        before = self._found.get(root, {})
+        self._found[root] = found
+        for file in {root, *before, *found}:
+            self._show(file, tell=tell and file == root)
+
+    def _show(self, file: Path, *, tell: bool = False) -> None:
+        remarks: dict[tuple[int, int, str], Remark] = {}
+        for found in self._found.values():
+            for remark in found.get(file, ()):
+                remarks.setdefault((remark.start, remark.end, remark.finding.message), remark)
+        shown = [remarks[key] for key in sorted(remarks)]
+        if shown or tell or file in self.remarks:
+            self.publish(file, shown)
+        self.remarks[file] = shown
+        if not shown:
+            del self.remarks[file]

@@ -1,0 +1,118 @@
+"""A text that is a template, an environment, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hearth.authoring.lsp.layout import Item, Layout, Section
+from hearth.authoring.lsp.pieces import Map, Piece, plain, scalar_text
+from hearth.authoring.lsp.places import ENVIRONMENT, ROOT, Place
+from hearth.authoring.lsp.text import Text
+from hearth.template.declare import Declarations
+from hearth.template.load import from_plain
+from hearth.template.parameters import ParameterSchema
+from hearth.template.versions import BY_VERSION, GRAMMARS, VERSION_KEYS, Grammar
+
+ENVIRONMENT_KEYS = ("resource_registry", "parameter_defaults")
+NEWEST: Mapping[str, Grammar] = {grammar.key: grammar for grammar in GRAMMARS}
+
+
+class Genre(Enum):
+    """What a text is."""
+
+    TEMPLATE = auto()
+    ENVIRONMENT = auto()
+    NOTHING = auto()
+
+
+class Document:
+    """A text, its sections and what they define. `before` is the same document before an edit."""
+
+    def __init__(self, text: Text, path: Path, before: Document | None = None) -> None:
+        self.text = text
+        self.path = path
+        self.layout: Layout = Layout(text.source, before.layout if before else None)
+
+    @cached_property
+    def genre(self) -> Genre:
+        """By its keys: a version makes a template, a registry or defaults an environment."""
+        keys = {section.key.text for section in self.layout.sections if section.colon}
+        if keys.intersection(VERSION_KEYS):
+            return Genre.TEMPLATE
+        return Genre.ENVIRONMENT if keys.intersection(ENVIRONMENT_KEYS) else Genre.NOTHING
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """That of the version; the newest of its flavour where the version is not clear."""
+        for section in self.layout.sections:
+            name = section.key.text
+            if name in VERSION_KEYS and section.colon:
+                value = scalar_text(section.value) or ""
+                return BY_VERSION.get((name, value)) or NEWEST[name]
+        return GRAMMARS[-1]
+
+    @property
+    def root_place(self) -> Place:
+        return ENVIRONMENT if self.genre is Genre.ENVIRONMENT else ROOT
+
+    @cached_property
+    def sections(self) -> Mapping[str, Section]:
+        """Sections by our names for them."""
+        if self.genre is Genre.ENVIRONMENT:
+            return {one.key.text: one for one in self.layout.sections if one.colon}
+        ours = self.grammar.sections
+        return {
+            ours[one.key.text]: one
+            for one in self.layout.sections
+            if one.colon and one.key.text in ours
+        }
+
+    def items(self, section: str) -> Mapping[str, Item]:
+        """The entries of a section by name; of two with one name the last."""
+        if section not in self._items:
+            found = self.sections.get(section)
+            self._items[section] = {one.name: one for one in found.items()} if found else {}
+        return self._items[section]
+
+    @cached_property
+    def _items(self) -> dict[str, Mapping[str, Item]]:
+        return {}
+
+    def all_items(self, section: str) -> Iterator[Item]:
+        """The entries of a section in order, doubles too."""
+        found = self.sections.get(section)
+        return found.items() if found else iter(())
+
+    def parameter(self, name: str) -> ParameterSchema | None:
+        """How a parameter is declared; None if it is not, or in a way that makes no sense."""
+        item = self.items("parameters").get(name)
+        if item is None:
+            return None
+        declared: dict[str, ParameterSchema] = item.note(
+            ("schema", self.grammar.key, self.grammar.value, name),
+            lambda: Declarations(self.grammar, "", []).read(from_plain({name: plain(item.value)})),
+        )
+        return declared.get(name)
+
+    @cached_property
+    def registry(self) -> Mapping[str, Any]:
+        """The resource registry of an environment."""
+        section = self.sections.get("resource_registry")
+        if section is None:
+            return {}
+        return {item.name: plain(item.value) for item in section.items()}
+
+    def field(self, section: str, name: str, key: str) -> Piece | None:
+        """What stands under a key of an entry, `key` being our word for it."""
+        item = self.items(section).get(name)
+        if item is None or not isinstance(item.value, Map):
+            return None
+        return item.value.get(self.grammar.word(key))
+
+    def type_of(self, resource: str) -> str | None:
+        """The type of a resource as it is written."""
+        return scalar_text(self.field("resources", resource, "type"))

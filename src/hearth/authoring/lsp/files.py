@@ -1,0 +1,188 @@
+"""The texts that are open in the editor, and the files beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from pygls.uris import from_fs_path, to_fs_path
+
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.text import Text
+from hearth.template.environment import TEMPLATE_ENDINGS
+
+ENDINGS = (".yaml", ".yml", ".template", ".json")
+NEIGHBOURS_MAX = 200
+"""Files of a folder that are looked at."""
+
+SIZE_MAX = 1024 * 1024
+"""Bytes of a file on the disk that is looked at."""
+
+SAYS = re.compile(
+    r"^\s*[{\"']?\s*[\"']?(?:heat_template_version|HeatTemplateFormatVersion"
+    r"|AWSTemplateFormatVersion|resource_registry|parameter_defaults)[\"']?\s*:",
+    re.M,
+)
+"""What is in every template and environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A text that is open in the editor."""
+
+    uri: str
+    version: int | None
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file as it was on the disk; the document only of a template or an environment."""
+
+    stamp: tuple[int, int]
+    document: Document | None
+
+
+class Files:
+    """Documents by URI and by path. What is open counts instead of the disk."""
+
+    def __init__(self) -> None:
+        self.root: Path | None = None
+        self.configured: tuple[Path, ...] = ()
+        self._open: dict[str, Open] = {}
+        self._by_path: dict[Path, Open] = {}
+        self._disk: dict[Path, _Read] = {}
+        self.environment_edits = 0
+
+    # -- what is open ---------------------------------------------------------------------------
+
+    def open(self, uri: str, text: str, version: int | None = None) -> Document:
+        """Take a text that has been opened."""
+        return self._put(uri, version, Document(Text(text), self.path(uri)))
+
+    def change(self, uri: str, text: Text, version: int | None) -> Document:
+        """Take the next text of an open document."""
+        return self._put(uri, version, Document(text, self.path(uri), self._open[uri].document))
+
+    def close(self, uri: str) -> None:
+        """Forget a text; the file counts again."""
+        known = self._open.pop(uri, None)
+        if known is not None:
+            self._by_path.pop(known.document.path, None)
+            self.environment_edits += known.document.genre is Genre.ENVIRONMENT
+
+    def opened(self, uri: str) -> Open | None:
+        """What is open under a URI."""
+        return self._open.get(uri)
+
+    @property
+    def all_open(self) -> Sequence[Open]:
+        return list(self._open.values())
+
+    def texts(self) -> Mapping[Path, str]:
+        """All open texts by path."""
+        return {path: one.document.text.source for path, one in self._by_path.items()}
+
+    def _put(self, uri: str, version: int | None, document: Document) -> Document:
+        known = Open(uri, version, document)
+        self.environment_edits += document.genre is Genre.ENVIRONMENT
+        self._open[uri] = known
+        self._by_path[document.path] = known
+        return document
+
+    # -- paths ----------------------------------------------------------------------------------
+
+    def path(self, uri: str) -> Path:
+        """The path of a URI; for what has no file, one that would be beside the others."""
+        path = to_fs_path(uri)
+        if path is not None:
+            return Path(os.path.normpath(path))
+        return (self.root or Path.cwd()) / re.sub(r"[/\\]+", "_", unquote(uri))
+
+    def uri(self, path: Path) -> str:
+        """The URI of a path: the one under which the editor has it open, if it has."""
+        known = self._by_path.get(path)
+        if known is not None:
+            return known.uri
+        return from_fs_path(str(path)) or ""
+
+    def version(self, path: Path) -> int | None:
+        """The version of an open text."""
+        known = self._by_path.get(path)
+        return known.version if known else None
+
+    # -- what there is --------------------------------------------------------------------------
+
+    def at(self, path: Path) -> Document | None:
+        """The document of a path, from the editor or the disk."""
+        known = self._by_path.get(path)
+        if known is not None:
+            return known.document
+        try:
+            status = path.stat()
+        except (OSError, ValueError):
+            self._disk.pop(path, None)
+            return None
+        stamp = (status.st_mtime_ns, status.st_size)
+        read = self._disk.get(path)
+        if read is None or read.stamp != stamp:
+            read = _Read(stamp, _document(path, status.st_size))
+            self._disk[path] = read
+        return read.document
+
+    def beside(self, path: Path) -> Iterator[Document]:
+        """The templates and environments in the folder of a file and all that are open."""
+        seen = set()
+        for known in self.all_open:
+            seen.add(known.document.path)
+            yield known.document
+        for found in self.names(path.parent):
+            if found.name.endswith(ENDINGS) and found not in seen:
+                document = self.at(found)
+                if document is not None:
+                    yield document
+
+    def names(self, folder: Path) -> list[Path]:
+        """The files and folders in a folder that are not hidden, sorted."""
+        try:
+            with os.scandir(folder) as entries:
+                names = sorted(one.name for one in entries if not one.name.startswith("."))
+        except OSError:
+            return []
+        return [folder / name for name in names[:NEIGHBOURS_MAX]]
+
+    def environments(self, path: Path) -> list[Document]:
+        """The environments of a template: the configured ones, else those beside it."""
+        if self.configured:
+            found = [self.at(one) for one in self.configured]
+            return [one for one in found if one is not None]
+        return [one for one in self.beside(path) if one.genre is Genre.ENVIRONMENT]
+
+
+def _document(path: Path, size: int) -> Document | None:
+    if size > SIZE_MAX:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return Document(Text(text), path) if SAYS.search(text) else None
+
+
+def local(name: str, beside: Path) -> Path | None:
+    """The file that a name in a file means; None if it is none of the disk."""
+    if name.startswith("file://"):
+        found = to_fs_path(name)
+        return Path(os.path.normpath(found)) if found else None
+    if not name or "://" in name or "\0" in name:
+        return None
+    return Path(os.path.normpath(beside.parent / name))
+
+
+def is_template_name(name: object) -> bool:
+    """Whether a type is a child template by its name."""
+    return isinstance(name, str) and name.endswith(TEMPLATE_ENDINGS)

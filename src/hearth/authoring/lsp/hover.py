@@ -1,0 +1,134 @@
+"""What can be said of the word under the mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from hearth.authoring.lsp import words
+from hearth.authoring.lsp.describe import (
+    attribute_text,
+    function_text,
+    parameter_text,
+    property_text,
+    type_text,
+)
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.files import local
+from hearth.authoring.lsp.pieces import Map, scalar_text
+from hearth.authoring.lsp.places import Place, What, called
+from hearth.authoring.lsp.schemas import Schemas
+from hearth.authoring.lsp.spot import Spot
+from hearth.authoring.lsp.symbol import Symbol, symbol_at
+from hearth.authoring.lsp.uses import Of
+from hearth.schema import Attr
+
+EXCERPT_MAX = 400
+"""Characters of a definition that are shown."""
+
+
+def hover(spot: Spot, schemas: Schemas) -> str | None:
+    """Markdown about the word at a spot; None if there is nothing to say."""
+    if spot.document.genre is Genre.NOTHING:
+        return None
+    text = _key(spot, schemas) if spot.is_key else _scalar(spot, schemas)
+    if text:
+        return text
+    symbol = symbol_at(spot, schemas)
+    return _symbol(symbol, schemas) if symbol else None
+
+
+def _key(spot: Spot, schemas: Schemas) -> str | None:
+    document, place, name = spot.document, spot.place, spot.scalar.text
+    container = spot.hops[-1].container
+    if isinstance(container, Map) and called(place, container, document.grammar) is not None:
+        return f"**{name}**\n\n{function_text(name)}"
+    if place.what is What.VALUE:
+        entries = schemas.entries(document, place) or {}
+        prop = entries.get(name)
+        if prop is None:
+            return None
+        top = Place(place.what, place.name, place.root, place.steps[:1]) if place.steps else None
+        return property_text(name, prop, schemas.prop(document, top) if top else None)
+    if place.what is What.REGISTRY:
+        return _type(spot, schemas)
+    rule = KEYS.get(place.what)
+    line = rule(document, place, name) if rule else None
+    return f"**{name}**\n\n{line}" if line else None
+
+
+def _scalar(spot: Spot, schemas: Schemas) -> str | None:
+    document, place, name = spot.document, spot.place, spot.scalar.text
+    match place.what:
+        case What.REGISTRY_TARGET:
+            return _type(spot, schemas)
+        case What.TYPE | What.VALUE if schemas.names_type(document, place):
+            return _type(spot, schemas)
+        case What.FILE:
+            path = local(name, document.path)
+            if path is None:
+                return None
+            return f"`{path}`" if path.exists() else f"There is no file `{path}`."
+        case What.ATTRIBUTE:
+            kin = schemas.of_resource(document, place.name)
+            attribute = kin.attributes.get(name) if kin else None
+            if attribute is None and kin is not None and name == "show":
+                attribute = Attr(None, "All that the service shows of it.")
+            return attribute_text(name, attribute) if attribute else None
+        case What.PARAMETER_NAME | What.REF if name in document.grammar.pseudo_parameters:
+            return f"**{name}**\n\n{words.PSEUDO_PARAMETERS.get(name, '')}"
+        case _:
+            return None
+
+
+def _type(spot: Spot, schemas: Schemas) -> str | None:
+    name = spot.scalar.text
+    resource = spot.place.name if spot.place.what is What.TYPE else ""
+    kin = schemas.find(spot.document.path, name, resource)
+    if kin is not None:
+        return type_text(kin)
+    advice = schemas.catalog.instead(name)
+    return f"**{name}** can not be had.\n\n{advice}" if advice else None
+
+
+def _symbol(symbol: Symbol, schemas: Schemas) -> str | None:
+    document, name = symbol.home, symbol.name
+    if not symbol.defined:
+        return None
+    match symbol.of:
+        case Of.PARAMETER:
+            schema = document.parameter(name)
+            return parameter_text(schema) if schema else None
+        case Of.RESOURCE:
+            kin = schemas.of_resource(document, name)
+            about = scalar_text(document.field("resources", name, "description"))
+            parts = [f"**{name}** ({document.type_of(name) or 'no type'})", about or ""]
+            parts.append(type_text(kin) if kin else "")
+            return "\n\n".join(part for part in parts if part)
+        case _:
+            return _excerpt(symbol)
+
+
+def _excerpt(symbol: Symbol) -> str:
+    item = symbol.home.items(symbol.section)[symbol.name]
+    text = symbol.home.text.source[item.start : item.end].rstrip(" \t\r\n,")
+    shown = text[:EXCERPT_MAX] + ("…" if len(text) > EXCERPT_MAX else "")
+    return f"**{symbol.name}**\n\n```yaml\n{shown}\n```"
+
+
+KEYS: Mapping[What, Callable[[Document, Place, str], str | None]] = {
+    What.ROOT: lambda document, place, name: words.SECTIONS.get(
+        document.grammar.sections.get(name, name)
+    ),
+    What.PARAMETER: lambda document, place, name: words.PARAMETER_KEYS.get(name),
+    What.RESOURCE: lambda document, place, name: words.RESOURCE_KEYS.get(
+        document.grammar.resource_keys.get(name, "")
+    ),
+    What.OUTPUT: lambda document, place, name: words.OUTPUT_KEYS.get(
+        document.grammar.output_keys.get(name, "")
+    ),
+    What.CONSTRAINT: lambda document, place, name: words.CONSTRAINTS.get(name),
+    What.BOUNDS: lambda document, place, name: words.BOUNDS.get(place.name, {}).get(name),
+    What.GROUP: lambda document, place, name: words.GROUP_KEYS.get(name),
+    What.ARGUMENT: lambda document, place, name: words.FUNCTION_KEYS.get(place.name, {}).get(name),
+    What.ENVIRONMENT: lambda document, place, name: words.ENVIRONMENT_SECTIONS.get(name),
+}

@@ -1,0 +1,51 @@
+"""`python -m hearth.authoring.lsp.judge`: checks templates in a process of its own.
+
+Checking takes long and holds the interpreter; the process that answers the editor must not wait
+for it. Reads a JSON object in each line of its input, writes one for each; ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hearth.authoring.lint import lint
+
+NICE = 10
+"""How much the process stands back: answers come before checks."""
+
+
+def judge(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The findings about the file in question, or what kept it from being checked."""
+    path = Path(question["path"])
+    texts = {Path(name): text for name, text in question["texts"].items()}
+    try:
+        environments = [Path(name) for name in question["environments"]]
+        findings = lint(path, environments, open_texts=texts)
+    except OSError as error:
+        return {"findings": [], "failed": str(error)}
+    except Exception:
+        return {"findings": [], "failed": traceback.format_exc()}
+    listed = [{**asdict(one), "file": os.path.abspath(one.file)} for one in findings]
+    return {"findings": listed, "failed": None}
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever prints must not come between the answers
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    for line in sys.stdin.buffer:
+        answers.write(json.dumps(judge(json.loads(line))) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

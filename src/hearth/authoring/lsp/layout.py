@@ -1,0 +1,289 @@
+"""A text as sections and blocks, each of which is read by itself and only once.
+
+A section is a key at the top; a block is one entry of a section: a resource, a parameter, an
+output. Where they begin is seen by indentation alone. A block is kept by its content, so after an
+edit only the block that was edited is read again, wherever the others have moved.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TypeVar
+
+from hearth.authoring.lsp.pieces import KEY, LINE, Entry, Map, Piece, Scalar, key_of, read
+
+Note = TypeVar("Note")
+
+
+class Block:
+    """A part of a text. Places inside count from its beginning; it does not know where it is."""
+
+    def __init__(self, text: str, *, json: bool = False) -> None:
+        self.text = text
+        self.json = json
+        self._notes: dict[object, object] = {}
+
+    @cached_property
+    def root(self) -> Piece:
+        """What it holds."""
+        return read(self.text, json=self.json)
+
+    @cached_property
+    def key(self) -> Scalar | None:
+        """The key that it begins with."""
+        first = JSON_START.match(self.text) if self.json else LINE.search(self.text)
+        if first is None:
+            return None
+        match = KEY.match(self.text, first.end(1))
+        return key_of(match) if match else None
+
+    def note(self, about: object, find: Callable[[], Note]) -> Note:
+        """What `find` gives, found once for each thing that it is about."""
+        if about not in self._notes:
+            self._notes[about] = find()
+        return self._notes[about]  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A block and the offset at which it stands."""
+
+    start: int
+    block: Block
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.block.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a section. `base` is to be added to the places in `key` and `value`."""
+
+    name: str
+    key: Scalar
+    base: int
+    end: int
+    _value: Piece | None
+    _block: Block
+
+    def note(self, about: object, find: Callable[[], Note]) -> Note:
+        """What `find` gives, found again only when the text of the entry changes."""
+        return self._block.note(about, find)
+
+    @property
+    def start(self) -> int:
+        """The offset of its key."""
+        return self.base + self.key.start
+
+    @property
+    def value(self) -> Piece:
+        """What stands under its key."""
+        if self._value is not None:
+            return self._value
+        root = self._block.root
+        assert isinstance(root, Map)
+        for entry in root.entries:
+            if entry.key.start == self.key.start:
+                return entry.value
+        return Scalar(self.key.end, self.key.end, "", missing=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A key at the top with all that belongs to it.
+
+    If `whole`, the section is one block, and `value` stands under the key; else there is a block
+    for each entry. `key` counts from `base`.
+    """
+
+    key: Scalar
+    base: int
+    end: int
+    blocks: tuple[Placed, ...]
+    value: Piece | None = None
+    colon: bool = True
+
+    @property
+    def start(self) -> int:
+        """The offset of its key."""
+        return self.base + self.key.start
+
+    def block_at(self, offset: int) -> Placed | None:
+        """The block in which an offset is."""
+        index = bisect_right([placed.start for placed in self.blocks], offset)
+        return self.blocks[index - 1] if index else None
+
+    @property
+    def whole(self) -> bool:
+        return self.value is not None
+
+    def items(self) -> Iterator[Item]:
+        """The entries by name, in order; those whose name is written only."""
+        if isinstance(self.value, Map):
+            (placed,) = self.blocks
+            for entry in self.value.entries:
+                if entry.colon:
+                    end = placed.start + max(entry.key.end, entry.value.end)
+                    key, value = entry.key, entry.value
+                    yield Item(key.text, key, placed.start, end, value, placed.block)
+        elif self.value is None:
+            for placed in self.blocks:
+                key_here = placed.block.key
+                if key_here is not None:
+                    base, block = placed.start, placed.block
+                    yield Item(key_here.text, key_here, base, placed.end, None, block)
+
+
+class Layout:
+    """The sections of a text. `before` is the layout of the same text before an edit."""
+
+    def __init__(self, source: str, before: Layout | None = None) -> None:
+        self.source = source
+        self._known: Mapping[tuple[str, bool], Block] = before._kept if before else {}
+        self._kept: dict[tuple[str, bool], Block] = {}
+        opening = JSON_OPEN.match(source)
+        self.braces = opening is not None
+        if opening is None:
+            self.sections = tuple(self._yaml())
+        else:
+            self.sections = tuple(self._json(opening.end()))
+        self._known = {}
+
+    def block(self, start: int, end: int, *, json: bool = False) -> Placed:
+        """The block of a part of the text."""
+        text = self.source[start:end]
+        known = (text, json)
+        block = self._known.get(known) or self._kept.get(known) or Block(text, json=json)
+        self._kept[known] = block
+        return Placed(start, block)
+
+    def section_at(self, offset: int) -> Section | None:
+        """The section in which an offset is: the last one that begins before it."""
+        index = bisect_right([section.start for section in self.sections], offset)
+        return self.sections[index - 1] if index else None
+
+    # -- YAML -----------------------------------------------------------------------------------
+
+    def _yaml(self) -> Iterator[Section]:
+        starts = [match.start() for match in TOP.finditer(self.source)]
+        for start, end in _parts(starts, len(self.source)):
+            match = KEY.match(self.source, start)
+            if match is None:
+                yield self._lone(start, end)
+                continue
+            value_at = VALUE.match(self.source, match.end())
+            assert value_at is not None
+            blocks = () if value_at.group(1) else tuple(self._entries(match.end(), end))
+            if blocks:
+                yield Section(_shifted(key_of(match), -start), start, end, blocks)
+            else:
+                yield self._whole(start, end, json=False)
+
+    def _whole(self, start: int, end: int, *, json: bool) -> Section:
+        placed = self.block(start, end, json=json)
+        root = placed.block.root
+        if not isinstance(root, Map) or not root.entries or not root.entries[0].colon:
+            return self._lone(start, end)
+        entry = root.entries[0]
+        return Section(entry.key, start, end, (placed,), entry.value)
+
+    def _lone(self, start: int, end: int) -> Section:
+        """A word at the top that is no key yet."""
+        placed = self.block(start, end)
+        width = len(placed.block.text.splitlines()[0].rstrip()) if end > start else 0
+        key = Scalar(0, width, placed.block.text[:width])
+        return Section(key, start, end, (placed,), placed.block.root, colon=False)
+
+    def _entries(self, start: int, end: int) -> Iterator[Placed]:
+        first = LINE.search(self.source, start, end)
+        if first is None or LISTED.match(self.source, first.end(1)):
+            return
+        indent = len(first.group(1))
+        if indent == 0:
+            return
+        nearer = [
+            match.end() - match.start() for match in _lines(indent - 1, self.source, start, end)
+        ]
+        if len(nearer) > 1:  # then it is the first entry that is out of line
+            indent = min(nearer)
+        starts = [match.start() for match in _lines(indent, self.source, start, end)]
+        if not starts or starts[0] > first.start():
+            starts.insert(0, first.start())
+        for begin, stop in _parts(starts, end):
+            yield self.block(begin, stop)
+
+    # -- JSON -----------------------------------------------------------------------------------
+
+    def _json(self, start: int) -> Iterator[Section]:
+        """Sections of a text in braces: by indentation, if each key has a line of its own."""
+        first = JSON_LINE.search(self.source, start)
+        if first is None or self.source[start : first.start()].strip():
+            yield from self._braces()
+            return
+        lines = _json_lines(len(first.group(1)))
+        starts = [match.start() for match in lines.finditer(self.source, start)]
+        if len(starts) == len(JSON_LINE.findall(self.source, start)):  # nothing is indented
+            yield from self._braces()
+            return
+        for begin, end in _parts(starts, len(self.source)):
+            yield self._json_section(begin, end, len(first.group(1)))
+
+    def _json_section(self, start: int, end: int, indent: int) -> Section:
+        match = KEY.match(self.source, start + indent)
+        opened = JSON_BODY.match(self.source, match.end(), end) if match else None
+        first = JSON_LINE.match(self.source, opened.end(), end) if opened else None
+        if match is None or opened is None or first is None or len(first.group(1)) <= indent:
+            return self._whole(start, end, json=True)
+        lines = _json_lines(len(first.group(1)))
+        starts = [one.start() for one in lines.finditer(self.source, opened.end(), end)]
+        blocks = tuple(self.block(begin, stop, json=True) for begin, stop in _parts(starts, end))
+        return Section(_shifted(key_of(match), -start), start, end, blocks)
+
+    def _braces(self) -> Iterator[Section]:
+        """Sections of a text in braces that is read as one."""
+        placed = self.block(0, len(self.source))
+        root = placed.block.root
+        for entry in root.entries if isinstance(root, Map) else ():
+            end = max(entry.key.end, entry.value.end)
+            yield Section(entry.key, 0, end, (placed,), entry.value, entry.colon)
+
+
+TOP = re.compile(r"""^(?:[^\s\#\-\[\]{},&*!|>%@`.:]|[-.:](?![\s\-.]))[^\r\n]*""", re.M)
+VALUE = re.compile(r"[ \t]*(?:&[^\s]*[ \t]*)?([^\s#][^\r\n]*)?")
+LISTED = re.compile(r"-(?=\s|\Z)")
+JSON_OPEN = re.compile(r"(?:\s+|#[^\r\n]*)*\{")
+JSON_START = re.compile(r"(\s*)")
+JSON_LINE = re.compile(r"""^([ \t]*)"(?=[^"\r\n]*"[ \t]*:)""", re.M)
+JSON_BODY = re.compile(r"[ \t]*\{[ \t]*\r?\n(?:[ \t]*\r?\n)*")
+
+
+@lru_cache(maxsize=64)
+def _indented(indent: int) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t]{{1,{indent}}}(?=[^\s#\]}},])", re.M)
+
+
+def _lines(indent: int, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The lines that are indented by so much or less, but not at the top."""
+    return _indented(indent).finditer(text, start, end) if indent > 0 else iter(())
+
+
+@lru_cache(maxsize=64)
+def _json_lines(indent: int) -> re.Pattern[str]:
+    return re.compile(rf"""^[ \t]{{{indent}}}"(?=[^"\r\n]*"[ \t]*:)""", re.M)
+
+
+def _parts(starts: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
+    """From each start to the next, and from the last to the end."""
+    return zip(starts, [*starts[1:], end], strict=False)
+
+
+def _shifted(key: Scalar, by: int) -> Scalar:
+    return Scalar(key.start + by, key.end + by, key.text, key.style)
+
+
+__all__ = ["Block", "Entry", "Item", "Layout", "Placed", "Section"]

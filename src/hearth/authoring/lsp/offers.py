@@ -1,0 +1,299 @@
+"""What may stand at a place: the keys of a map, the names that a scalar may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from hearth.authoring.lsp import words as fixed
+from hearth.authoring.lsp.choice import Sort, Word, described, words
+from hearth.authoring.lsp.describe import (
+    attribute_text,
+    function_text,
+    property_line,
+    property_text,
+    type_line,
+)
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.files import Files, is_template_name, local
+from hearth.authoring.lsp.pieces import Map, scalar_text
+from hearth.authoring.lsp.places import Place, What, functions_at
+from hearth.authoring.lsp.schemas import Schemas
+from hearth.authoring.types import AuthorCatalog
+from hearth.model.state import Hook, RestrictedAction
+from hearth.schema import Custom, Prop
+from hearth.template.parameters import CFN_NAMES, ParameterType
+from hearth.template.versions import HOT_KEY, VERSION_KEYS, versions_of
+
+# -- properties, types and files ----------------------------------------------------------------
+
+
+def properties(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+    """The properties at a place, required ones first."""
+    entries = schemas.entries(document, place) or {}
+    top = _top(schemas, document, place)
+    for name, prop in entries.items():
+        support = prop.support
+        if support is not None and support.hidden:
+            continue
+        yield Word(
+            name,
+            Sort.PROPERTY,
+            property_line(prop),
+            property_text(name, prop, top),
+            rank=1 if prop.required else 3,
+            deprecated=support is not None and support.status == "DEPRECATED",
+        )
+
+
+def _top(schemas: Schemas, document: Document, place: Place) -> Prop | None:
+    """The property of the resource inside of which a place is."""
+    if not place.steps:
+        return None
+    return schemas.prop(document, Place(place.what, place.name, place.root, place.steps[:1]))
+
+
+def types(schemas: Schemas, path: Path) -> Iterator[Word]:
+    """The names of types in a file, but for those that are files."""
+    known = types_of(schemas.catalog)
+    for name in schemas.mapped_names(path):
+        if name not in known:
+            yield Word(name, Sort.TYPE, "environment", rank=2)
+    yield from known.values()
+
+
+@cache
+def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
+    """All types as words. It takes a while to find them for the first time."""
+    found = {}
+    for name in catalog.names():
+        info = catalog.find(name)
+        support = info.support if info else None
+        if name.startswith("<") or (support is not None and support.hidden):
+            continue  # stands for nothing that could be written
+        old = support is not None and support.status == "DEPRECATED"
+        found[name] = Word(name, Sort.TYPE, "", type_line(info), 9 if old else 5, old)
+    return found
+
+
+def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
+    """The files in the folder that a path which is being typed leads to."""
+    folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
+    folder = local(folder_part or ".", beside)
+    if folder is None:
+        return
+    for found in files.names(folder):
+        name = folder_part + found.name
+        if found == beside:
+            continue
+        if found.is_dir():
+            yield Word(name + "/", Sort.FOLDER, rank=7)
+        elif not templates or is_template_name(found.name):
+            yield Word(name, Sort.FILE, rank=6)
+
+
+# -- names that a document defines --------------------------------------------------------------
+
+
+def beginnings() -> Iterator[Word]:
+    """How a template begins."""
+    for name in VERSION_KEYS:
+        yield Word(name, Sort.KEYWORD, text=fixed.SECTIONS[name], rank=1 + (name != HOT_KEY))
+
+
+def _sections(document: Document) -> Iterator[Word]:
+    for name, ours in document.grammar.sections.items():
+        rank = 2 if ours == "resources" else 5
+        yield Word(name, Sort.KEYWORD, text=fixed.SECTIONS.get(ours, ""), rank=rank)
+
+
+def _ours(keys: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[Word]:
+    for name, ours in keys.items():
+        rank = 1 if ours in ("type", "value") else 2 if ours == "properties" else 5
+        yield Word(name, Sort.KEYWORD, text=texts[ours], rank=rank)
+
+
+def _listed(
+    names: Iterable[str], texts: Mapping[str, str], first: Iterable[str] = ()
+) -> Iterator[Word]:
+    for name in names:
+        rank = 1 if name in first else 5
+        yield Word(name, Sort.KEYWORD, text=texts.get(name, ""), rank=rank)
+
+
+def functions(document: Document, place: Place) -> Iterator[Word]:
+    """The functions that may be called at a place."""
+    for name, known in functions_at(place, document.grammar).items():
+        if known is not None:
+            yield Word(name, Sort.FUNCTION, text=function_text(name), rank=4)
+
+
+def _parameters(document: Document) -> Iterator[Word]:
+    for name in document.items("parameters"):
+        kind = scalar_text(document.field("parameters", name, "type")) or ""
+        yield Word(name, Sort.PARAMETER, kind, rank=1)
+    for name in sorted(document.grammar.pseudo_parameters):
+        text = fixed.PSEUDO_PARAMETERS.get(name, "")
+        yield Word(name, Sort.PARAMETER, "pseudo parameter", text, rank=6)
+
+
+def _resources(document: Document) -> Iterator[Word]:
+    for item in document.items("resources").values():
+        yield Word(item.name, Sort.RESOURCE, document.type_of(item.name) or "", rank=2)
+
+
+def _conditions(document: Document) -> list[Word]:
+    return words(document.items("conditions"), Sort.CONDITION, rank=1)
+
+
+def _references(document: Document, place: Place) -> Iterator[Word]:
+    yield from _parameters(document)
+    if not place.conditional:
+        yield from _resources(document)
+
+
+def _parameter_types(document: Document) -> list[Word]:
+    names = [str(one) if document.grammar.hot else CFN_NAMES[one] for one in ParameterType]
+    return words(names, Sort.VALUE)
+
+
+def _attributes(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+    kin = schemas.of_resource(document, place.name)
+    if kin is None:
+        return
+    for name, attribute in kin.attributes.items():
+        if attribute.support is None or not attribute.support.hidden:
+            kind = str(attribute.kind) if attribute.kind else ""
+            yield Word(name, Sort.ATTRIBUTE, kind, attribute_text(name, attribute), rank=1)
+    if "show" not in kin.attributes:
+        yield Word("show", Sort.ATTRIBUTE, "map", "All that the service shows of it.", rank=6)
+    if kin.child is not None:
+        for name in kin.child.items("resources"):
+            yield Word(f"resource.{name}", Sort.RESOURCE, "inside", rank=6)
+
+
+def _mapping(document: Document, *steps: str) -> list[Word]:
+    (name, *rest) = steps
+    item = document.items("mappings").get(name)
+    piece = item.value if item else None
+    for step in rest:
+        piece = piece.get(step) if isinstance(piece, Map) else None
+    keys = [entry.key.text for entry in piece.entries] if isinstance(piece, Map) else []
+    return words(keys, Sort.VALUE)
+
+
+def _custom(schemas: Schemas, document: Document, place: Place) -> list[Word]:
+    if place.name != "custom_constraint":
+        return []
+    return words(_custom_names(schemas.catalog), Sort.VALUE)
+
+
+@cache
+def _custom_names(catalog: AuthorCatalog) -> list[str]:
+    found: set[str] = set()
+    waiting = []
+    for name in catalog.names():
+        info = catalog.find(name)
+        waiting += list(info.properties.values()) if info else []
+    for prop in waiting:
+        found.update(one.name for one in prop.constraints if isinstance(one, Custom))
+        waiting += list((prop.entries or {}).values())
+        waiting += [prop.item] if prop.item else []
+    return sorted(found)
+
+
+def _parameters_beside(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+    seen = set()
+    for other in schemas.files.beside(document.path):
+        if other.genre is Genre.TEMPLATE:
+            for name in other.items("parameters"):
+                if name not in seen:
+                    seen.add(name)
+                    yield Word(name, Sort.PARAMETER, other.path.name)
+
+
+def _resources_beside(schemas: Schemas, document: Document, place: Place) -> list[Word]:
+    others = schemas.files.beside(document.path)
+    named = (one.items("resources") for one in others if one.genre is Genre.TEMPLATE)
+    return words(sorted({name for items in named for name in items}), Sort.RESOURCE)
+
+
+def _parameter_keys(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+    keys = document.grammar.parameter_keys - {"schema"}
+    yield from _listed(sorted(keys), fixed.PARAMETER_KEYS, ("type", "Type"))
+
+
+def _registry(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+    yield Word("resources", Sort.KEYWORD, text="What counts for single resources.")
+    yield from types(schemas, document.path)
+
+
+def _registry_resource(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+    yield from words(("hooks", "restricted_actions"), Sort.KEYWORD)
+    yield from types(schemas, document.path)
+
+
+Names = Callable[[Schemas, Document, Place], Iterable[Word]]
+
+KEYS: Mapping[What, Names] = {
+    What.ROOT: lambda schemas, document, place: _sections(document),
+    What.ENVIRONMENT: lambda schemas, document, place: described(fixed.ENVIRONMENT_SECTIONS),
+    What.PARAMETER: _parameter_keys,
+    What.RESOURCE: lambda schemas, document, place: _ours(
+        document.grammar.resource_keys, fixed.RESOURCE_KEYS
+    ),
+    What.OUTPUT: lambda schemas, document, place: _ours(
+        document.grammar.output_keys, fixed.OUTPUT_KEYS
+    ),
+    What.CONSTRAINT: lambda schemas, document, place: _listed(
+        (*document.grammar.constraints, "description"), fixed.CONSTRAINTS
+    ),
+    What.BOUNDS: lambda schemas, document, place: described(fixed.BOUNDS.get(place.name, {})),
+    What.GROUP: lambda schemas, document, place: described(fixed.GROUP_KEYS),
+    What.VALUE: properties,
+    What.ARGUMENT: lambda schemas, document, place: described(
+        fixed.FUNCTION_KEYS.get(place.name, {})
+    ),
+    What.ENV_PARAMETERS: _parameters_beside,
+    What.REGISTRY: _registry,
+    What.REGISTRY_RESOURCES: _resources_beside,
+    What.REGISTRY_RESOURCE: _registry_resource,
+}
+"""The keys that a map may have."""
+
+NAMES: Mapping[What, Names] = {
+    What.VERSION: lambda schemas, document, place: words(
+        reversed(versions_of(place.name)), Sort.VALUE
+    ),
+    What.PARAMETER_TYPE: lambda schemas, document, place: _parameter_types(document),
+    What.PARAMETER_NAME: lambda schemas, document, place: _parameters(document),
+    What.RESOURCE_NAME: lambda schemas, document, place: _resources(document),
+    What.REF: lambda schemas, document, place: _references(document, place),
+    What.OPERAND: lambda schemas, document, place: _conditions(document),
+    What.ATTRIBUTE: _attributes,
+    What.POLICY: lambda schemas, document, place: words(
+        sorted(document.grammar.deletion_policies), Sort.VALUE, rank=1
+    ),
+    What.FACADE: lambda schemas, document, place: words(
+        fixed.FACADES_HOT if document.grammar.hot else fixed.FACADES_CFN, Sort.VALUE
+    ),
+    What.ALGORITHM: lambda schemas, document, place: words(fixed.ALGORITHMS, Sort.VALUE),
+    What.MAPPING_NAME: lambda schemas, document, place: words(
+        document.items("mappings"), Sort.VALUE
+    ),
+    What.MAPPING_KEY: lambda schemas, document, place: _mapping(document, place.name),
+    What.MAPPING_FIELD: lambda schemas, document, place: _mapping(document, place.name, place.root),
+    What.BOUNDS: _custom,
+    What.HOOK: lambda schemas, document, place: words(list(Hook), Sort.VALUE),
+    What.RESTRICTED_ACTION: lambda schemas, document, place: words(
+        list(RestrictedAction), Sort.VALUE
+    ),
+    What.STRATEGY: lambda schemas, document, place: words(fixed.STRATEGIES, Sort.VALUE),
+}
+"""The names that may stand at a place."""
+
+CALLED = frozenset({What.VALUE, What.CONDITION, What.OPERAND})
+"""Where functions are offered."""
+
+ARGUMENTS: Mapping[str, str] = {"get_attr": "[$1]", "Fn::GetAtt": "[$1]", "Fn::FindInMap": "[$1]"}

@@ -1,0 +1,68 @@
+"""What a document holds, as an outline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.layout import Item, Section
+from hearth.authoring.lsp.pieces import Map, scalar_text
+from hearth.template.versions import VERSION_KEYS
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the outline: from `start` to `end`; its name from `name_start` to `name_end`."""
+
+    name: str
+    section: str
+    detail: str
+    start: int
+    end: int
+    name_start: int
+    name_end: int
+    lines: list[Line] = field(default_factory=list)
+
+
+def outline(document: Document) -> list[Line]:
+    """Sections with their entries; nothing for a text that is no template or environment."""
+    if document.genre is Genre.NOTHING:
+        return []
+    return [_section(document, one) for one in document.layout.sections if one.colon]
+
+
+def _section(document: Document, section: Section) -> Line:
+    name = section.key.text
+    ours = name if document.genre is Genre.ENVIRONMENT else document.grammar.sections.get(name, "")
+    start, key_end = section.start, section.base + section.key.end
+    end = max(key_end, _trimmed(document, start, section.end))
+    detail = (scalar_text(section.value) or "") if name in VERSION_KEYS else ""
+    return Line(name, "", detail, start, end, start, key_end, list(_items(document, section, ours)))
+
+
+def _items(document: Document, section: Section, ours: str) -> Iterator[Line]:
+    for item in section.items():
+        end = item.base + item.key.end
+        last = max(end, _trimmed(document, item.start, item.end))
+        detail = item.note(("detail", item.name), partial(_detail, item))
+        yield Line(item.name, ours, detail, item.start, last, item.start, end)
+
+
+def _detail(item: Item) -> str:
+    """The type of a resource or parameter."""
+    value = item.value
+    for key in ("type", "Type"):
+        found = scalar_text(value.get(key)) if isinstance(value, Map) else None
+        if found:
+            return found
+    return ""
+
+
+def _trimmed(document: Document, start: int, end: int) -> int:
+    """The end without the white space before it."""
+    source = document.text.source
+    while end > start and source[end - 1] in " \t\r\n,":
+        end -= 1
+    return end

@@ -1,0 +1,502 @@
+"""Any text as a tree of maps, lists and scalars that know where they stand; nothing is refused.
+
+What a YAML loader can read comes out as it would read it, but for escapes and what stands behind
+aliases. What it can not read, which is what one has while typing, comes out as it was hardly meant
+otherwise: indentation decides what belongs to what, a word alone among the keys of a map is a key
+without a colon, and brackets and quotes that are never closed end where less indented keys begin.
+
+Places are offsets from the beginning of the text that was read.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Any
+
+from hearth.template.load import MERGE, yaml_scalar
+
+
+@dataclass(slots=True)
+class Scalar:
+    """A word, a text, a number; `style` is its quote, `|`, `>`, `*`, or empty.
+
+    `start` and `end` are without the quotes. `missing` says that nothing is written there.
+    """
+
+    start: int
+    end: int
+    text: str
+    style: str = ""
+    missing: bool = False
+
+
+@dataclass(slots=True)
+class Entry:
+    """A key of a map and its value; `colon` is false where the key stands alone."""
+
+    key: Scalar
+    value: Piece
+    colon: bool = True
+
+
+@dataclass(slots=True)
+class Map:
+    """Entries by key, in order; `flow` if it is written with braces."""
+
+    start: int
+    end: int
+    entries: list[Entry] = field(default_factory=list)
+    flow: bool = False
+
+    def get(self, name: str) -> Piece | None:
+        """The value of a key."""
+        for entry in self.entries:
+            if entry.key.text == name and entry.colon:
+                return entry.value
+        return None
+
+
+@dataclass(slots=True)
+class List:
+    """Items in order; `flow` if it is written with brackets."""
+
+    start: int
+    end: int
+    items: list[Piece] = field(default_factory=list)
+    flow: bool = False
+
+
+Piece = Scalar | Map | List
+
+
+def scalar_text(piece: Piece | None) -> str | None:
+    """The text of a scalar that is written somewhere."""
+    return piece.text if isinstance(piece, Scalar) and not piece.missing else None
+
+
+def plain(piece: Piece) -> Any:
+    """The value of a piece as a loader gives it, but for aliases; None for a missing one."""
+    match piece:
+        case Map():
+            return {entry.key.text: plain(entry.value) for entry in piece.entries if entry.colon}
+        case List():
+            return [plain(item) for item in piece.items]
+        case Scalar(missing=True):
+            return None
+        case Scalar(style="|" | ">"):
+            return dedent(piece.text.partition("\n")[2])
+        case Scalar(style=""):
+            return _converted(piece.text)
+        case _:
+            return piece.text
+
+
+def _converted(text: str) -> Any:
+    try:
+        value = yaml_scalar(text)
+    except (ValueError, OverflowError):
+        return text
+    return text if value is MERGE else value
+
+
+def read(text: str, *, json: bool = False) -> Piece:
+    """The tree of a text. With `json` the text is a part of a map in braces: its entries."""
+    reader = _Reader(text)
+    if json:
+        return reader.flow_map(0, 0, -1)
+    return reader.document()
+
+
+DEPTH_MAX = 80
+"""Lists and maps inside each other; what is deeper counts as text."""
+
+LINE = re.compile(r"^([ \t]*)(?=[^\s#])[^\r\n]*", re.M)
+MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|\Z)|%")
+KEY = re.compile(
+    r"""(?:"(?P<double>(?:[^"\\\r\n]|\\.)*)"|'(?P<single>(?:[^'\r\n]|'')*)'"""
+    r"""|(?P<plain>(?:[^\s\-?:,\[\]{}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^\r\n:\#]|:(?=\S)|(?<=\S)\#)*?))"""
+    r"""(?<=\S)[ \t]*:(?=\s|\Z)"""
+)
+PROPS = re.compile(r"(?:[&!][^\s,\[\]{}]*[ \t]*)*")
+HEADER = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\r\n]*)?(?=\r?\n|\Z)")
+SPACE = re.compile(r"[ \t]*")
+GAP = re.compile(r"(?:[ \t\r\n]+|(?:(?<=\s)|\A)#[^\r\n]*)*")
+DOUBLE = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
+SINGLE = re.compile(r"'(?:[^']|'')*'")
+OPEN_QUOTE = re.compile(r"""["'][^\r\n,\]}]*""")
+COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
+FLOW_PLAIN = re.compile(
+    r"(?:[^,\[\]{}:\s#]|:(?=[^\s,\[\]{}])|(?<=\S)#|[ \t]+(?=[^\s,\[\]{}:#]|:[^\s,\[\]{}]))+"
+)
+FLOW_COLON = re.compile(r":(?=[\s,\[\]{}]|\Z)")
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line that says something: `indent` letters, then `start` to `end`."""
+
+    indent: int
+    start: int
+    end: int
+
+
+class _Reader:
+    """Reads one text; `at` is the line that comes next."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0
+        self.lines: list[_Line] = []
+        for match in LINE.finditer(text):
+            indent = len(match.group(1))
+            if indent == 0 and MARKER.match(text, match.start()):
+                continue
+            end = match.start() + len(match.group().rstrip())
+            self.lines.append(_Line(indent, match.start() + indent, end))
+        self.starts = [line.start for line in self.lines]
+
+    def document(self) -> Piece:
+        if not self.lines:
+            return _missing(0)
+        first = self.lines[0]
+        root = self.block(first.start, first.indent, -1)
+        while self.at < len(self.lines):  # whatever is left stands less indented than it began
+            before = self.at
+            line = self.lines[self.at]
+            more = self.block(line.start, line.indent, -1)
+            if isinstance(root, Map) and isinstance(more, Map):
+                root.entries += more.entries
+                root.end = more.end
+            elif isinstance(root, List) and isinstance(more, List):
+                root.items += more.items
+                root.end = more.end
+            self.at = max(self.at, before + 1)
+        return root
+
+    # -- block style ----------------------------------------------------------------------------
+
+    def block(self, pos: int, column: int, outer: int) -> Piece:
+        """What begins at `pos` of the next line, in a column; `outer` is what it belongs to."""
+        if self.depth >= DEPTH_MAX:
+            return self.rest(pos)
+        self.depth += 1
+        try:
+            if self.dash(pos):
+                return self.list(pos, column)
+            if KEY.match(self.text, pos) or self.starts_map(pos, column):
+                return self.map(pos, column)
+            return self.inline(pos, outer)
+        finally:
+            self.depth -= 1
+
+    def rest(self, pos: int) -> Scalar:
+        """The rest of the line, whatever it is."""
+        end = self.lines[self.at].end
+        self.at += 1
+        return Scalar(pos, end, self.text[pos:end])
+
+    def dash(self, pos: int) -> bool:
+        return self.text[pos] == "-" and self.text[pos + 1 : pos + 2] in ("", " ", "\t", "\r", "\n")
+
+    def starts_map(self, pos: int, column: int) -> bool:
+        """Whether a word without colon is the first key of a map that goes on below."""
+        if self.text[pos] in "\"'{[|>*":
+            return False
+        if self.at + 1 >= len(self.lines):
+            return False
+        after = self.lines[self.at + 1]
+        return after.indent == column and KEY.match(self.text, after.start) is not None
+
+    def list(self, pos: int, column: int) -> List:
+        found = List(pos, pos + 1)
+        while True:
+            line = self.lines[self.at]
+            after = _after(SPACE, self.text, pos + 1)
+            after = _after(PROPS, self.text, after)
+            if after >= line.end or self.text[after] == "#":
+                self.at += 1
+                found.items.append(self.nested(column, min(after, line.end), lists=False))
+            elif HEADER.match(self.text, after):
+                found.items.append(self.literal(after, column))
+            else:
+                width = after - line.start + line.indent
+                found.items.append(self.block(after, width, column))
+            self.strays(found, column)
+            found.end = max(after, found.items[-1].end)
+            if self.at >= len(self.lines):
+                break
+            line = self.lines[self.at]
+            if line.indent != column or not self.dash(line.start):
+                break
+            pos = line.start
+        return found
+
+    def strays(self, found: List, column: int) -> None:
+        """Lines that are more indented than the dash, and yet not part of its item."""
+        while self.at < len(self.lines) and self.lines[self.at].indent > column:
+            line = self.lines[self.at]
+            more = self.block(line.start, line.indent, column)
+            last = found.items[-1]
+            if isinstance(last, Map) and isinstance(more, Map):
+                last.entries += more.entries
+                last.end = more.end
+            else:
+                found.items.append(more)
+
+    def map(self, pos: int, column: int) -> Map:
+        found = Map(pos, pos)
+        while True:
+            entry = self.entry(pos, column)
+            found.entries.append(entry)
+            found.end = max(entry.key.end, entry.value.end)
+            if self.at >= len(self.lines) or self.lines[self.at].indent < column:
+                break
+            pos = self.lines[self.at].start
+        return found
+
+    def entry(self, pos: int, column: int) -> Entry:
+        match = KEY.match(self.text, pos)
+        if match is None:
+            if self.dash(pos):
+                return Entry(_missing(pos), self.list(pos, self.lines[self.at].indent), colon=False)
+            lone = self.inline(pos, column)
+            if isinstance(lone, Scalar):
+                return Entry(lone, _missing(lone.end), colon=False)
+            return Entry(_missing(pos), lone, colon=False)
+        return Entry(key_of(match), self.value(match.end(), column))
+
+    def value(self, pos: int, column: int) -> Piece:
+        line = self.lines[self.at]
+        after = _after(PROPS, self.text, _after(SPACE, self.text, pos))
+        if after >= line.end or self.text[after] == "#":
+            self.at += 1
+            return self.nested(column, min(after, line.end), lists=True)
+        if HEADER.match(self.text, after):
+            return self.literal(after, column)
+        return self.inline(after, column)
+
+    def nested(self, column: int, empty: int, *, lists: bool) -> Piece:
+        """What stands below, more indented; a list may stand in the column of its key."""
+        if self.at < len(self.lines):
+            line = self.lines[self.at]
+            if line.indent > column or (lists and line.indent == column and self.dash(line.start)):
+                return self.block(line.start, line.indent, column)
+        return _missing(empty)
+
+    def literal(self, pos: int, column: int) -> Scalar:
+        """A text of whole lines."""
+        self.at += 1
+        while self.at < len(self.lines) and self.lines[self.at].indent > column:
+            self.at += 1
+        end = self.lines[self.at - 1].end
+        if self.at < len(self.lines):  # comments and empty lines belong to it
+            line = self.lines[self.at]
+            end = max(end, len(self.text[: line.start - line.indent].rstrip()))
+        else:
+            end = max(end, len(self.text.rstrip()))
+        return Scalar(pos, end, self.text[pos:end], self.text[pos])
+
+    def inline(self, pos: int, outer: int) -> Piece:
+        """A value that begins on this line: quoted, in brackets, or plain."""
+        char = self.text[pos]
+        if char in "\"'":
+            found: Piece = self.quoted(pos, outer)
+            end = min(found.end + 1, len(self.text))
+        elif char in "{[":
+            found = self.flow(pos, outer)
+            end = found.end
+        else:
+            return self.plain(pos, outer)
+        self.at = max(self.at + 1, bisect_left(self.starts, end))
+        return found
+
+    def plain(self, pos: int, outer: int) -> Piece:
+        line = self.lines[self.at]
+        comment = COMMENT.search(self.text, pos, line.end)
+        end = comment.start() if comment else line.end
+        style = "*" if self.text[pos] == "*" else ""
+        text = self.text[pos:end]
+        self.at += 1
+        while self.at < len(self.lines) and self.lines[self.at].indent > outer:
+            line = self.lines[self.at]
+            if KEY.match(self.text, line.start) or self.dash(line.start):
+                return self.led(Scalar(pos, end, text, style), outer)
+            end = line.end
+            text += " " + self.text[line.start : end]
+            self.at += 1
+        return Scalar(pos, end, text, style)
+
+    def led(self, lead: Scalar, outer: int) -> Piece:
+        """What stands below a word that should not be there, with that word before it."""
+        line = self.lines[self.at]
+        below = self.block(line.start, line.indent, outer)
+        if isinstance(below, Map):
+            below.entries.insert(0, Entry(lead, _missing(lead.end), colon=False))
+        elif isinstance(below, List):
+            below.items.insert(0, lead)
+        below.start = lead.start
+        return below
+
+    def quoted(self, pos: int, outer: int) -> Scalar:
+        style = self.text[pos]
+        match = (DOUBLE if style == '"' else SINGLE).match(self.text, pos)
+        if match is None or not self.may_span(match.start(), match.end(), outer):
+            match = OPEN_QUOTE.match(self.text, pos)
+            assert match is not None
+            end = pos + len(match.group().rstrip())
+            return Scalar(pos + 1, max(end, pos + 1), self.text[pos + 1 : end], style)
+        raw = self.text[pos + 1 : match.end() - 1]
+        return Scalar(pos + 1, match.end() - 1, _unquoted(raw, style), style)
+
+    def may_span(self, start: int, end: int, outer: int) -> bool:
+        """Whether all lines between are indented enough for one value."""
+        if "\n" not in self.text[start:end]:
+            return True
+        if outer < 0:  # in JSON no text is longer than its line
+            return False
+        first = bisect_left(self.starts, start + 1)
+        return all(line.indent > outer for line in self._until(first, end))
+
+    def _until(self, first: int, end: int) -> Iterator[_Line]:
+        for index in range(first, len(self.lines)):
+            if self.lines[index].start >= end:
+                return
+            yield self.lines[index]
+
+    # -- flow style -----------------------------------------------------------------------------
+
+    def flow(self, pos: int, outer: int) -> Piece:
+        if self.depth >= DEPTH_MAX:
+            return Scalar(pos, pos + 1, self.text[pos])
+        self.depth += 1
+        is_map = self.text[pos] == "{"
+        found = self.flow_map(pos, pos + 1, outer) if is_map else self.flow_list(pos, outer)
+        self.depth -= 1
+        return found
+
+    def gap(self, pos: int, outer: int) -> int:
+        """The next sign after spaces, line ends and comments; -1 where the brackets were left."""
+        after = _after(GAP, self.text, pos)
+        if after >= len(self.text):
+            return -1
+        if outer >= 0 and "\n" in self.text[pos:after]:
+            line_start = self.text.rfind("\n", 0, after) + 1
+            if after - line_start <= outer and (KEY.match(self.text, after) or self.dash(after)):
+                return -1
+        return after
+
+    def flow_map(self, start: int, pos: int, outer: int) -> Map:
+        found = Map(start, pos, flow=True)
+        while True:
+            after = self.gap(pos, outer)
+            if after < 0:
+                found.end = max(pos, found.end)
+                return found
+            char = self.text[after]
+            if char == "}":
+                found.end = after + 1
+                return found
+            if char == "]":
+                found.end = after
+                return found
+            if char == "," or (char == ":" and FLOW_COLON.match(self.text, after)):
+                pos = after + 1
+                continue
+            entry, pos = self.flow_entry(after, outer)
+            found.entries.append(entry)
+            found.end = pos
+
+    def flow_entry(self, pos: int, outer: int) -> tuple[Entry, int]:
+        key, pos = self.flow_node(pos, outer)
+        if isinstance(key, Scalar):
+            colon = self.colon(pos, outer, quoted=key.style != "")
+            if colon >= 0:
+                value, pos = self.flow_value(colon + 1, outer)
+                return Entry(key, value), pos
+            return Entry(key, _missing(key.end), colon=False), pos
+        return Entry(_missing(key.start), key, colon=False), pos
+
+    def colon(self, pos: int, outer: int, *, quoted: bool) -> int:
+        """Where the colon after a key stands; -1 if there is none."""
+        after = self.gap(pos, outer)
+        if after < 0 or self.text[after] != ":":
+            return -1
+        return after if quoted or FLOW_COLON.match(self.text, after) else -1
+
+    def flow_value(self, pos: int, outer: int) -> tuple[Piece, int]:
+        after = self.gap(pos, outer)
+        if after < 0 or self.text[after] in ",]}":
+            return _missing(pos), pos
+        return self.flow_node(after, outer)
+
+    def flow_list(self, pos: int, outer: int) -> List:
+        found = List(pos, pos + 1, flow=True)
+        pos += 1
+        while True:
+            after = self.gap(pos, outer)
+            if after < 0:
+                found.end = max(pos, found.end)
+                return found
+            char = self.text[after]
+            if char == "]":
+                found.end = after + 1
+                return found
+            if char == "}":
+                found.end = after
+                return found
+            if char == ",":
+                pos = after + 1
+                continue
+            entry, pos = self.flow_entry(after, outer)
+            if entry.colon:
+                found.items.append(Map(after, pos, [entry], flow=True))
+            else:
+                found.items.append(entry.value if entry.key.missing else entry.key)
+            found.end = pos
+
+    def flow_node(self, pos: int, outer: int) -> tuple[Piece, int]:
+        pos = _after(PROPS, self.text, pos)
+        if pos >= len(self.text) or self.text[pos] in ",]}":
+            return _missing(pos), pos
+        char = self.text[pos]
+        if char in "{[":
+            found = self.flow(pos, outer)
+            return found, found.end
+        if char in "\"'":
+            quoted = self.quoted(pos, outer)
+            closed = self.text[quoted.end : quoted.end + 1] == char
+            return quoted, quoted.end + (1 if closed else 0)
+        match = FLOW_PLAIN.match(self.text, pos)
+        if match is None:  # a sign that begins nothing
+            return Scalar(pos, pos + 1, char), pos + 1
+        style = "*" if char == "*" else ""
+        return Scalar(pos, match.end(), match.group(), style), match.end()
+
+
+def _after(pattern: re.Pattern[str], text: str, pos: int) -> int:
+    match = pattern.match(text, pos)
+    return match.end() if match else pos
+
+
+def _missing(pos: int) -> Scalar:
+    return Scalar(pos, pos, "", missing=True)
+
+
+def key_of(match: re.Match[str]) -> Scalar:
+    """The key that KEY has found."""
+    style = {"double": '"', "single": "'", "plain": ""}[match.lastgroup or "plain"]
+    start, end = match.span(match.lastgroup or "plain")
+    return Scalar(start, end, _unquoted(match.group(match.lastgroup or "plain"), style), style)
+
+
+def _unquoted(raw: str, style: str) -> str:
+    if style == "'":
+        return raw.replace("''", "'")
+    if style == '"' and "\\" in raw:
+        return raw.replace('\\"', '"').replace("\\\\", "\\")
+    return raw

@@ -1,0 +1,87 @@
+"""The protocol as the library speaks it, but for two things.
+
+Texts are kept by us, by the line ends that the protocol names and no others. Each request gets an
+answer: those with bad parameters, those before the first and after the last, and what is no
+message at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.language_server import lsp_method
+
+from hearth.authoring.lsp.wire import Ready
+
+UNREADABLE = object()
+"""Stands for a message that has been answered already."""
+
+
+class Protocol(LanguageServerProtocol):
+    """The protocol of one server."""
+
+    text_opened: Callable[[types.DidOpenTextDocumentParams], None]
+    text_changed: Callable[[types.DidChangeTextDocumentParams], None]
+    text_closed: Callable[[types.DidCloseTextDocumentParams], None]
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        self.text_opened(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        self.text_changed(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        self.text_closed(params)
+
+    def _serialize_message(self, data: Any) -> Any:
+        """What is written for an object."""
+        return data.json if isinstance(data, Ready) else super()._serialize_message(data)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """A message as an object; also called for each map inside of one."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as problem:
+            if "id" in data and "method" in data:
+                self.refuse(data["id"], problem)
+            return UNREADABLE
+
+    def handle_message(self, message: Any) -> None:
+        """Act on a message, if it is one and its time has come."""
+        if message is UNREADABLE:
+            return
+        if not hasattr(message, "jsonrpc"):
+            self.refuse(None, JsonRpcInvalidRequest("not a message of JSON-RPC 2.0"))
+            return
+        method = getattr(message, "method", None)
+        request = getattr(message, "id", None) if method is not None else None
+        if method not in (None, types.INITIALIZE, types.EXIT) and self._workspace is None:
+            if request is not None:
+                self.refuse(request, JsonRpcServerNotInitialized("initialize comes first"))
+        elif self._shutdown and request is not None:
+            self.refuse(request, JsonRpcInvalidRequest("the server has been shut down"))
+        elif method == types.INITIALIZE and self._workspace is not None:
+            self.refuse(request, JsonRpcInvalidRequest("the server is initialized already"))
+        else:
+            super().handle_message(message)
+
+    def refuse(self, request: str | int | None, error: JsonRpcException) -> None:
+        """Answer a request, or a message without an id, with an error."""
+        response = types.ResponseErrorMessage(id=request, error=error.to_response_error())
+        self._send_data(response)
+
+    @property
+    def was_shut_down(self) -> bool:
+        """Whether the editor has asked for the end, as it must before it ends the server."""
+        return self._shutdown

@@ -1,0 +1,44 @@
+"""A new name for a parameter, resource, condition, mapping or output, wherever it is named."""
+
+from __future__ import annotations
+
+from hearth.authoring.lsp.choice import plain_safe
+from hearth.authoring.lsp.schemas import Schemas
+from hearth.authoring.lsp.symbol import SECTIONS, Occurrence, Symbol, occurrences
+from hearth.authoring.lsp.uses import Of
+
+
+class Refused(Exception):
+    """The name can not be given; the message says why."""
+
+
+def renamed(symbol: Symbol, new: str, schemas: Schemas) -> list[Occurrence]:
+    """All places that have to have the new name. Raises Refused."""
+    if not symbol.defined:
+        raise Refused(f'"{symbol.name}" is not defined in {symbol.home.path.name}')
+    if new == symbol.name:
+        return []
+    _check(symbol, new)
+    return list(occurrences(symbol, schemas))
+
+
+def _check(symbol: Symbol, new: str) -> None:
+    home = symbol.home
+    word = symbol.section.removesuffix("s")
+    if not new.strip() or new != new.strip():
+        raise Refused(f"the name of a {word} must not be empty or begin or end with a space")
+    if "/" in new and symbol.of is Of.RESOURCE:
+        raise Refused(f'the name of a resource must not hold a slash: "{new}"')
+    if not plain_safe(new):
+        raise Refused(
+            f'"{new}" can not be a name: without quotes it would be read as something else'
+        )
+    if new in home.items(symbol.section):
+        raise Refused(f'there is a {word} "{new}" already')
+    if symbol.of in (Of.PARAMETER, Of.RESOURCE):
+        other = Of.RESOURCE if symbol.of is Of.PARAMETER else Of.PARAMETER
+        if new in home.items(SECTIONS[other]):
+            kind = SECTIONS[other].removesuffix("s")
+            raise Refused(f'there is a {kind} "{new}" already; a {word} can not have its name')
+    if symbol.of is Of.PARAMETER and new in home.grammar.pseudo_parameters:
+        raise Refused(f'"{new}" is a parameter that each stack has by itself')

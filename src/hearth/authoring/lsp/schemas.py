@@ -1,0 +1,202 @@
+"""What the type of a resource declares, be it built in or a child template."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.files import Files, is_template_name, local
+from hearth.authoring.lsp.pieces import List, Map, Piece, scalar_text
+from hearth.authoring.lsp.places import Place, What
+from hearth.authoring.types import AuthorCatalog
+from hearth.schema import Attr, Kind, Prop
+from hearth.template.environment import Environment, TemplateEntry
+from hearth.template.types import TypeInfo
+
+LOOK_AGAIN_S = 1.0
+"""For how long the environments on the disk are taken to be what they were."""
+
+NO_SCHEMA = Prop(Kind.ANY)
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """A type: what it declares, and the document of the child template if it is one."""
+
+    name: str
+    properties: Mapping[str, Prop]
+    attributes: Mapping[str, Attr]
+    update_policy: Mapping[str, Prop]
+    info: TypeInfo | None = None
+    child: Document | None = None
+
+
+class Schemas:
+    """Types by the names that templates use for them."""
+
+    def __init__(self, files: Files, catalog: AuthorCatalog) -> None:
+        self.files = files
+        self.catalog = catalog
+        self._environments: dict[Path, tuple[float, int, Environment]] = {}
+
+    def environment(self, path: Path) -> Environment:
+        """The registries of all environments of a file; child templates by their full path."""
+        now, edits = time.monotonic(), self.files.environment_edits
+        until, known_edits, known = self._environments.get(path, (0.0, -1, Environment()))
+        if now < until and known_edits == edits:
+            return known
+        found = self._merged(path)
+        self._environments[path] = (now + LOOK_AGAIN_S, edits, found)
+        return found
+
+    def _merged(self, path: Path) -> Environment:
+        merged: dict[str, Any] = {}
+        for document in self.files.environments(path):
+            for name, value in document.registry.items():
+                merged[name] = _absolute(value, document.path)
+        return Environment(resource_registry=merged)
+
+    def child_path(self, path: Path, type_name: str, resource: str = "") -> Path | None:
+        """The file of the child template that a type in a file stands for."""
+        found = self.environment(path).find(type_name, resource, self.catalog)
+        if isinstance(found, TemplateEntry):
+            return local(found.template, path)
+        return None
+
+    def find(self, path: Path, type_name: str, resource: str = "") -> Kin | None:
+        """The type of this name in a file."""
+        found = self.environment(path).find(type_name, resource, self.catalog)
+        if found is None:
+            return None
+        if isinstance(found, TemplateEntry):
+            where = local(found.template, path)
+            child = self.files.at(where) if where else None
+            if child is None or child.genre is not Genre.TEMPLATE:
+                return None
+            return _child(type_name, child)
+        info = self.catalog.find(found.name)
+        if info is None:
+            return None
+        return Kin(info.name, info.properties, info.attributes, info.update_policy, info)
+
+    def of_resource(self, document: Document, resource: str) -> Kin | None:
+        """The type of a resource."""
+        name = document.type_of(resource)
+        return self.find(document.path, name, resource) if name else None
+
+    def entries(self, document: Document, place: Place) -> Mapping[str, Prop] | None:
+        """The keys that the map at a place may have; None if nothing is said of them."""
+        return self._walk(document, place)[1]
+
+    def prop(self, document: Document, place: Place) -> Prop | None:
+        """What is declared of the value at a place."""
+        return self._walk(document, place)[0]
+
+    def names_type(self, document: Document, place: Place) -> bool:
+        """Whether the value at a place is the type of a resource, also one inside a property."""
+        if place.what is What.TYPE:
+            return True
+        if not place.steps or place.steps[-1] != "type" or place.root != "properties":
+            return False
+        holder = Place(place.what, place.name, place.root, place.steps[:-1])
+        prop = self.prop(document, holder) if holder.steps else None
+        return prop is not None and _holds_resource(prop)
+
+    def held(
+        self, document: Document, resource: str, steps: Sequence[str | int]
+    ) -> tuple[str, str] | None:
+        """The type, and the name for a registry, of what has its properties at some steps.
+
+        That is the resource itself, or one that a property of it holds.
+        """
+        if not steps:
+            name = document.type_of(resource)
+            return (name, resource) if name else None
+        if len(steps) < 2 or steps[-1] != "properties":
+            return None
+        piece = document.field("resources", resource, "properties")
+        for step in steps[:-1]:
+            piece = _step(piece, step)
+        name = scalar_text(_step(piece, "type"))
+        return (name, "") if name else None
+
+    def child(
+        self, document: Document, resource: str, steps: Sequence[str | int] = ()
+    ) -> Document | None:
+        """The child template that has its properties at some steps of a resource's."""
+        found = self.held(document, resource, steps)
+        kin = self.find(document.path, *found) if found else None
+        return kin.child if kin else None
+
+    def _walk(
+        self, document: Document, place: Place
+    ) -> tuple[Prop | None, Mapping[str, Prop] | None]:
+        if place.steps is None:
+            return None, None
+        kin = self.of_resource(document, place.name)
+        if kin is None:
+            return None, None
+        prop: Prop | None = None
+        entries: Mapping[str, Prop] | None = (
+            kin.properties if place.root == "properties" else kin.update_policy
+        )
+        for depth, step in enumerate(place.steps):
+            if isinstance(step, str) and entries is not None:
+                holder, prop = prop, entries.get(step)
+                entries = prop.entries if prop else None
+                if step == "properties" and holder is not None and _holds_resource(holder):
+                    found = self.held(document, place.name, place.steps[: depth + 1])
+                    kin = self.find(document.path, *found) if found else None
+                    entries = kin.properties if kin else None
+            elif prop is not None and prop.item is not None:
+                prop = prop.item
+                entries = prop.entries
+            else:
+                return None, None
+        return prop, entries
+
+    def mapped_names(self, path: Path) -> Iterator[str]:
+        """The types that the environments of a file map, but for files and whole families."""
+        for name in self.environment(path).resource_registry:
+            if name != "resources" and not name.endswith("*") and not is_template_name(name):
+                yield name
+
+
+def _holds_resource(prop: Prop) -> bool:
+    """Whether a property is the definition of a resource."""
+    entries = prop.entries or {}
+    return "type" in entries and "properties" in entries
+
+
+def _step(piece: Piece | None, step: str | int) -> Piece | None:
+    if isinstance(piece, Map) and isinstance(step, str):
+        return piece.get(step)
+    if isinstance(piece, List) and isinstance(step, int) and step < len(piece.items):
+        return piece.items[step]
+    return None
+
+
+def _child(name: str, child: Document) -> Kin:
+    properties = {}
+    for parameter in child.items("parameters"):
+        schema = child.parameter(parameter)
+        properties[parameter] = schema.as_property(not schema.has_default) if schema else NO_SCHEMA
+    outputs = {
+        output: Attr(None, scalar_text(child.field("outputs", output, "description")) or "")
+        for output in child.items("outputs")
+    }
+    return Kin(name, properties, outputs, {}, None, child)
+
+
+def _absolute(value: Any, beside: Path) -> Any:
+    """A value of a registry with the names of child templates as full paths."""
+    if isinstance(value, Mapping):
+        return {name: _absolute(inner, beside) for name, inner in value.items()}
+    if is_template_name(value):
+        found = local(value, beside)
+        return str(found) if found else value
+    return value

@@ -1,0 +1,405 @@
+"""The server: what the editor asks, and what each question is answered with."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import (
+    FeatureRequestError,
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcParseError,
+)
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+import hearth
+from hearth.authoring.lsp import wire
+from hearth.authoring.lsp.choice import Choice
+from hearth.authoring.lsp.complete import Completion
+from hearth.authoring.lsp.definition import definition
+from hearth.authoring.lsp.diagnosis import Diagnosis, Remark
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.files import Files
+from hearth.authoring.lsp.hover import hover
+from hearth.authoring.lsp.outline import outline
+from hearth.authoring.lsp.protocol import Protocol
+from hearth.authoring.lsp.rename import Refused, renamed
+from hearth.authoring.lsp.schemas import Schemas
+from hearth.authoring.lsp.spot import Spot, spot_at
+from hearth.authoring.lsp.symbol import Symbol, occurrences, symbol_at
+from hearth.authoring.lsp.text import Units
+from hearth.authoring.lsp.uses import uses_in
+from hearth.authoring.types import author_catalog
+
+
+class Asked(typing.Protocol):
+    """A question about a place."""
+
+    @property
+    def text_document(self) -> types.TextDocumentIdentifier: ...
+    @property
+    def position(self) -> types.Position: ...
+
+
+SLICE = 40
+"""Blocks that are read at a time, while nobody waits for them."""
+
+OPENED_S = 0.05
+"""Seconds between opening a text and judging it."""
+
+REPLACES_NOTHING = frozenset({"missing-property"})
+"""Findings about what is not there: what they suggest belongs beside what they are about."""
+
+WATCHED = "**/*.{yaml,yml,template,json}"
+
+
+class HearthServer(LanguageServer):
+    """One editor's server."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("hearth", hearth.__version__, protocol_cls=Protocol)
+        self.files = Files()
+        self.schemas = Schemas(self.files, author_catalog())
+        self.choices = Completion(self.schemas)
+        self.diagnosis = Diagnosis(self.files, self.schemas, self.show, self.log)
+        self.units = Units.UTF16
+        self.offered: Sequence[Choice] = ()
+        self.reading: set[asyncio.Task[None]] = set()
+        self.protocol.text_opened = self.text_opened
+        self.protocol.text_changed = self.text_changed
+        self.protocol.text_closed = self.text_closed
+        for name, (answer, options) in FEATURES.items():
+            self.feature(name, options)(answer)
+
+    # -- texts ----------------------------------------------------------------------------------
+
+    def text_opened(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Take a text and begin to read it."""
+        item = params.text_document
+        document = self.files.open(item.uri, item.text, item.version)
+        task = asyncio.create_task(_read_ahead(document))
+        self.reading.add(task)
+        task.add_done_callback(self.reading.discard)
+        self.diagnosis.changed(document.path, OPENED_S)
+
+    def text_changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Take the changes of a text."""
+        known = self.files.opened(params.text_document.uri)
+        if known is None:
+            return
+        text = known.document.text
+        for change in params.content_changes:
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                start, end = (
+                    text.offset(at.line, at.character, self.units)
+                    for at in (change.range.start, change.range.end)
+                )
+                text = text.changed(start, end, change.text)
+            else:
+                text = type(text)(change.text)
+        document = self.files.change(known.uri, text, params.text_document.version)
+        self.diagnosis.changed(document.path)
+
+    def text_closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Forget a text."""
+        known = self.files.opened(params.text_document.uri)
+        if known is not None:
+            self.diagnosis.closed(known.document.path)
+            self.files.close(known.uri)
+            self.diagnosis.changed(known.document.path)
+
+    # -- what is at a place ---------------------------------------------------------------------
+
+    def document(self, uri: str) -> Document | None:
+        """The document of a URI, if it is one to speak of."""
+        known = self.files.opened(uri)
+        document = known.document if known else self.files.at(self.files.path(uri))
+        return document if document and document.genre is not Genre.NOTHING else None
+
+    def spot(self, params: Asked) -> Spot | None:
+        """What is at the place that is asked about."""
+        document = self.document(params.text_document.uri)
+        if document is None:
+            return None
+        at = params.position
+        return spot_at(document, document.text.offset(at.line, at.character, self.units))
+
+    def symbol(self, params: Asked) -> Symbol | None:
+        """What the name at the place stands for."""
+        spot = self.spot(params)
+        return symbol_at(spot, self.schemas) if spot else None
+
+    def can(self, path: str) -> Any:
+        """What the editor says that it can, by its place among the capabilities."""
+        return get_capability(self.client_capabilities, path, None)
+
+    # -- telling --------------------------------------------------------------------------------
+
+    def show(self, path: Path, remarks: Sequence[Remark]) -> None:
+        """Show all that is wrong with a file."""
+        listed = [wire.diagnostic(one, self.units) for one in remarks]
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(
+                uri=self.files.uri(path), diagnostics=listed, version=self.files.version(path)
+            )
+        )
+
+    def log(self, words: str) -> None:
+        """Write to the log that the editor keeps."""
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, words))
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """What could not be read is answered, what went wrong is logged."""
+        if isinstance(error, ValueError | RecursionError) and source is JsonRpcException:
+            self.protocol.refuse(None, JsonRpcParseError("not JSON"))
+        elif isinstance(error, JsonRpcInternalError) or source is not FeatureRequestError:
+            sys.stderr.write(f"hearth lsp: {error}\n")
+
+    # -- settings -------------------------------------------------------------------------------
+
+    def configure(self, settings: object) -> None:
+        """Take the environments that belong to the templates, relative to the folder."""
+        if isinstance(settings, Mapping):
+            settings = settings.get("hearth", settings)
+        listed = settings.get("environments") if isinstance(settings, Mapping) else None
+        if not isinstance(listed, list):
+            return
+        root = self.files.root or Path.cwd()
+        self.files.configured = tuple(root / one for one in listed if isinstance(one, str))
+        self.files.environment_edits += 1
+
+
+async def _read_ahead(document: Document) -> None:
+    """Read all blocks of a text a few at a time, so that later answers find them read."""
+    for number, _ in enumerate(uses_in(document)):
+        if number % SLICE == SLICE - 1:
+            await asyncio.sleep(0)
+
+
+# -- the questions ------------------------------------------------------------------------------
+
+
+def initialize(ls: HearthServer, params: types.InitializeParams) -> None:
+    """Learn where the files are and how columns are counted."""
+    folders = params.workspace_folders or []
+    root = params.root_path or (to_fs_path(params.root_uri) if params.root_uri else None)
+    if root is None and folders:
+        root = to_fs_path(folders[0].uri)
+    ls.files.root = Path(root) if root else None
+    ls.units = Units(types.PositionEncodingKind(ls.workspace.position_encoding).value)
+    ls.configure(_plain(params.initialization_options))
+
+
+def initialized(ls: HearthServer, params: types.InitializedParams) -> None:
+    """Ask to be told of changes on the disk."""
+    if ls.can("workspace.did_change_watched_files.dynamic_registration"):
+        watcher = types.FileSystemWatcher(glob_pattern=WATCHED)
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers=[watcher])
+        name = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        registration = types.Registration(id="files", method=name, register_options=options)
+        ls.client_register_capability(types.RegistrationParams([registration]))
+
+
+def configured(ls: HearthServer, params: types.DidChangeConfigurationParams) -> None:
+    """Take new settings and judge everything anew."""
+    ls.configure(_plain(params.settings))
+    for known in ls.files.all_open:
+        ls.diagnosis.changed(known.document.path)
+
+
+def files_changed(ls: HearthServer, params: types.DidChangeWatchedFilesParams) -> None:
+    """Judge what depends on files that are others now."""
+    for change in params.changes:
+        ls.diagnosis.changed(ls.files.path(change.uri))
+
+
+async def shutdown(ls: HearthServer, params: None) -> None:
+    """End what runs beside the server."""
+    for task in ls.reading:
+        task.cancel()
+    await ls.diagnosis.close()
+
+
+def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | None:
+    """What may be typed at a place."""
+    known = ls.files.opened(params.text_document.uri)
+    if known is None:
+        return None
+    text = known.document.text
+    offset = text.offset(params.position.line, params.position.character, ls.units)
+    snippets = bool(ls.can("text_document.completion.completion_item.snippet_support"))
+    found = ls.choices.at(known.document, offset, snippets=snippets)
+    ls.offered = found
+    return wire.completions(found, text, ls.units)
+
+
+def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionItem:
+    """A choice with its documentation."""
+    number = item.data
+    if isinstance(number, int) and 0 <= number < len(ls.offered):
+        word = ls.offered[number].word
+        if word.name == item.label and word.text:
+            item.documentation = wire.markdown(word.text)
+    return item
+
+
+def hovered(ls: HearthServer, params: types.HoverParams) -> types.Hover | None:
+    """What the word at a place is."""
+    spot = ls.spot(params)
+    text = hover(spot, ls.schemas) if spot else None
+    if spot is None or text is None:
+        return None
+    at = wire.range_of(spot.document.text, spot.start, spot.end, ls.units)
+    return types.Hover(contents=wire.markdown(text), range=at)
+
+
+def defined(ls: HearthServer, params: types.DefinitionParams) -> types.Location | None:
+    """Where the word at a place is defined."""
+    spot = ls.spot(params)
+    target = definition(spot, ls.schemas) if spot else None
+    return wire.location(target, ls.files, ls.units) if target else None
+
+
+def referred(ls: HearthServer, params: types.ReferenceParams) -> Sequence[types.Location]:
+    """Where the thing at a place is named."""
+    symbol = ls.symbol(params)
+    if symbol is None:
+        return []
+    with_definition = params.context.include_declaration
+    found = [
+        one for one in occurrences(symbol, ls.schemas) if with_definition or not one.definition
+    ]
+    return wire.locations(found, ls.files, ls.units)
+
+
+def highlighted(
+    ls: HearthServer, params: types.DocumentHighlightParams
+) -> Sequence[types.DocumentHighlight]:
+    """Where the thing at a place is named in the same text."""
+    spot = ls.spot(params)
+    symbol = symbol_at(spot, ls.schemas) if spot else None
+    if spot is None or symbol is None:
+        return []
+    text = spot.document.text
+    return [
+        types.DocumentHighlight(wire.range_of(text, one.start, one.end, ls.units))
+        for one in occurrences(symbol, ls.schemas)
+        if one.document.path == spot.document.path
+    ]
+
+
+def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready | None:
+    """What a text holds."""
+    uri = params.text_document.uri
+    document = ls.document(uri)
+    if document is None:
+        return None
+    lines, text = outline(document), document.text
+    if ls.can("text_document.document_symbol.hierarchical_document_symbol_support"):
+        return wire.symbols(lines, text, ls.units)
+    return wire.flat_symbols(lines, uri, text, ls.units)
+
+
+def rename_begun(
+    ls: HearthServer, params: types.PrepareRenameParams
+) -> types.PrepareRenamePlaceholder | None:
+    """The name at a place, if it can be another."""
+    spot = ls.spot(params)
+    symbol = symbol_at(spot, ls.schemas) if spot else None
+    if spot is None or symbol is None or not symbol.defined:
+        return None
+    at = wire.range_of(spot.document.text, spot.start, spot.end, ls.units)
+    return types.PrepareRenamePlaceholder(range=at, placeholder=symbol.name)
+
+
+def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    """The edits that give the thing at a place another name."""
+    symbol = ls.symbol(params)
+    if symbol is None:
+        raise JsonRpcInvalidParams("there is no name here that could be another")
+    try:
+        found = renamed(symbol, params.new_name, ls.schemas)
+    except Refused as refused:
+        raise JsonRpcInvalidParams(str(refused)) from None
+    return wire.edits(found, params.new_name, ls.files, ls.units)
+
+
+def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.CodeAction]:
+    """What the findings in a range suggest."""
+    known = ls.files.opened(params.text_document.uri)
+    if known is None:
+        return []
+    text = known.document.text
+    start, end = (
+        text.offset(at.line, at.character, ls.units)
+        for at in (params.range.start, params.range.end)
+    )
+    actions = []
+    for remark in ls.diagnosis.remarks.get(known.document.path, ()):
+        suggestion = remark.finding.suggestion
+        if remark.finding.code in REPLACES_NOTHING:
+            continue
+        unchanged = text.source[remark.start : remark.end] == remark.text
+        if suggestion and unchanged and remark.start <= end and start <= remark.end:
+            edit = types.TextEdit(
+                wire.range_of(text, remark.start, remark.end, ls.units), suggestion
+            )
+            actions.append(
+                types.CodeAction(
+                    title=f"Replace with {suggestion}",
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[wire.diagnostic(remark, ls.units)],
+                    edit=types.WorkspaceEdit(changes={known.uri: [edit]}),
+                    is_preferred=True,
+                )
+            )
+    return actions
+
+
+def _plain(value: Any) -> Any:
+    """Settings as maps and lists: the library may have made objects of them."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+FEATURES: Mapping[str, tuple[Any, Any]] = {
+    types.INITIALIZE: (initialize, None),
+    types.INITIALIZED: (initialized, None),
+    types.SHUTDOWN: (shutdown, None),
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: (configured, None),
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (files_changed, None),
+    types.TEXT_DOCUMENT_COMPLETION: (
+        complete,
+        types.CompletionOptions(
+            trigger_characters=[" ", ":", "[", "{", ",", '"', "'", "/"], resolve_provider=True
+        ),
+    ),
+    types.COMPLETION_ITEM_RESOLVE: (resolve, None),
+    types.TEXT_DOCUMENT_HOVER: (hovered, None),
+    types.TEXT_DOCUMENT_DEFINITION: (defined, None),
+    types.TEXT_DOCUMENT_REFERENCES: (referred, None),
+    types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: (highlighted, None),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (outlined, None),
+    types.TEXT_DOCUMENT_PREPARE_RENAME: (rename_begun, None),
+    types.TEXT_DOCUMENT_RENAME: (rename, None),
+    types.TEXT_DOCUMENT_CODE_ACTION: (
+        mended,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+    ),
+}

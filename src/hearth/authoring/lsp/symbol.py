@@ -1,0 +1,156 @@
+"""What a name stands for: one parameter, resource, condition, mapping or output of one template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.authoring.lsp.document import Document, Genre
+from hearth.authoring.lsp.places import What
+from hearth.authoring.lsp.schemas import Schemas
+from hearth.authoring.lsp.spot import Spot
+from hearth.authoring.lsp.uses import Of, has_properties, uses_in
+
+SECTIONS: Mapping[Of, str] = {
+    Of.PARAMETER: "parameters",
+    Of.RESOURCE: "resources",
+    Of.CONDITION: "conditions",
+    Of.MAPPING: "mappings",
+    Of.OUTPUT: "outputs",
+}
+"""The sections that define."""
+
+DEFINED: Mapping[What, Of] = {
+    What.PARAMETERS: Of.PARAMETER,
+    What.RESOURCES: Of.RESOURCE,
+    What.CONDITIONS: Of.CONDITION,
+    What.MAPPINGS: Of.MAPPING,
+    What.OUTPUTS: Of.OUTPUT,
+}
+NAMED: Mapping[What, Of] = {
+    What.PARAMETER_NAME: Of.PARAMETER,
+    What.RESOURCE_NAME: Of.RESOURCE,
+    What.OPERAND: Of.CONDITION,
+    What.MAPPING_NAME: Of.MAPPING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name in a section of a template, whether it is defined there or not."""
+
+    of: Of
+    name: str
+    home: Document
+
+    @property
+    def section(self) -> str:
+        return SECTIONS[self.of]
+
+    @property
+    def defined(self) -> bool:
+        return self.name in self.home.items(self.section)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Where a symbol is named; offsets in its document."""
+
+    document: Document
+    start: int
+    end: int
+    definition: bool = False
+
+
+def symbol_at(spot: Spot, schemas: Schemas) -> Symbol | None:
+    """What the name at a spot stands for."""
+    place, document, name = spot.place, spot.document, spot.scalar.text
+    if spot.scalar.style in ("|", ">", "*"):
+        return None
+    if document.genre is Genre.ENVIRONMENT:
+        return _of_value(spot, schemas)
+    if spot.is_key:
+        if place.what in DEFINED:
+            return Symbol(DEFINED[place.what], name, document)
+        if has_properties(place):
+            child = schemas.child(document, place.name, place.steps or ())
+            return Symbol(Of.PARAMETER, name, child) if child else None
+        return None
+    if place.what in NAMED:
+        return Symbol(NAMED[place.what], name, document)
+    if place.what is What.REF:
+        if name in document.items("resources") and not place.conditional:
+            return Symbol(Of.RESOURCE, name, document)
+        return Symbol(Of.PARAMETER, name, document)
+    if place.what is What.ATTRIBUTE:
+        child = schemas.child(document, place.name)
+        return Symbol(Of.OUTPUT, name, child) if child else None
+    return None
+
+
+def occurrences(symbol: Symbol, schemas: Schemas) -> Iterator[Occurrence]:
+    """Everywhere the symbol is named: in its template, in its parents and environments.
+
+    Of these, those that are open or in the same folder.
+    """
+    home = symbol.home
+    for item in home.all_items(symbol.section):
+        if item.name == symbol.name:
+            yield Occurrence(home, item.start, item.base + item.key.end, definition=True)
+    hidden = symbol.of is Of.PARAMETER and symbol.name in home.items("resources")
+    for base, uses in uses_in(home):
+        for use in uses:
+            if use.name == symbol.name and (
+                use.of is symbol.of
+                or (use.of is Of.REF and not hidden and symbol.of in (Of.PARAMETER, Of.RESOURCE))
+            ):
+                yield Occurrence(home, base + use.start, base + use.end)
+    if symbol.of in (Of.PARAMETER, Of.OUTPUT):
+        for document in schemas.files.beside(home.path):
+            if document.path != home.path:
+                yield from _from_outside(symbol, document, schemas)
+
+
+def _from_outside(symbol: Symbol, document: Document, schemas: Schemas) -> Iterator[Occurrence]:
+    if document.genre is Genre.ENVIRONMENT:
+        if symbol.of is Of.PARAMETER and fits(document, symbol.home):
+            for base, uses in uses_in(document):
+                for use in uses:
+                    if (use.of, use.name, use.owner) == (Of.VALUE, symbol.name, "parameters"):
+                        yield Occurrence(document, base + use.start, base + use.end)
+        return
+    home = symbol.home.path
+    if home.name not in document.text.source and not _has_alias(document, home, schemas):
+        return
+    of = Of.PROPERTY if symbol.of is Of.PARAMETER else Of.ATTRIBUTE
+    for base, uses in uses_in(document):
+        for use in uses:
+            if use.of is of and use.name == symbol.name:
+                found = schemas.held(document, use.owner, use.steps)
+                if found and schemas.child_path(document.path, *found) == home:
+                    yield Occurrence(document, base + use.start, base + use.end)
+
+
+def fits(environment: Document, template: Document) -> bool:
+    """Whether an environment may be meant for a template: it has all parameters that are given."""
+    given = environment.items("parameters")
+    return bool(given) and given.keys() <= template.items("parameters").keys()
+
+
+def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
+    """Whether an environment has another name for a template."""
+    values = schemas.environment(document.path).resource_registry.values()
+    return any(isinstance(value, Mapping) or value == str(home) for value in values)
+
+
+def _of_value(spot: Spot, schemas: Schemas) -> Symbol | None:
+    """The parameter of a template to which an environment gives a value."""
+    if not spot.is_key or spot.place.what is not What.ENV_PARAMETERS:
+        return None
+    for document in schemas.files.beside(spot.document.path):
+        if document.genre is Genre.TEMPLATE and spot.scalar.text in document.items("parameters"):
+            whole = spot.place.name == "parameter_defaults" or fits(spot.document, document)
+            if whole:
+                return Symbol(Of.PARAMETER, spot.scalar.text, document)
+    return None

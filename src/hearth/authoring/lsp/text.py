@@ -1,0 +1,91 @@
+"""A text as editors count it: lines from 0, and columns in units of an encoding."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from enum import StrEnum
+from functools import cached_property
+
+LINE_END = re.compile(r"\r\n|\n|\r")
+YAML_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+
+
+class Units(StrEnum):
+    """What a column counts. Editors that say nothing count UTF-16."""
+
+    UTF8 = "utf-8"
+    UTF16 = "utf-16"
+    UTF32 = "utf-32"
+
+    def of(self, text: str) -> int:
+        """How many units a text has."""
+        if self is Units.UTF32 or text.isascii():
+            return len(text)
+        if self is Units.UTF16:
+            return len(text) + sum(char > "\uffff" for char in text)
+        return len(text.encode("utf-8", "surrogatepass"))
+
+
+class Text:
+    """A text and where its lines start. Places inside are offsets in characters."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offsets at which lines start, as editors see lines."""
+        return [0, *(match.end() for match in LINE_END.finditer(self.source))]
+
+    @cached_property
+    def _yaml_starts(self) -> list[int]:
+        return [0, *(match.end() for match in YAML_LINE_END.finditer(self.source))]
+
+    def line_of(self, offset: int) -> int:
+        """The line of an offset."""
+        return bisect_right(self.starts, offset) - 1
+
+    def line(self, number: int) -> str:
+        """A line without its end; nothing where there is none."""
+        if not 0 <= number < len(self.starts):
+            return ""
+        last = number + 1 == len(self.starts)
+        end = len(self.source) if last else self.starts[number + 1]
+        return self.source[self.starts[number] : end].rstrip("\r\n")
+
+    def position(self, offset: int, units: Units = Units.UTF16) -> tuple[int, int]:
+        """The line and the column of an offset."""
+        line = self.line_of(offset)
+        return line, units.of(self.source[self.starts[line] : offset])
+
+    def offset(self, line: int, column: int, units: Units = Units.UTF16) -> int:
+        """The offset of a place; of the nearest one where a line or column is not there."""
+        if line < 0:
+            return 0
+        if line >= len(self.starts):
+            return len(self.source)
+        content = self.line(line)
+        if units is Units.UTF32 or content.isascii():
+            return self.starts[line] + max(0, min(column, len(content)))
+        count = 0
+        for index, char in enumerate(content):
+            count += units.of(char)
+            if count > column:
+                return self.starts[line] + index
+        return self.starts[line] + len(content)
+
+    def offset_of_mark(self, line: int, column: int) -> int:
+        """The offset of a line and column from 1, as the compiler counts them in characters."""
+        starts = self._yaml_starts
+        if line < 1:
+            return 0
+        if line > len(starts):
+            return len(self.source)
+        end = starts[line] - 1 if line < len(starts) else len(self.source)
+        return max(starts[line - 1], min(starts[line - 1] + column - 1, end))
+
+    def changed(self, start: int, end: int, new: str) -> Text:
+        """The text with a part replaced."""
+        end = max(start, end)
+        return Text(self.source[:start] + new + self.source[end:])

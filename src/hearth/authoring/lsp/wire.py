@@ -1,0 +1,175 @@
+"""What the language server protocol has for our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from hearth.authoring.finding import Severity
+from hearth.authoring.lsp.choice import Choice, Sort
+from hearth.authoring.lsp.definition import Target
+from hearth.authoring.lsp.diagnosis import Remark
+from hearth.authoring.lsp.files import Files
+from hearth.authoring.lsp.outline import Line
+from hearth.authoring.lsp.symbol import Occurrence
+from hearth.authoring.lsp.text import Text, Units
+
+KINDS: Mapping[Sort, types.CompletionItemKind] = {
+    Sort.TYPE: types.CompletionItemKind.Class,
+    Sort.PROPERTY: types.CompletionItemKind.Property,
+    Sort.ATTRIBUTE: types.CompletionItemKind.Field,
+    Sort.PARAMETER: types.CompletionItemKind.Variable,
+    Sort.RESOURCE: types.CompletionItemKind.Module,
+    Sort.CONDITION: types.CompletionItemKind.Event,
+    Sort.FUNCTION: types.CompletionItemKind.Function,
+    Sort.KEYWORD: types.CompletionItemKind.Keyword,
+    Sort.VALUE: types.CompletionItemKind.EnumMember,
+    Sort.FILE: types.CompletionItemKind.File,
+    Sort.FOLDER: types.CompletionItemKind.Folder,
+}
+SEVERITIES: Mapping[Severity, types.DiagnosticSeverity] = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+}
+SYMBOLS: Mapping[str, types.SymbolKind] = {
+    "": types.SymbolKind.Namespace,
+    "parameters": types.SymbolKind.Variable,
+    "resources": types.SymbolKind.Object,
+    "outputs": types.SymbolKind.Field,
+    "conditions": types.SymbolKind.Boolean,
+}
+SOURCE = "hearth"
+
+
+class Ready:
+    """A result that is JSON already: long lists take too long to make of objects."""
+
+    def __init__(self, json: Any) -> None:
+        self.json = json
+
+
+def position(text: Text, offset: int, units: Units) -> types.Position:
+    """The position of an offset."""
+    return types.Position(*text.position(offset, units))
+
+
+def range_of(text: Text, start: int, end: int, units: Units) -> types.Range:
+    """The range between two offsets."""
+    return types.Range(position(text, start, units), position(text, end, units))
+
+
+def completions(choices: Sequence[Choice], text: Text, units: Units) -> Ready:
+    """A list of choices without their documentation; `data` is the number of each."""
+    ranges: dict[tuple[int, int], Any] = {}
+    items = []
+    for number, choice in enumerate(choices):
+        word, at = choice.word, (choice.start, choice.end)
+        if at not in ranges:
+            ranges[at] = _range(text, *at, units)
+        item: dict[str, Any] = {
+            "label": word.name,
+            "kind": KINDS[word.sort].value,
+            "sortText": f"{word.rank}{word.name}",
+            "textEdit": {"range": ranges[at], "newText": choice.insert},
+            "data": number,
+        }
+        if word.detail:
+            item["detail"] = word.detail
+        if word.deprecated:
+            item["tags"] = [types.CompletionItemTag.Deprecated.value]
+        if choice.snippet:
+            item["insertTextFormat"] = types.InsertTextFormat.Snippet.value
+        items.append(item)
+    return Ready({"isIncomplete": False, "items": items})
+
+
+def markdown(text: str) -> types.MarkupContent:
+    """Text to be shown."""
+    return types.MarkupContent(types.MarkupKind.Markdown, text)
+
+
+def diagnostic(remark: Remark, units: Units) -> types.Diagnostic:
+    """A finding."""
+    finding = remark.finding
+    return types.Diagnostic(
+        range=range_of(remark.document.text, remark.start, remark.end, units),
+        message=finding.message,
+        severity=SEVERITIES.get(finding.severity, types.DiagnosticSeverity.Information),
+        code=finding.code,
+        source=SOURCE,
+    )
+
+
+def location(target: Target, files: Files, units: Units) -> types.Location:
+    """Where something is defined."""
+    uri = files.uri(target.path)
+    if target.document is None:
+        top = types.Position(0, 0)
+        return types.Location(uri, types.Range(top, top))
+    return types.Location(uri, range_of(target.document.text, target.start, target.end, units))
+
+
+def locations(found: Iterable[Occurrence], files: Files, units: Units) -> Sequence[types.Location]:
+    """Where something is named."""
+    return [
+        types.Location(
+            files.uri(one.document.path), range_of(one.document.text, one.start, one.end, units)
+        )
+        for one in found
+    ]
+
+
+def edits(found: Iterable[Occurrence], new: str, files: Files, units: Units) -> types.WorkspaceEdit:
+    """A new word everywhere."""
+    by_path: dict[Path, list[types.TextEdit]] = {}
+    for one in found:
+        edit = types.TextEdit(range_of(one.document.text, one.start, one.end, units), new)
+        by_path.setdefault(one.document.path, []).append(edit)
+    return types.WorkspaceEdit(changes={files.uri(path): all_ for path, all_ in by_path.items()})
+
+
+def symbols(lines: Iterable[Line], text: Text, units: Units) -> Ready:
+    """The outline as a tree."""
+    return Ready([_symbol(line, text, units) for line in lines])
+
+
+def flat_symbols(lines: Iterable[Line], uri: str, text: Text, units: Units) -> Ready:
+    """The outline as a list, for editors that know no tree."""
+    found = []
+    for line in lines:
+        found.append(_flat_symbol(line, uri, text, units, None))
+        found += [_flat_symbol(one, uri, text, units, line.name) for one in line.lines]
+    return Ready(found)
+
+
+def _symbol(line: Line, text: Text, units: Units) -> dict[str, Any]:
+    return {
+        "name": line.name or "?",
+        "detail": line.detail,
+        "kind": SYMBOLS.get(line.section, types.SymbolKind.Key).value,
+        "range": _range(text, line.start, line.end, units),
+        "selectionRange": _range(text, line.name_start, line.name_end, units),
+        "children": [_symbol(one, text, units) for one in line.lines],
+    }
+
+
+def _flat_symbol(
+    line: Line, uri: str, text: Text, units: Units, container: str | None
+) -> dict[str, Any]:
+    return {
+        "name": line.name or "?",
+        "kind": SYMBOLS.get(line.section, types.SymbolKind.Key).value,
+        "location": {"uri": uri, "range": _range(text, line.start, line.end, units)},
+        **({"containerName": container} if container else {}),
+    }
+
+
+def _range(text: Text, start: int, end: int, units: Units) -> dict[str, Any]:
+    (line, column), (last, last_column) = text.position(start, units), text.position(end, units)
+    return {
+        "start": {"line": line, "character": column},
+        "end": {"line": last, "character": last_column},
+    }
