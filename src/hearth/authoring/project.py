@@ -165,10 +165,10 @@ class Project:
 
 
 def is_environment(node: Node) -> bool:
-    """Whether a document has the sections of an environment and nothing else."""
-    return (
-        isinstance(node.value, dict) and bool(node.value) and node.value.keys() <= SECTIONS.keys()
-    )
+    """Whether a document has a section that only environments have, or parameters alone."""
+    names = set(node.value) if isinstance(node.value, dict) else set()
+    own = SECTIONS.keys() - {"parameters"}
+    return names == {"parameters"} or (bool(names & own) and not names & set(VERSION_KEYS))
 
 
 def _told(one: Repeated, file: str) -> Problem:
