@@ -58,15 +58,6 @@ def test_there_is_nothing_to_do_without_a_suggestion_elsewhere_or_after_a_change
     assert fixes(server, (2, 15), (2, 15)) == []
 
 
-def test_what_is_missing_does_not_replace_what_it_is_missing_from():
-    server = server_with("flavor")
-    ((path, (remark,)),) = server.diagnosis.remarks.items()
-    missing = replace(remark, finding=replace(remark.finding, code="missing-property"))
-    server.diagnosis.remarks[path] = [missing]
-
-    assert fixes(server, (2, 15), (2, 15)) == []
-
-
 def test_a_warning_is_shown_as_one():
     server = server_with(None)
     (remark,) = next(iter(server.diagnosis.remarks.values()))

@@ -291,6 +291,17 @@ def test_a_file_that_is_deleted_is_still_open(editor):
     assert client.at("hover", uri, 1, 3) is None
 
 
+def test_a_text_is_put_into_the_style_of_the_formatter(editor):
+    client, uri = editor.client, editor.uri
+    client.open(uri, HOT + "parameters:\n    p:   { type: string }  # mine\n")
+    asked = {"textDocument": {"uri": uri}, "options": {"tabSize": 2, "insertSpaces": True}}
+    (edit,) = client.ask("textDocument/formatting", asked)
+    assert edit["newText"].endswith("parameters:\n  p: {type: string}  # mine\n")
+    assert edit["range"]["start"] == {"line": 0, "character": 0}
+    client.change(uri, 2, {"text": HOT + "parameters: [\n"})
+    assert client.ask("textDocument/formatting", asked) == []
+
+
 def test_an_environment_is_checked_too(editor):
     client, uri = editor.client, editor.uri
     client.open(uri, "resource_registry: {}\nparamters: {}\n")

@@ -22,6 +22,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 import hearth
+from hearth.authoring.fmt import formatted
 from hearth.authoring.lsp import wire
 from hearth.authoring.lsp.choice import Choice
 from hearth.authoring.lsp.complete import Completion
@@ -39,6 +40,7 @@ from hearth.authoring.lsp.symbol import Symbol, occurrences, symbol_at
 from hearth.authoring.lsp.text import Units
 from hearth.authoring.lsp.uses import uses_in
 from hearth.authoring.types import author_catalog
+from hearth.model.problem import Rejected
 
 
 class Asked(typing.Protocol):
@@ -55,9 +57,6 @@ SLICE = 40
 
 OPENED_S = 0.05
 """Seconds between opening a text and judging it."""
-
-REPLACES_NOTHING = frozenset({"missing-property"})
-"""Findings about what is not there: what they suggest belongs beside what they are about."""
 
 WATCHED = "**/*.{yaml,yml,template,json}"
 
@@ -348,8 +347,6 @@ def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.C
     actions = []
     for remark in ls.diagnosis.remarks.get(known.document.path, ()):
         suggestion = remark.finding.suggestion
-        if remark.finding.code in REPLACES_NOTHING:
-            continue
         unchanged = text.source[remark.start : remark.end] == remark.text
         if suggestion and unchanged and remark.start <= end and start <= remark.end:
             edit = types.TextEdit(
@@ -365,6 +362,21 @@ def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.C
                 )
             )
     return actions
+
+
+def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+    """What puts a text into the style of `hearth fmt`; nothing for one that cannot be read."""
+    known = ls.files.opened(params.text_document.uri)
+    if known is None or known.document.genre is Genre.NOTHING:
+        return []
+    text = known.document.text
+    try:
+        after = formatted(text.source)
+    except Rejected:  # what is wrong with it is told already
+        return []
+    if after == text.source:
+        return []
+    return [types.TextEdit(wire.range_of(text, 0, len(text.source), ls.units), after)]
 
 
 def _plain(value: Any) -> Any:
@@ -398,6 +410,7 @@ FEATURES: Mapping[str, tuple[Any, Any]] = {
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (outlined, None),
     types.TEXT_DOCUMENT_PREPARE_RENAME: (rename_begun, None),
     types.TEXT_DOCUMENT_RENAME: (rename, None),
+    types.TEXT_DOCUMENT_FORMATTING: (laid_out, None),
     types.TEXT_DOCUMENT_CODE_ACTION: (
         mended,
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
