@@ -39,6 +39,7 @@ from tests.adapters.catalog import Catalog
 
 CATALOG = Catalog()
 PROJECT = "0123456789abcdef0123456789abcdef"
+ZONES = ["nova"]
 LETTERS = string.ascii_lowercase + string.digits
 LIMIT_NAMES = {
     "max_template_size": "template_size_max",
@@ -178,6 +179,9 @@ class Stack:
                 return walk(made.random, path)
             case _:
                 return None
+
+    def availability_zones(self) -> Any:
+        return ZONES
 
     def as_template(self, attribute: str, path: tuple[Any, ...]) -> Any:
         if attribute in self.program.outputs:

@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from hearth.authoring.language import page
+from hearth.model.value import Kind
 from hearth.template import NOWHERE, Environment, compile_template
 from hearth.template.describe import functions, versions
 from hearth.template.functions.entry import REGISTRY, Function, pure
@@ -83,3 +85,11 @@ def test_a_third_party_can_add_a_function():
     with pytest.raises(ValueError, match="already"):
         add_function("list_join", Function("test.other", pure(str)))
     assert "shout" not in BY_VERSION["heat_template_version", "rocky"].functions
+
+
+@pytest.mark.usefixtures("_own_tables")
+def test_a_function_of_a_third_party_stands_in_the_reference():
+    shout = Function("test.shout", pure(str), gives=Kind.STRING, description="Louder.")
+    add_function("shout", shout, since="2018-03-02")
+    section = page().partition("### shout\n")[2].partition("\n### ")[0]
+    assert "Louder.\n\n- HOT since 2018-03-02\n- Gives a string\n" in section

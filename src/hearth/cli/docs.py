@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
+from hearth.authoring import language
+from hearth.cli.installed import use_installed
 from hearth.model.problem import hint, nearest
 from hearth.resources import reference
 from hearth.resources.described import as_json, as_markdown, rows
 from hearth.resources.registry import builtin_types, default_catalog
+
+
+def language_page() -> str:
+    """The reference of the template language, with the functions of installed packages."""
+    use_installed()
+    return language.page()
 
 
 def types_table(form: str) -> str:

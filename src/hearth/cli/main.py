@@ -192,6 +192,14 @@ def engine() -> None:
 
 
 @docs.command()
+def language() -> None:
+    """The template language: versions, sections, functions, environments, with examples."""
+    from hearth.cli.docs import language_page
+
+    click.echo(language_page(), nl=False)
+
+
+@docs.command()
 @click.option(
     "--format",
     "form",

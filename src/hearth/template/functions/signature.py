@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from hearth.model.span import Step
 from hearth.model.unknown import Unknown
@@ -24,43 +25,91 @@ COLLECTION = TEXT | LISTS | MAPS
 ANYTHING: Kinds = frozenset()
 
 
-def positions(*kinds: Kinds, rest: Kinds = ANYTHING) -> Takes:
+@dataclass(frozen=True)
+class Positions:
     """A list of arguments, each with kinds of its own."""
 
-    def wants(args: Any) -> Iterator[Want]:
+    kinds: tuple[Kinds, ...]
+    rest: Kinds
+
+    def __call__(self, args: Any) -> Iterator[Want]:
         if isinstance(args, list):
             for index, value in enumerate(args):
-                yield (index,), value, kinds[index] if index < len(kinds) else rest
+                yield (index,), value, self.kinds[index] if index < len(self.kinds) else self.rest
 
-    return wants
+    @property
+    def told(self) -> str:
+        """The form in words: `[string, list, …]`."""
+        items = [_either(kinds) for kinds in self.kinds]
+        if self.rest:
+            items += [_either(self.rest), "…"]
+        return f"[{', '.join(items)}]"
 
 
-def names(**kinds: Kinds) -> Takes:
+@dataclass(frozen=True)
+class Named:
     """A map of arguments by name."""
 
-    def wants(args: Any) -> Iterator[Want]:
+    kinds: Mapping[str, Kinds]
+
+    def __call__(self, args: Any) -> Iterator[Want]:
         if isinstance(args, Mapping):
-            for name, allowed in kinds.items():
+            for name, allowed in self.kinds.items():
                 if name in args:
                     yield (name,), args[name], allowed
 
-    return wants
+    @property
+    def told(self) -> str:
+        """The form in words: `{template: string, …}`."""
+        return f"{{{', '.join(f'{name}: {_either(one)}' for name, one in self.kinds.items())}}}"
 
 
-def whole(kinds: Kinds) -> Takes:
+@dataclass(frozen=True)
+class Whole:
     """One argument."""
 
-    def wants(args: Any) -> Iterator[Want]:
-        yield (), args, kinds
+    kinds: Kinds
 
-    return wants
+    def __call__(self, args: Any) -> Iterator[Want]:
+        yield (), args, self.kinds
+
+    @property
+    def told(self) -> str:
+        """The form in words: `string`."""
+        return _either(self.kinds)
 
 
-def marks(args: Any) -> Iterator[Want]:
+@dataclass(frozen=True)
+class Marks:
     """The lists that `repeat` goes over."""
-    if isinstance(args, Mapping) and isinstance(args.get("for_each"), Mapping):
-        for name, value in args["for_each"].items():
-            yield ("for_each", name), value, ITERABLE
+
+    def __call__(self, args: Any) -> Iterator[Want]:
+        if isinstance(args, Mapping) and isinstance(args.get("for_each"), Mapping):
+            for name, value in args["for_each"].items():
+                yield ("for_each", name), value, ITERABLE
+
+    @property
+    def told(self) -> str:
+        """The form in words."""
+        return f"{{for_each: {{MARK: {_either(ITERABLE)}, …}}}}"
+
+
+def positions(*kinds: Kinds, rest: Kinds = ANYTHING) -> Positions:
+    """A list of arguments, each with kinds of its own."""
+    return Positions(kinds, rest)
+
+
+def names(**kinds: Kinds) -> Named:
+    """A map of arguments by name."""
+    return Named(kinds)
+
+
+def whole(kinds: Kinds) -> Whole:
+    """One argument."""
+    return Whole(kinds)
+
+
+marks: Final = Marks()
 
 
 def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
@@ -75,3 +124,7 @@ def spoken(kinds: Kinds) -> str:
     """Kinds in words: `a list or a map`."""
     words = [f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in Kind if kind in kinds]
     return " or ".join(words)
+
+
+def _either(kinds: Kinds) -> str:
+    return " or ".join(kind for kind in Kind if kind in kinds) or "anything"

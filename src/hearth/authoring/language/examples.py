@@ -1,0 +1,221 @@
+"""Examples: what is written, what comes of it, and how both are shown.
+
+Whoever has types and a world can run one: `vector` is the request that it makes, in the form of the
+language vectors.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hearth.authoring.language.history import in_cfn
+from hearth.authoring.language.markdown import as_json, block, table
+from hearth.template import load
+from hearth.template.versions import GRAMMARS, Grammar
+
+HERE = Path(__file__).parent
+FUNCTIONS, CHAPTERS = HERE / "functions.yaml", HERE / "chapters.yaml"
+NEWEST, NEWEST_CFN = "2021-04-16", "2010-09-09"
+RESULT = "result"
+"""The output that an example is about."""
+
+REQUEST = ("parameters", "files", "environment", "environment_files")
+
+
+class Outcome(StrEnum):
+    """What can come of an example, by the key under which it is written."""
+
+    GIVES = "gives"  # the value of the output
+    FAILS = "fails"  # the output has an error instead, or the creation ends with it
+    REFUSED = "refused"  # no stack is made
+    MERGED = "merged"  # the sections of an environment
+    LOOKUPS = "lookups"  # what types lead to, what names are caught by
+
+
+@dataclass(frozen=True)
+class Example:
+    """Something that can be written, and what comes of it.
+
+    `source` is one expression, or else the sections of a template after the version.
+    """
+
+    topic: str
+    about: str
+    grammar: Grammar
+    source: str
+    outcome: Outcome
+    expected: Any
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def template(self) -> str:
+        """The whole template."""
+        version = f'{self.grammar.key}: "{self.grammar.value}"\n'
+        if not self.is_expression:
+            return version + self.source
+        outputs, value = self.grammar.word("outputs"), self.grammar.word("value")
+        expression = textwrap.indent(self.source, " " * 6)
+        return f"{version}{outputs}:\n  {RESULT}:\n    {value}:\n{expression}"
+
+    @property
+    def is_expression(self) -> bool:
+        """Whether the source is one expression only."""
+        return bool(self.source) and load(self.source).value.keys().isdisjoint(
+            self.grammar.sections
+        )
+
+    @property
+    def vector(self) -> dict[str, Any]:
+        """The request."""
+        mode = {Outcome.MERGED: "environment", Outcome.LOOKUPS: "registry"}.get(self.outcome)
+        asked = {"mode": mode or "stack", "template": self.template, **self.request}
+        if self.outcome is Outcome.LOOKUPS:
+            asked["lookups"] = [one["of"] for one in self.expected]
+        return asked
+
+    @property
+    def shown(self) -> str:
+        """The example as a part of a page: files, environment, template and result in one block."""
+        parts = [*self._files()]
+        template = [*self._version(), self.source.rstrip()] if self.source else []
+        if template and parts:
+            template.insert(0, "# the template")
+        given = self.request.get("parameters", {})
+        template += [f"# given: {name} = {as_json(value)}" for name, value in given.items()]
+        rest = ""
+        if self.outcome is Outcome.MERGED:
+            parts += ["\n".join(template)] * bool(template)
+            parts.append("\n".join(["# gives", *_yaml(self.expected)]))
+        elif self.outcome is Outcome.LOOKUPS:
+            rows = ([_asked(one["of"]), _found(one["is"])] for one in self.expected)
+            rest = table(["asked", "found"], rows)
+        elif template:
+            parts.append("\n".join([*template, *self._comment()]))
+        else:
+            parts[-1] = "\n".join([parts[-1], *self._comment()])
+        return "\n\n".join(filter(None, [self.about, block("\n\n".join(parts)), rest]))
+
+    def _version(self) -> Iterator[str]:
+        if self.grammar.value != (NEWEST if self.grammar.hot else NEWEST_CFN):
+            yield f"# {self.grammar.key}: {self.grammar.value}"
+
+    def _files(self) -> Iterator[str]:
+        """The environment and the files of the request."""
+        inline = self.request.get("environment")
+        if inline:
+            yield f"# the environment\n{inline.rstrip()}"
+        for name, text in self.request.get("files", {}).items():
+            yield f"# {name}\n{text.rstrip()}"
+
+    def _comment(self) -> Iterator[str]:
+        if self.outcome is not Outcome.GIVES:
+            yield f"# {self.outcome}: {self.expected}"
+            return
+        shown = as_json(self.expected)
+        yield f"# gives {shown}" if len(shown) < 90 else f"# gives\n#   {shown}"
+
+
+def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
+    """Sections in YAML, each entry in a line."""
+    for section, entries in value.items():
+        yield f"{section}:"
+        if isinstance(entries, Mapping):
+            yield from (f"  {as_json(name)}: {as_json(one)}" for name, one in entries.items())
+        else:
+            yield from (f"  - {as_json(one)}" for one in entries)
+
+
+def _asked(lookup: Mapping[str, Any]) -> str:
+    name = lookup.get("name")
+    if "hook" in lookup:
+        return f"does `{name}` wait at `{lookup['hook']}`?"
+    if "restricted" in lookup:
+        return f"what is forbidden for `{name}`?"
+    return f"`{lookup['type']}`" + (f", resource `{name}`" if name else "")
+
+
+def _found(answer: Mapping[str, Any]) -> str:
+    match answer:
+        case {"matches": found}:
+            return "yes" if found else "no"
+        case {"actions": list(actions)}:
+            return ", ".join(actions) or "nothing"
+        case {"class_of": found}:
+            return f"the built-in type `{found}`"
+        case {"template": found}:
+            return f"the template `{found}`"
+        case _:
+            return "nothing: the type is unknown"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is written about a function."""
+
+    name: str
+    form: str
+    text: str = ""
+    variants: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+
+
+@cache
+def written() -> Mapping[str, Words]:
+    """The words on every function, by its name."""
+    found = {}
+    for name, entry in _read(FUNCTIONS).items():
+        version = NEWEST_CFN if in_cfn(name) else NEWEST
+        found[name] = Words(
+            name=name,
+            form=entry["form"],
+            text=entry.get("text", "").strip(),
+            variants=entry.get("variants", {}),
+            errors=tuple(entry.get("errors", ())),
+            notes=tuple(entry.get("notes", ())),
+            examples=tuple(_example(name, one, version) for one in entry["examples"]),
+        )
+    return found
+
+
+@cache
+def chapters() -> Mapping[str, tuple[Example, ...]]:
+    """The examples of the chapters, by the name under which the page asks for them."""
+    return {
+        name: tuple(_example(name, one, NEWEST) for one in entries)
+        for name, entries in _read(CHAPTERS).items()
+    }
+
+
+def examples() -> list[Example]:
+    """All of them."""
+    of_functions = [one for words in written().values() for one in words.examples]
+    return [*of_functions, *(one for several in chapters().values() for one in several)]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = load(path.read_text(encoding="utf-8"), path.name).plain()
+    return found
+
+
+def _example(topic: str, entry: Mapping[str, Any], version: str) -> Example:
+    (outcome,) = (one for one in Outcome if one in entry)
+    known = {"about", "version", "write", outcome.value, *REQUEST}
+    assert entry.keys() <= known, f"{topic}: {entry.keys() - known}"
+    value = entry.get("version", version)
+    return Example(
+        topic=topic,
+        about=entry.get("about", "").strip(),
+        grammar=next(one for one in GRAMMARS if one.value == value),
+        source=entry.get("write", ""),
+        outcome=outcome,
+        expected=entry[outcome],
+        request={key: entry[key] for key in REQUEST if key in entry},
+    )

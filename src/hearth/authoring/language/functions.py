@@ -1,0 +1,129 @@
+"""The functions: a section for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hearth.authoring.language.examples import Example, Words, written
+from hearth.authoring.language.history import (
+    CFN,
+    HOT,
+    WITHOUT_ELSE,
+    in_cfn,
+    presence,
+    runs,
+    variant,
+    variants,
+    words_of_functions,
+)
+from hearth.authoring.language.markdown import code
+from hearth.template.functions.entry import REGISTRY, Function, Reads
+from hearth.template.functions.signature import spoken
+from hearth.template.functions.texts import TEXTS
+from hearth.template.load import load
+from hearth.template.versions import Grammar
+
+KNOWN_WHEN = {
+    Reads.NOTHING: "as soon as its arguments are known",
+    Reads.PARAMETERS: "with the parameters, before anything is made",
+    Reads.WORLD: "when what it reads is there",
+}
+
+
+def hot_functions() -> str:
+    """Sections on the functions that HOT calls by names of its own."""
+    return "\n\n".join(_section(word) for word in words_of_functions() if not in_cfn(word))
+
+
+def cfn_functions() -> str:
+    """Sections on the functions of the CFN flavours."""
+    return "\n\n".join(_section(word) for word in words_of_functions() if in_cfn(word))
+
+
+def _section(word: str) -> str:
+    words = written().get(word)
+    parts = [f"### {word}", _summary(word)]
+    if words is None:  # of an installed package
+        return "\n\n".join([*parts, "\n".join(_facts(word, None))])
+    parts.append(f"Written {code(f'{word}: {words.form}')}.")
+    parts.append("\n".join(_facts(word, words)))
+    if words.text:
+        parts.append(words.text)
+    if words.errors:
+        parts.append("An error is: " + "; ".join(words.errors) + ".")
+    if words.notes:
+        parts.append("\n".join(f"- {note}" for note in words.notes))
+    parts += [example.shown for example in words.examples]
+    return "\n\n".join(parts)
+
+
+def _summary(word: str) -> str:
+    if word in TEXTS:
+        return TEXTS[word]
+    known = next(one for grammar in HOT if (one := grammar.functions.get(word)))
+    return REGISTRY[known].description
+
+
+def _facts(word: str, words: Words | None) -> Iterator[str]:
+    """Where it is, and what it takes and gives: all of it derived."""
+    for name, there in (("", _outside), ("In conditions: ", _inside)):
+        found = _versions(word, there)
+        if found:
+            yield f"- {name}{found}"
+    if words is not None:
+        for run in runs(lambda grammar: variant(grammar, word)):
+            told = words.variants.get(run.value)
+            if told:
+                yield f"- {run.words[:1].upper()}{run.words[1:]}: {told}"
+    function = _function(word)
+    if function is None:
+        return
+    if function.takes is not None:
+        told = getattr(function.takes, "told", None)
+        if told is not None:
+            yield f"- Kinds taken: {code(told)}"
+    fixed = () if callable(function.gives) else function.kinds(None)
+    kinds = {*fixed, *(kind for args in _arguments(words) for kind in function.kinds(args))}
+    if kinds:
+        yield f"- Gives {spoken(frozenset(kinds))}"
+    yield f"- Known {KNOWN_WHEN[function.reads]}"
+
+
+def _outside(grammar: Grammar, word: str) -> bool:
+    return bool(grammar.functions.get(word))
+
+
+def _inside(grammar: Grammar, word: str) -> bool:
+    return word in grammar.condition_functions
+
+
+def _versions(word: str, there: object) -> str:
+    """`HOT since 2016-10-14; HeatTemplateFormatVersion 2012-12-12`, or nothing."""
+    assert callable(there)
+    found = []
+    hot = presence(lambda grammar: there(grammar, word))
+    if hot:
+        found.append(f"HOT {hot}" if hot != "all versions" else "All versions of HOT")
+    found += [f"{one.key} {one.value}" for one in CFN if there(one, word)]
+    return "; ".join(found)
+
+
+def _function(word: str) -> Function | None:
+    """The newest variant; None for `if`, which is no function but a choice."""
+    names = [one for one in variants(word) if one in REGISTRY]
+    if names:
+        return REGISTRY[names[-1]]
+    if WITHOUT_ELSE in variants(word) or "if" in variants(word):
+        return None
+    return REGISTRY[next(g.condition_functions[word] for g in (*HOT, *CFN) if _inside(g, word))]
+
+
+def _arguments(words: Words | None) -> Iterator[object]:
+    """Arguments with which a function is called: what it gives may depend on them."""
+    for example in words.examples if words is not None else ():
+        if example.is_expression:
+            yield from _args(example)
+
+
+def _args(example: Example) -> Iterator[object]:
+    yield from load(example.source).plain().values()

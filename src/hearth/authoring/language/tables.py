@@ -1,0 +1,310 @@
+"""The tables of the page, each asked of those who decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from hearth.authoring.language.examples import written
+from hearth.authoring.language.history import CFN, HOT, presence, variant
+from hearth.authoring.language.markdown import as_json, code, codes, table
+from hearth.authoring.rules import RULES
+from hearth.model.state import Hook, RestrictedAction
+from hearth.model.value import Kind
+from hearth.schema import Prop
+from hearth.schema.check import BAD, CONVERT
+from hearth.template.environment import SECTIONS, SINK_KEYS, SINKS
+from hearth.template.limits import Limits
+from hearth.template.merge import STRATEGIES
+from hearth.template.parameters import CFN_NAMES, FITS, ParameterType, parse_value
+from hearth.template.versions import GRAMMARS, HOT_KEY, Grammar
+
+# -- versions -----------------------------------------------------------------------------------
+
+
+def versions() -> str:
+    """All versions with what each brings."""
+    rows = []
+    before: Grammar | None = None
+    for grammar in HOT:
+        alias = codes(grammar.aliases)
+        brought = "; ".join(_changes(before, grammar)) if before is not None else "the first one"
+        rows.append([code(grammar.value), alias, brought or "nothing new"])
+        before = grammar
+    return table([code(HOT_KEY), "or", "what it brings"], rows)
+
+
+def cfn_versions() -> str:
+    """The flavours of CFN."""
+    first, last = sorted(CFN, key=lambda one: len(one.functions))
+    more = "; ".join(_changes(first, last))
+    return table(
+        ["version key", "its only value", ""],
+        [
+            [code(first.key), code(first.value), "the smaller one"],
+            [code(last.key), code(last.value), f"besides: {more}"],
+        ],
+    )
+
+
+def _changes(before: Grammar, after: Grammar) -> Iterable[str]:
+    """What a version has and the one before had not, and the other way round."""
+    for what, words_in in _WORDS.items():
+        old, new = words_in(before), words_in(after)
+        added = [one for one in new if one not in old and one not in (before.key, after.key)]
+        if added:
+            yield f"{what[len(added) > 1]} {codes(added)}"
+    for name in after.functions:
+        old_one, new_one = variant(before, name), variant(after, name)
+        if old_one and new_one and old_one != new_one:
+            yield f"{code(name)}: {_variant_words(name, new_one)}"
+    removed = [name for name, one in before.functions.items() if one and not variant(after, name)]
+    if removed:
+        yield f"removes {codes(removed)}"
+
+
+_WORDS: Mapping[tuple[str, str], Callable[[Grammar], Iterable[str]]] = {
+    ("section", "sections"): lambda grammar: grammar.sections,
+    ("resource key", "resource keys"): lambda grammar: grammar.resource_keys,
+    ("output key", "output keys"): lambda grammar: grammar.output_keys,
+    ("parameter key", "parameter keys"): lambda grammar: sorted(grammar.parameter_keys),
+    ("constraint", "constraints"): lambda grammar: grammar.constraints,
+    ("deletion policy", "deletion policies"): lambda grammar: sorted(grammar.deletion_policies),
+    ("function", "functions"): lambda grammar: [n for n, one in grammar.functions.items() if one],
+    ("in conditions", "in conditions"): lambda grammar: grammar.condition_functions,
+}
+"""What a version may have, as one and as several."""
+
+
+def _variant_words(name: str, known: str) -> str:
+    words = written()[name].variants
+    return words[known].rstrip(".")
+
+
+# -- sections and keys --------------------------------------------------------------------------
+
+
+def sections() -> str:
+    """Sections of HOT and of CFN."""
+    return _by_word(lambda grammar: grammar.sections)
+
+
+def resource_keys() -> str:
+    """Keys of a resource."""
+    return _by_word(lambda grammar: grammar.resource_keys)
+
+
+def output_keys() -> str:
+    """Keys of an output."""
+    return _by_word(lambda grammar: grammar.output_keys)
+
+
+def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
+    """HOT's words with their versions, and the words of CFN that mean the same."""
+    ours = dict.fromkeys(
+        one for grammar in (*reversed(HOT), *CFN) for one in words_in(grammar).values()
+    )
+    rows = []
+    for word in (one for one in ours if one not in [grammar.key for grammar in CFN]):
+        theirs = {t: one for one in CFN for t, known in words_in(one).items() if known == word}
+        hot = presence(lambda grammar, word=word: word in words_in(grammar))  # type: ignore[misc]
+        some = [one.key for one in CFN if word in words_in(one).values()]
+        shown = codes(theirs) + (f" ({some[0]})" if len(some) == 1 else "")
+        if word == HOT_KEY:
+            shown = codes(one.key for one in CFN)
+        rows.append([code(word) if hot else "–", hot, shown or "–"])
+    return table(["HOT", "there in", "CFN"], rows)
+
+
+def deletion_policies() -> str:
+    """The words for deletion policies by version."""
+    names = sorted({one for grammar in GRAMMARS for one in grammar.deletion_policies})
+    rows = [
+        [
+            code(name),
+            presence(lambda grammar, name=name: name in grammar.deletion_policies),  # type: ignore[misc]
+            "yes" if all(name in one.deletion_policies for one in CFN) else "no",
+        ]
+        for name in names
+    ]
+    return table(["deletion policy", "HOT", "CFN"], rows)
+
+
+# -- parameters ---------------------------------------------------------------------------------
+
+SAMPLES: tuple[Any, ...] = (
+    "text", "", 12, "12", 1, 1.5, " 1e3 ", "inf", True, "yes", "True",
+    "a, b", ["a", 1, None], {"a": 1}, '{"a": 1}',
+)  # fmt: skip
+"""Values that every type is asked about."""
+
+
+def parameter_types() -> str:
+    """The types of parameters by their names."""
+    rows = [
+        [code(kind.value), code(CFN_NAMES[kind]), _ACCEPTED[kind][0], _ACCEPTED[kind][1]]
+        for kind in ParameterType
+    ]
+    return table(["HOT", "CFN", "takes", "and gives"], rows)
+
+
+_ACCEPTED = {
+    ParameterType.STRING: ("anything", "text; what is no text is written as Python writes it"),
+    ParameterType.NUMBER: (
+        "a number, text that is one, a boolean",
+        "an integer if the text is one, else a float; a boolean stays one",
+    ),
+    ParameterType.LIST: (
+        "a list, or text with commas",
+        "a list of texts; text is split at every comma and not trimmed, empty text gives no items",
+    ),
+    ParameterType.JSON: (
+        "a map, a list, a number, a boolean, or text that is JSON",
+        "the value; keys are text; empty text stays empty text",
+    ),
+    ParameterType.BOOLEAN: (
+        "a boolean, or one of the words `t true on y yes 1` and `f false off n no 0`, upper or "
+        "lower case",
+        "a boolean",
+    ),
+}
+
+
+def parameter_samples() -> str:
+    """What each type makes of the same values."""
+
+    def cell(kind: ParameterType, value: Any) -> str:
+        try:
+            return code(_value(parse_value(kind, value)))
+        except ValueError:
+            return "refused"
+
+    rows = [[code(as_json(one)), *(cell(kind, one) for kind in ParameterType)] for one in SAMPLES]
+    return table(["given", *map(code, ParameterType)], rows)
+
+
+def property_samples() -> str:
+    """What each kind of property makes of the same values."""
+    kinds = [kind for kind in Kind if kind is not Kind.ANY]
+
+    def cell(kind: Kind, value: Any) -> str:
+        made = CONVERT[kind](Prop(kind), value)
+        return "refused" if made is BAD else code(_value(made))
+
+    rows = [[code(as_json(one)), *(cell(kind, one) for kind in kinds)] for one in SAMPLES]
+    return table(["given", *kinds], rows)
+
+
+def _value(value: Any) -> str:
+    return "inf" if value == float("inf") else as_json(value)
+
+
+def parameter_keys() -> str:
+    """Keys of a declaration."""
+    hot = [
+        [code(key), presence(lambda grammar, key=key: key in grammar.parameter_keys)]  # type: ignore[misc]
+        for key in sorted({key for grammar in HOT for key in grammar.parameter_keys})
+    ]
+    cfn = sorted({key for grammar in CFN for key in grammar.parameter_keys})
+    return f"{table(['key', 'there in'], hot)}\n\nIn CFN: {codes(cfn)}."
+
+
+def constraints() -> str:
+    """The kinds of constraints, the types they can be put on, and since when they are there."""
+    rows = []
+    for kind, allowed in FITS.items():
+        name, content, rule = _CONSTRAINTS[kind.__name__]
+        there = presence(lambda grammar, name=name: name in grammar.constraints)  # type: ignore[misc]
+        on = codes(one.value for one in ParameterType if one in allowed)
+        rows.append([code(name), content, on, there, rule])
+    return table(["constraint", "holds", "can be put on", "there in", "what must be true"], rows)
+
+
+_CONSTRAINTS = {
+    "Length": (
+        "length", "`min`, `max` or both: whole numbers",
+        "so many characters, items or keys, bounds included",
+    ),
+    "Range": ("range", "`min`, `max` or both: numbers", "not less and not more, bounds included"),
+    "Modulo": (
+        "modulo", "`step` and `offset`: whole numbers",
+        "divided by the step it leaves the offset; both have one sign, and the step is the larger",
+    ),
+    "AllowedValues": (
+        "allowed_values", "a list",
+        "one of these; of a list, every item. Both sides are converted to the type first, items "
+        "of lists are not",
+    ),
+    "AllowedPattern": (
+        "allowed_pattern", "a regular expression",
+        "the first match at the start takes the whole value",
+    ),
+    "Custom": ("custom_constraint", "a name such as `nova.flavor`", "the cloud says so"),
+}  # fmt: skip
+
+
+def pseudo_parameters() -> str:
+    """Parameters that every template has."""
+    hot = sorted(HOT[-1].pseudo_parameters)
+    cfn = sorted(CFN[0].pseudo_parameters)
+    return f"In HOT {codes(hot)}; in CFN {codes(cfn)}."
+
+
+# -- environments, limits, rules ----------------------------------------------------------------
+
+
+def environment_sections() -> str:
+    """The sections of an environment."""
+    rows = [
+        [code(name), "list" if kind is list else "map", _SECTIONS[name]]
+        for name, kind in SECTIONS.items()
+    ]
+    return table(["section", "is a", "what it is for"], rows)
+
+
+_SECTIONS = {
+    "parameters": "values for the parameters of the root template",
+    "parameter_defaults": "values for every template of the tree that declares such a parameter: "
+    "they beat its default and lose to a given value",
+    "resource_registry": "what types lead to, hooks, restricted actions",
+    "parameter_merge_strategies": "how this file's values combine with those of earlier files: "
+    f"one of {codes(STRATEGIES)} by name of the parameter, and for all others as `default`",
+    "event_sinks": f"where events are sent: maps with {codes(SINK_KEYS)}, "
+    f"of the type {codes(SINKS)}",
+    "encrypted_param_names": "taken and kept; not meant to be written by hand",
+}
+
+
+def hooks() -> str:
+    """The moments at which a resource can be made to wait."""
+    return codes(one.value for one in Hook)
+
+
+def restricted_actions() -> str:
+    """What can be forbidden."""
+    return codes(one.value for one in RestrictedAction)
+
+
+def limits() -> str:
+    """How large a template may be."""
+    rows = [[_LIMITS[one.name], f"{one.default:,}"] for one in fields(Limits)]
+    return table(["what", "at most"], rows)
+
+
+_LIMITS = {
+    "template_size_max": "characters of one text: a template, a child template, an environment",
+    "nodes_max": "values in one document, aliases written out",
+    "nesting_max": "lists and maps inside each other",
+    "stack_depth_max": "levels of child stacks below the root",
+    "resources_max": "resources of one template",
+    "yaql_iterators_max": "items that a YAQL expression goes over",
+    "yaql_memory_bytes": "bytes that a YAQL expression uses",
+}
+
+
+def rules() -> str:
+    """What `hearth lint` finds, each rule with an anchor `rule-CODE`."""
+    rows = [[f'<a id="rule-{rule.code}"></a>{code(rule.code)}', rule.summary]
+            for rule in RULES.values()]  # fmt: skip
+    return table(["code", "what it means"], rows)
