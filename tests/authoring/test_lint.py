@@ -54,6 +54,14 @@ resources:
 outputs:
   o: {value: [{get_param: "true"}, {get_param: two}]}
 """,
+    "two constraints in one entry": """
+parameters:
+  p:
+    type: string
+    constraints: [{«ignored-key:allowed_pattern: a, length: {min: 1}}, {length: {max: 9}}]
+outputs:
+  o: {value: {get_param: p}}
+""",
     "a name in a group": """
 parameter_groups:
 - label: All

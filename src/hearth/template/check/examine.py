@@ -56,6 +56,7 @@ class _Template:
         for problem in self.syntax.problems:
             self.report.add(problem)
         self.surprises()
+        self.constraints()
         self.conditions()
         for source in self.syntax.resources.values():
             self.resource(source, self.module.bindings[source.name])
@@ -87,6 +88,18 @@ class _Template:
                 if default.odd and prop.kind is Kind.STRING:
                     words = f"without quotes this default is {default.value}, not a text"
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
+
+    def constraints(self) -> None:
+        """Of several constraints in one entry only one counts. Source: spec/hot.md, section 4.3."""
+        for name, node in self.section("parameters").items():
+            listed = node.child("constraints")
+            for entry in listed.value if listed and isinstance(listed.value, list) else ():
+                kinds = entry.value if isinstance(entry.value, dict) else {}
+                used, *ignored = [k for k in self.grammar.constraints if k in kinds] or [None]
+                for kind in ignored:
+                    at = kinds[kind].key_span(self.file, f"parameters.{name}")
+                    words = f'"{kind}" is ignored beside "{used}": give it an entry of its own'
+                    self.report.notice(at, "ignored-key", words)
 
     # -- conditions -------------------------------------------------------------------------
 
