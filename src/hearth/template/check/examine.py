@@ -95,10 +95,10 @@ class _Template:
             listed = node.child("constraints")
             for entry in listed.value if listed and isinstance(listed.value, list) else ():
                 kinds = entry.value if isinstance(entry.value, dict) else {}
-                used, *ignored = [k for k in self.grammar.constraints if k in kinds] or [None]
-                for kind in ignored:
+                given = [kind for kind in self.grammar.constraints if kind in kinds]
+                for kind in given[1:]:
                     at = kinds[kind].key_span(self.file, f"parameters.{name}")
-                    words = f'"{kind}" is ignored beside "{used}": give it an entry of its own'
+                    words = f'"{kind}" is ignored beside "{given[0]}": give it an entry of its own'
                     self.report.notice(at, "ignored-key", words)
 
     # -- conditions -------------------------------------------------------------------------
