@@ -8,6 +8,7 @@ from hearth.cli.global_environment import global_environment
 from hearth.template import Environment, compile_template
 from hearth.template.environment import TemplateEntry, TypeEntry
 from tests.adapters.catalog import Catalog
+from tests.clients.dev import hearth_dev
 
 CHILD = "heat_template_version: 2018-08-31\nparameters: {p: {type: string, default: a}}\n"
 CATALOG = Catalog()
@@ -70,3 +71,26 @@ def test_what_is_broken_is_logged_and_left_out(folder, caplog):
 def test_old_names_of_types_are_known_without_any_file(tmp_path):
     base = global_environment(tmp_path / "none")
     assert base.resource_registry["OS::Ceilometer::Alarm"] == "OS::Aodh::Alarm"
+
+
+@pytest.mark.slow
+def test_a_stack_is_made_of_the_operators_templates(tmp_path):
+    folder = tmp_path / "environment.d"
+    folder.mkdir()
+    (folder / "word.yaml").write_text(
+        "heat_template_version: 2018-08-31\nparameters: {p: {type: string}}\n"
+        "resources: {v: {type: OS::Heat::Value, properties: {value: {get_param: p}}}}\n"
+        "outputs: {word: {value: {get_attr: [v, value]}}}\n"
+    )
+    (folder / "types.env").write_text("resource_registry: {Our::Word: word.yaml}\n")
+    template = tmp_path / "stack.yaml"
+    template.write_text(
+        "heat_template_version: 2018-08-31\n"
+        "resources: {w: {type: Our::Word, properties: {p: hello}}}\n"
+        "outputs: {word: {value: {get_attr: [w, word]}}}\n"
+    )
+    with hearth_dev(tmp_path) as dev:
+        dev.shell("stack", "create", "-t", str(template), "--wait", "ours")
+        shown = dev.json("stack", "output", "show", "ours", "word")
+        assert shown["output_value"] == "hello"
+        dev.shell("stack", "delete", "--yes", "--wait", "ours")
