@@ -216,6 +216,22 @@ def test_a_mistake_in_a_child_is_told_in_its_file(tmp_path):
     assert (one.file, one.line, one.code) == (str(tmp_path / "child.yaml"), 5, "unknown-parameter")
 
 
+def test_what_is_wrong_with_a_file_is_told_once_and_there(tmp_path):
+    root = HOT + (
+        "resources:\n  a: {type: broken.yaml, properties: {x: 1}}\n  b: {type: none.yaml}\n"
+        "  c: {type: again.yaml}\n  d: {type: brokn.yaml}\n"
+    )
+    again = HOT + "resources: {me: {type: again.yaml}}\n"
+    found = found_in(tmp_path, root, broken=HOT + "resources: [\n", none="a: 1\n", again=again)
+    assert [(Path(one.file).name, one.line, one.code) for one in found] == [
+        ("root.yaml", 6, "missing-file"),
+        ("again.yaml", 2, "too-deep"),
+        ("broken.yaml", 3, "syntax"),
+        ("none.yaml", 1, "not-a-template"),
+    ]
+    assert found[0].suggestion == "broken.yaml"
+
+
 def test_the_parameters_of_a_child_are_properties(tmp_path):
     root = HOT + "resources:\n  r: {type: child.yaml, properties: {q: 1}}\n"
     child = HOT + (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,8 @@ from hearth.template.environment import TypeEntry
 from hearth.template.load import Node
 from hearth.template.parameters import ParameterSchema, ParameterType, parse_value, wrong
 from hearth.template.parse import parse
+
+MISSING_FILE = "missing-file"
 
 
 def lint(
@@ -208,6 +211,9 @@ def _finding(problem: Problem, root: str, lines: Mapping[str, list[str]]) -> Fin
     file = at.file if at.file in lines else root
     shown = lines.get(file, [])
     line, column = max(at.line, 1), max(at.column, 1)
+    suggestion = problem.suggestion
+    if suggestion is not None and rule_of(problem) == MISSING_FILE:  # as it would be written there
+        suggestion = os.path.relpath(suggestion, os.path.dirname(file) or ".")
     return Finding(
         file=file,
         line=line,
@@ -215,6 +221,6 @@ def _finding(problem: Problem, root: str, lines: Mapping[str, list[str]]) -> Fin
         code=rule_of(problem),
         severity=Severity.WARNING if isinstance(problem, Notice) else Severity.ERROR,
         message=problem.text,
-        suggestion=problem.suggestion,
+        suggestion=suggestion,
         length=length_at(shown[line - 1], column) if line <= len(shown) else 1,
     )

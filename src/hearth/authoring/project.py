@@ -67,13 +67,13 @@ class Project:
                 self.problems.append(HTTPBadRequest(at, words, code="missing-file"))
             return None
         node = self.load(name)
-        if node is None:
-            return None
-        if at is None and is_environment(node):
+        if node is not None and at is None and is_environment(node):
             self.add_environment(name, node)
             return None
-        self.parsed[name] = node
         self.files[name] = self.texts[name]
+        if node is None:
+            return None
+        self.parsed[name] = node
         for one in _nodes(node):
             self.follow(one, name)
         return node

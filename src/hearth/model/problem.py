@@ -6,6 +6,7 @@ carries them up, all at once.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -280,6 +281,20 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 
 NEAREST_WORDS_MAX = 500
+
+
+def nearest_file(name: str, files: Iterable[str]) -> str | None:
+    """The file of the same folder and ending that is most like the given one."""
+    folder, base = posixpath.split(name)
+    stem, ending = posixpath.splitext(base)
+    stems = {}
+    for one in files:
+        its_folder, its_base = posixpath.split(one)
+        its_stem, its_ending = posixpath.splitext(its_base)
+        if (its_folder, its_ending) == (folder, ending):
+            stems[its_stem] = one
+    near = nearest(stem, stems)
+    return stems[near] if near is not None else None
 
 
 def hint(word: str | None) -> str:

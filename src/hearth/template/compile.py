@@ -18,6 +18,7 @@ from hearth.model.problem import (
     TemplateMissing,
     hint,
     nearest,
+    nearest_file,
 )
 from hearth.model.span import Span, dotted
 from hearth.template.child import ChildType, inside, misfits
@@ -238,7 +239,7 @@ class _Compiler:
             return Binding(None, entry=entry, problems=(replace(told, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
-            near = nearest(entry.template, self.files)
+            near = nearest_file(entry.template, self.files)
             words = f'the template "{entry.template}" is not among the files{hint(near)}'
             missing = TemplateMissing(
                 at, words, template=entry.template, code="missing-file", suggestion=near

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Collection
 from typing import Any
 
-from hearth.model.problem import hint, nearest
+from hearth.model.problem import hint, nearest, nearest_file
 from hearth.model.span import Span
 from hearth.model.value import Kind
 from hearth.template.check.report import Report
@@ -85,10 +84,7 @@ class Names:
     def file(self, call: Call) -> None:
         name = call.args.value if isinstance(call.args, Const) else None
         if isinstance(name, str) and name not in self.module.files:
-            folder = posixpath.dirname(name)
-            near = nearest(
-                name, [one for one in self.module.files if posixpath.dirname(one) == folder]
-            )
+            near = nearest_file(name, self.module.files)
             words = f'there is no file "{name}"{hint(near)}'
             self.report.wrong(call.place_of(), "missing-file", words, near)
 
