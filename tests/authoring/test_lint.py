@@ -62,6 +62,14 @@ parameters:
 outputs:
   o: {value: {get_param: p}}
 """,
+    "properties that exclude each other": """
+parameters:
+  size: {type: number}
+resources:
+  one:
+    type: OS::Cinder::Volume
+    «properties-conflict:properties: {image: cirros, snapshot_id: some, size: {get_param: size}}
+""",
     "a name in a group": """
 parameter_groups:
 - label: All
