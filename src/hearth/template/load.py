@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gc
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -179,6 +180,8 @@ def key_text(key: Any) -> str:
             return "null"
         case bool():
             return "true" if key else "false"
+        case float() if not math.isfinite(key):
+            return json.dumps(key)
         case _:
             return str(key)
 
@@ -267,7 +270,7 @@ class _Composer:
                 node = Node(self.scalar(event), mark.line + 1, mark.column + 1)
                 if event.anchor is not None:
                     self.anchors[event.anchor] = (node, 1)
-                self.add(node, event)
+                self.add(node)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.start(event, kind is MappingStartEvent)
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
@@ -286,6 +289,9 @@ class _Composer:
 
     def refuse(self, event: Any, words: str) -> Rejected:
         return Rejected([HTTPBadRequest(self.at(event), words)])
+
+    def refused(self, node: Node, words: str) -> Rejected:
+        return Rejected([HTTPBadRequest(node.span(self.file), words)])
 
     def start(self, event: Any, is_map: bool) -> None:
         self.count += 1
@@ -306,14 +312,14 @@ class _Composer:
         done = self.open.pop()
         if done.merges:
             merged: dict[str, Node] = {}
-            for source in reversed(done.merges):
+            for source in done.merges:
                 merged.update(source.value)
             merged.update(done.value)
             done.node.value = merged
             self.count += len(merged)
         if done.anchor is not None:
             self.anchors[done.anchor] = (done.node, self.count - done.count + 1)
-        self.add(done.node, None)
+        self.add(done.node)
 
     def alias(self, event: Any) -> None:
         node, count = self.anchors.get(event.anchor, (None, 0))
@@ -323,23 +329,26 @@ class _Composer:
             raise self.refuse(event, f"the anchor {event.anchor} holds itself")
         self.count += count
         copy = Node(node.value, node.line, node.column)
-        self.add(copy, event)
+        self.add(copy)
 
-    def add(self, node: Node, event: Any) -> None:
+    def add(self, node: Node) -> None:
         """Put a finished node where it belongs: key, entry, item or root."""
-        if not self.open:
+        top = self.open[-1] if self.open else None
+        if top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
+            if isinstance(node.value, list | dict):
+                raise self.refused(node, "a list or map can not be a key")
+            top.key = node
+            return
+        if node.value is MERGE:
+            node.value = MERGE.text
+        if top is None:
             if self.root is not None:
-                raise self.refuse(event, "there is more than one document")
+                raise self.refused(node, "there is more than one document")
             self.root = node
             return
-        top = self.open[-1]
         value = top.value
         if isinstance(value, list):
             value.append(node)
-        elif top.key is _NO_KEY:
-            if isinstance(node.value, list | dict):
-                raise self.refuse(event, "a list or map can not be a key")
-            top.key = node
         else:
             key, top.key = top.key, _NO_KEY
             name = key.value
@@ -356,11 +365,11 @@ class _Composer:
             value[name] = node
 
     def merge(self, top: _Open, node: Node, key: Node) -> None:
+        """Note what to merge, the strongest last: the first of a list, the last of several keys."""
         sources = node.value if isinstance(node.value, list) else [node]
-        for source in sources:
+        for source in reversed(sources):
             if not isinstance(source.value, dict):
-                words = "only maps can be merged into a map"
-                raise Rejected([HTTPBadRequest(key.span(self.file), words)])
+                raise self.refused(key, "only maps can be merged into a map")
             top.merges.append(source)
 
     def scalar(self, event: Any) -> Any:
@@ -392,6 +401,8 @@ class _Composer:
 
 class _Merge:
     """The key `<<`, where it is not quoted."""
+
+    text = "<<"  # what it is in any other place
 
 
 MERGE = _Merge()
@@ -425,7 +436,7 @@ def yaml_scalar(text: str) -> Any:
             return _integer(text)
         if FLOAT.match(text):
             return _float(text)
-    elif text == "<<":
+    elif text == MERGE.text:
         return MERGE
     return text
 
@@ -439,8 +450,10 @@ def _integer(text: str) -> int:
     if len(text) > DIGITS_MAX:
         raise ValueError(text)
     digits = text.replace("_", "")
-    sign = -1 if digits[0] == "-" else 1
+    sign = -1 if digits.startswith("-") else 1
     digits = digits.lstrip("+-")
+    if not digits:
+        raise ValueError(text)
     if digits.startswith("0b"):
         return sign * int(digits[2:], 2)
     if digits.startswith("0x"):
