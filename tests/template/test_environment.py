@@ -146,3 +146,15 @@ def test_the_first_file_that_sets_a_name_fixes_its_strategy():
 def test_a_file_that_is_not_there_is_refused():
     with pytest.raises(Rejected):
         Environment().merge(["a"], {}, {})
+
+
+@pytest.mark.parametrize(
+    "registry",
+    [
+        {"*": "OS::Heat::*"},
+        {"A*": "AA*", "AA*": "A::*"},
+        {"*": "AB*", "A*": "AC*", "AA*": "ACA*"},
+    ],
+)
+def test_wildcards_that_make_longer_names_for_ever_lead_nowhere(registry):
+    assert Environment(resource_registry=registry).find("A::A", "r", CATALOG) is None

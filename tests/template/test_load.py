@@ -106,3 +106,23 @@ def test_a_second_document_is_refused_with_its_place(text):
     (problem,) = refused.value.problems
     assert (problem.at.line, problem.at.column) == (3, 1)
     assert problem.text == "there is more than one document"
+
+
+def test_the_sign_of_a_merge_is_text_where_nothing_can_be_merged():
+    assert load("a: <<\nb: [<<]\n").plain() == {"a": "<<", "b": ["<<"]}
+    assert load("<<").plain() == "<<"
+
+
+def test_of_several_merge_keys_the_last_one_wins_and_of_a_list_the_first():
+    assert load("<<: {a: 1, b: 1}\n<<: {a: 2}\n").plain() == {"a": 2, "b": 1}
+    assert load("<<: [{a: 1}, {a: 2}]\n").plain() == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["!!int ''", "!!int +", "!!int", "!!float ''"])
+def test_a_number_without_digits_does_not_fit_its_tag(text):
+    with pytest.raises(Rejected, match="does not fit its tag"):
+        load(f"a: {text}\n")
+
+
+def test_keys_that_are_no_finite_numbers_read_as_in_json():
+    assert list(load("{.inf: 1, -.inf: 2, .nan: 3}").plain()) == ["Infinity", "-Infinity", "NaN"]

@@ -377,3 +377,28 @@ def test_a_template_that_is_not_among_the_files_is_named_so_that_it_can_be_fetch
     missing = [problem.template for problem in caught.value.problems]
     assert missing == ["http://host/kid.yaml", "lid.yaml"]
     assert {problem.kind for problem in caught.value.problems} == {"StackValidationFailed"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "contains: [{if: [false, a]}, []]",
+        "filter: [[a], {if: [false, a]}]",
+        "digest: [{if: [false, a]}, b]",
+        "list_join: [{if: [false, a]}, [b]]",
+        "repeat: {template: a, for_each: {if: [false, a]}}",
+        "str_replace: {template: a, params: {if: [false, a]}}",
+    ],
+)
+def test_an_argument_that_is_left_out_by_a_condition_is_missed(call):
+    text = f"heat_template_version: wallaby\noutputs: {{o: {{value: {{{call}}}}}}}\n"
+    value, error = program_of(text).outputs["o"].evaluate(NOWHERE)
+    assert value is None
+    assert error is not None
+    assert call.partition(":")[0] in error
+
+
+def test_an_optional_argument_that_is_left_out_by_a_condition_is_not():
+    call = "str_split: [',', 'a,b', {if: [false, 1]}]"
+    text = f"heat_template_version: wallaby\noutputs: {{o: {{value: {{{call}}}}}}}\n"
+    assert program_of(text).outputs["o"].evaluate(NOWHERE) == (["a", "b"], None)

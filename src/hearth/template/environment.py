@@ -37,6 +37,9 @@ SECTIONS: Mapping[str, type] = {
     "encrypted_param_names": list,
 }
 TEMPLATE_ENDINGS = (".yaml", ".template")
+NAMES_TRIED_MAX = 100
+"""How many names one lookup may lead to: a wildcard can make longer ones for ever."""
+
 SINKS = ("zaqar-queue",)
 SINK_KEYS = ("type", "target", "ttl")
 
@@ -153,14 +156,15 @@ class Environment:
         self, type_name: str, resource: str, catalog: Names
     ) -> TemplateEntry | TypeEntry | None:
         """What a type leads to for the named resource; None if to nothing."""
-        return self._find(type_name, resource, catalog, frozenset())
+        return self._find(type_name, resource, catalog, set())
 
     def _find(
-        self, type_name: str, resource: str, catalog: Names, seen: frozenset[str]
+        self, type_name: str, resource: str, catalog: Names, seen: set[str]
     ) -> TemplateEntry | TypeEntry | None:
-        if type_name in seen:
+        """As `find`; what has been `seen` is being looked for, or leads to nothing."""
+        if type_name in seen or len(seen) >= NAMES_TRIED_MAX:
             return None
-        seen |= {type_name}
+        seen.add(type_name)
         for name, value, by_operator in self._candidates(type_name, resource):
             if value is None:
                 return TemplateEntry(name, name)

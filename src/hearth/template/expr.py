@@ -150,6 +150,7 @@ class Call(Expr):
         value = unknown_in(args) if function.strict else None
         try:
             if value is None:
+                self._whole(function, args)
                 value = function.apply(args, scope)
             return scope.typed(function, args, value) if type(value) is Unknown else value
         except EvaluationError as error:
@@ -157,6 +158,15 @@ class Call(Expr):
                 at = self.at if error.steps is None else self.place_of(*error.steps)
                 error.told_by(function.name, at)
             raise
+
+    def _whole(self, function: Function, args: Any) -> None:
+        """Look at arguments once more of which an `if` without else has taken some away."""
+        written = self.node.value
+        if not isinstance(written, list | dict) or type(args) is not type(written):
+            return
+        wrong = function.check(args) if function.check and len(args) < len(written) else None
+        if wrong is not None:
+            raise EvaluationError(wrong)
 
     def parts(self) -> Iterator[Expr]:
         yield self.args

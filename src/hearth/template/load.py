@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gc
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -181,6 +182,8 @@ def key_text(key: Any) -> str:
             return "null"
         case bool():
             return "true" if key else "false"
+        case float() if not math.isfinite(key):
+            return json.dumps(key)
         case _:
             return str(key)
 
@@ -292,6 +295,9 @@ class _Composer:
     def refuse(self, event: Any, words: str) -> Rejected:
         return Rejected([HTTPBadRequest(self.at(event), words)])
 
+    def refused(self, node: Node, words: str) -> Rejected:
+        return Rejected([HTTPBadRequest(node.span(self.file), words)])
+
     def start(self, event: Any, is_map: bool) -> None:
         self.count += 1
         tag = event.tag
@@ -311,7 +317,7 @@ class _Composer:
         done = self.open.pop()
         if done.merges:
             merged: dict[str, Node] = {}
-            for source in reversed(done.merges):
+            for source in done.merges:
                 merged.update(source.value)
             merged.update(done.value)
             done.node.value = merged
@@ -332,21 +338,22 @@ class _Composer:
 
     def add(self, node: Node) -> None:
         """Put a finished node where it belongs: key, entry, item or root."""
-        if not self.open:
+        top = self.open[-1] if self.open else None
+        if top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
+            if isinstance(node.value, list | dict):
+                raise self.refused(node, "a list or map can not be a key")
+            top.key = node
+            return
+        if node.value is MERGE:
+            node.value = MERGE.text
+        if top is None:
             if self.root is not None:
-                words = "there is more than one document"
-                raise Rejected([HTTPBadRequest(node.span(self.file), words)])
+                raise self.refused(node, "there is more than one document")
             self.root = node
             return
-        top = self.open[-1]
         value = top.value
         if isinstance(value, list):
             value.append(node)
-        elif top.key is _NO_KEY:
-            if isinstance(node.value, list | dict):
-                words = "a list or map can not be a key"
-                raise Rejected([HTTPBadRequest(node.span(self.file), words)])
-            top.key = node
         else:
             key, top.key = top.key, _NO_KEY
             name = key.value
@@ -363,11 +370,11 @@ class _Composer:
             value[name] = node
 
     def merge(self, top: _Open, node: Node, key: Node) -> None:
+        """Note what to merge, the strongest last: the first of a list, the last of several keys."""
         sources = node.value if isinstance(node.value, list) else [node]
-        for source in sources:
+        for source in reversed(sources):
             if not isinstance(source.value, dict):
-                words = "only maps can be merged into a map"
-                raise Rejected([HTTPBadRequest(key.span(self.file), words)])
+                raise self.refused(key, "only maps can be merged into a map")
             top.merges.append(source)
 
     def scalar(self, event: Any) -> Any:
@@ -402,6 +409,8 @@ class _Composer:
 class _Merge:
     """The key `<<`, where it is not quoted."""
 
+    text = "<<"  # what it is in any other place
+
 
 MERGE = _Merge()
 YAML = "tag:yaml.org,2002:"
@@ -435,7 +444,7 @@ def yaml_scalar(text: str) -> Any:
             return _integer(text)
         if FLOAT.match(text):
             return _float(text)
-    elif text == "<<":
+    elif text == MERGE.text:
         return MERGE
     return text
 
@@ -449,8 +458,10 @@ def _integer(text: str) -> int:
     if len(text) > DIGITS_MAX:
         raise ValueError(text)
     digits = text.replace("_", "")
-    sign = -1 if digits[0] == "-" else 1
+    sign = -1 if digits.startswith("-") else 1
     digits = digits.lstrip("+-")
+    if not digits:
+        raise ValueError(text)
     if digits.startswith("0b"):
         return sign * int(digits[2:], 2)
     if digits.startswith("0x"):

@@ -83,3 +83,9 @@ def test_select_gives_empty_text_where_there_is_nothing(args, value):
 def test_members_become_a_map():
     items = [".member.0.Name=a", ".member.0.Value=b=c", ".member.1.Name=d", ".member.1.Value=e"]
     assert member_list_to_map(["Name", "Value", items]) == {"a": "b=c", "d": "e"}
+
+
+@pytest.mark.parametrize("names", [[["Name"], "Value"], ["Name", None], [{}, {}]])
+def test_a_member_list_is_read_by_two_names_that_are_text(names):
+    with pytest.raises(EvaluationError, match="two names are needed"):
+        member_list_to_map([*names, [".member.0.Name=a", ".member.0.Value=b"]])

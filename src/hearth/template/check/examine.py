@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hearth.model.problem import CircularDependencyException, Problem, hint, nearest
@@ -17,7 +18,7 @@ from hearth.template.check.scope import StaticScope
 from hearth.template.check.unused import unused
 from hearth.template.check.values import Values, parts
 from hearth.template.compile import TOO_DEEP, check_depends_on
-from hearth.template.expr import OMIT, Call, Const, Expr, MapOf
+from hearth.template.expr import OMIT, Call, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node
 from hearth.template.module import Binding, Module
@@ -49,7 +50,7 @@ class _Template:
         self.file = module.syntax.file
         self.report = report
         self.scope = StaticScope(module)
-        self.names = Names(module, self.scope.parameters, report)
+        self.names = Names(module, self.scope, report)
         self.values = Values(self.names, self.scope, self.grammar, report)
 
     def examine(self) -> None:
@@ -58,15 +59,19 @@ class _Template:
         self.surprises()
         self.constraints()
         self.conditions()
-        for source in self.syntax.resources.values():
-            self.resource(source, self.module.bindings[source.name])
+        possible = {
+            name: source
+            for name, source in self.syntax.resources.items()
+            if self.resource(source, self.module.bindings[name])
+        }
         for output in self.syntax.outputs.values():
             self.output(output)
         for name in self.syntax.parameters.keys() & self.syntax.resources.keys():
             words = f'a parameter and a resource have the same name "{name}"'
             self.report.wrong(self.syntax.resources[name].at, "name-taken", words)
-        for at, cycle in cycles(self.syntax.resources):
-            self.report.add(CircularDependencyException(at, cycle, code="cycle"))
+        for at, cycle in cycles(possible):
+            if _together([possible[name] for name in cycle]):
+                self.report.add(CircularDependencyException(at, cycle, code="cycle"))
         for notice in unused(self.module):
             self.report.add(notice)
 
@@ -143,14 +148,16 @@ class _Template:
 
     # -- resources --------------------------------------------------------------------------
 
-    def resource(self, source: ResourceSource, binding: Binding) -> None:
+    def resource(self, source: ResourceSource, binding: Binding) -> bool:
+        """Whether the resource can be there at all."""
         fields: Mapping[str, Node] = source.node.value
+        if not self.enabling(source.condition, fields, source.at):
+            return False
         for problem in (*source.problems, *binding.problems):
             self.report.add(problem)
         if binding.child is None:
             for problem in binding.inside:
                 self.report.add(problem)
-        enabled = self.enabling(source.condition, fields, source.at)
         for problem in check_depends_on(source, self.names.resources):
             self.report.add(problem)
         word = self.grammar.word
@@ -159,18 +166,16 @@ class _Template:
         )
         self.walked(source.external_id, fields.get("external_id"), source.at.under("external_id"))
         self.deletion_policy(source, binding.type_info, fields)
-        if not enabled:
-            self.names.within(source.properties)
-            return
         if binding.type_info is None:
             self.names.within(source.properties)
-            return
+            return True
         self.type_notices(source, binding.type_info)
         self.properties(source, binding.type_info)
         policy = fields.get(word("update_policy"))
         if policy is not None and source.update_policy is not EMPTY:
             at = source.at.under(word("update_policy"))
             self.values.entries(binding.type_info.update_policy, source.update_policy, policy, at)
+        return True
 
     def walked(self, expr: Expr | None, node: Node | None, at: Span) -> None:
         if expr is not None and node is not None:
@@ -303,6 +308,14 @@ class _Template:
                 words = f'"{key}" is not a key of an output and is ignored{hint(near)}'
                 at = node.key_span(self.file, output.at.path)
                 self.report.notice(at, "ignored-key", words, near)
+
+
+def _together(sources: Sequence[ResourceSource]) -> bool:
+    """Whether resources are there at the same time, as far as that can be told: two that have
+    different conditions may well exclude each other.
+    """
+    conditions = [json.dumps(frozen(one.condition)) for one in sources if one.condition is not None]
+    return len(set(conditions)) < 2
 
 
 def _under(expr: Expr, *names: str) -> Expr | None:

@@ -7,11 +7,13 @@ from typing import Any
 
 from hearth.model.problem import hint, nearest, nearest_file
 from hearth.model.span import Span
+from hearth.model.unknown import Unknown
 from hearth.model.value import Kind
 from hearth.template.check.report import Report
+from hearth.template.check.scope import StaticScope
 from hearth.template.compile import no_attribute, no_resource
 from hearth.template.expr import Broken, Call, Const, Expr, If
-from hearth.template.functions.entry import Refers
+from hearth.template.functions.entry import EvaluationError, Refers
 from hearth.template.load import Node
 from hearth.template.module import Module
 from hearth.template.references import Reference, references_in, referred
@@ -23,11 +25,12 @@ PARAMETER_CALLS = ("get_param", "Ref.parameter")
 class Names:
     """Checks what one template refers to."""
 
-    def __init__(self, module: Module, parameters: Collection[str], report: Report) -> None:
+    def __init__(self, module: Module, scope: StaticScope, report: Report) -> None:
         self.module = module
         self.syntax = module.syntax
         self.report = report
-        self.parameters = parameters
+        self.scope = scope
+        self.parameters: Collection[str] = scope.parameters
         word = self.syntax.grammar.word("resources")
         section = self.syntax.root.child(word)
         self.resources: Collection[str] = self.syntax.resources
@@ -35,7 +38,7 @@ class Names:
             self.resources = section.value.keys()
 
     def within(self, expr: Expr) -> None:
-        """All names in an expression, calls in calls and both branches of choices too."""
+        """All names in an expression, calls in calls and all branches that may be taken too."""
         if isinstance(expr, Const):
             return
         if isinstance(expr, Broken):
@@ -49,11 +52,21 @@ class Names:
                 self.condition_name(expr.condition.value, expr.at)
             else:
                 self.within(expr.condition)
-            self.within(expr.then)
-            self.within(expr.otherwise)
+            truth = self.truth(expr.condition)
+            if truth is not False:
+                self.within(expr.then)
+            if truth is not True:
+                self.within(expr.otherwise)
             return
         for part in expr.parts():
             self.within(part)
+
+    def truth(self, condition: Expr) -> bool | Unknown:
+        """Whether a condition holds, as far as that can be told."""
+        try:
+            return self.scope.truth(condition.evaluate(self.scope))
+        except EvaluationError:
+            return Unknown()
 
     def call(self, call: Call) -> None:
         name = call.function.name

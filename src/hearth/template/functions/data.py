@@ -253,6 +253,8 @@ def select(args: Any) -> Any:
 def member_list_to_map(args: Any) -> dict[str, str]:
     """`.member.N.KEY=k` and `.member.N.VALUE=v` texts as a map."""
     key_name, value_name, items = args
+    if not isinstance(key_name, str) or not isinstance(value_name, str):
+        raise EvaluationError(f"two names are needed, not {key_name!r} and {value_name!r}")
     if not isinstance(items, list):
         raise EvaluationError(f"a list of texts is needed, not {items!r}")
     parts: dict[str, dict[str, str]] = {}

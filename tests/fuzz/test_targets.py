@@ -1,0 +1,39 @@
+"""Some inputs for every target, each answered within a second.
+
+HEARTH_FUZZ=20 tries twenty times as many, others each time; `make fuzz` as many as there is time
+for.
+"""
+
+import os
+import time
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tests.fuzz.targets import TARGETS
+
+TIMES = int(os.environ.get("HEARTH_FUZZ", "1"))
+EXAMPLES = {"load": 1000, "functions": 1000, "examine": 700, "environment": 300}
+ANSWER_S = 1.0
+"""Processor time that one answer may take."""
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_whatever_comes_in_is_answered(name):
+    target = TARGETS[name]
+
+    @settings(
+        max_examples=EXAMPLES.get(name, 400) * TIMES,
+        deadline=None,
+        database=None,
+        derandomize=TIMES == 1,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @given(target.inputs)
+    def answered(value):
+        before = time.process_time()
+        target.check(value)
+        assert time.process_time() - before < ANSWER_S
+
+    answered()
