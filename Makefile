@@ -6,8 +6,9 @@ STAMP := $(VENV)/.installed
 CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
+SECONDS_EACH ?= 300
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types fuzz faults bench clean
 
 install: $(STAMP)
 
@@ -60,6 +61,11 @@ crash: install
 
 crash-types: install
 	@$(BIN)/python -m tests.crash.every --json tests/crash/result-types.json
+
+# six entrances of the compiler, so many seconds each; guided by coverage where atheris can be had
+fuzz: install
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris || echo "atheris cannot be installed here"
+	@$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS_EACH) $(if $(filter-out 0,$(SEED)),--seed $(SEED)) --json tests/fuzz/result.json
 
 faults: install
 	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py
