@@ -20,6 +20,7 @@ from hearth.service.world import StoredWorld
 from hearth.store import reads
 from hearth.store.rows import StackRow
 from hearth.template import Program
+from hearth.template.budget import spending
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +50,10 @@ async def outputs(
     fresh = await _fresh(house, caller, row, program, records.values())
     world = StoredWorld(records, fresh, revision.facade)
     values = []
-    for output in wanted:
-        value, error = output.evaluate(world)
-        values.append(OutputValue(output.name, output.description, nulled(value), error))
+    with spending():
+        for output in wanted:
+            value, error = output.evaluate(world)
+            values.append(OutputValue(output.name, output.description, nulled(value), error))
     return values
 
 
