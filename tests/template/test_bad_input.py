@@ -5,7 +5,7 @@ import time
 import pytest
 
 from hearth.model.problem import Rejected
-from hearth.template import NOWHERE, Environment, Limits, compile_template
+from hearth.template import NOWHERE, Environment, Limits, compile_template, load
 from tests.adapters.catalog import Catalog
 
 HOT = "heat_template_version: 2018-08-31\n"
@@ -239,3 +239,24 @@ def test_a_template_full_of_faults_is_refused_soon_and_in_few_words():
     problems = problems_of(HOT + "resources:\n" + rows)
     assert len(problems) == 100
     assert time.perf_counter() - began < 5
+
+
+def test_aliases_of_a_long_text_are_counted_by_its_length():
+    text = "a: &a " + "x" * 100_000 + "\nb: [" + ", ".join(["*a"] * 1000) + "]\n"
+    with pytest.raises(Rejected, match="after expansion of its aliases"):
+        load(text)
+    assert len(load(text.replace("x" * 100_000, "x" * 100)).plain()["b"]) == 1000
+
+
+def test_children_in_many_environments_are_counted():
+    names = range(400)
+    root = HOT + "resources:\n" + "".join(f"  r{n}: {{type: c.yaml}}\n" for n in names)
+    child = HOT + "resources:\n" + "".join(f"  s{n}: {{type: OS::Heat::None}}\n" for n in names)
+    own = {f"r{n}": {f"s{n}": {"hooks": "pre-create"}} for n in names}
+    environment = Environment.parse({"resource_registry": {"resources": own}})
+    with pytest.raises(Rejected, match="more than 100000 resources"):
+        compile_template(root, files={"c.yaml": child}, environment=environment, catalog=Catalog())
+    alike = compile_template(
+        root, files={"c.yaml": child}, environment=Environment(), catalog=Catalog()
+    )
+    assert len({id(one.child) for one in alike.bindings.values()}) == 1

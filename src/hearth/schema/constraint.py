@@ -6,7 +6,7 @@ the author takes the place of our words. `Custom` has no answer of its own: the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +53,11 @@ class AllowedValues:
 
     def wrong(self, value: Any) -> str | None:
         items = value if isinstance(value, list) else [value]
+        allowed = {(isinstance(one, bool), comparable(one)) for one in self.values}
         for item in items:
-            if not any(same(item, allowed) for allowed in self.values):
-                known = ", ".join(str(allowed) for allowed in self.values)
+            if (isinstance(item, bool), comparable(item)) not in allowed:
+                known = ", ".join(str(one) for one in self.values[:SHOWN_MAX])
+                known += ", …" if len(self.values) > SHOWN_MAX else ""
                 return self.description or f'"{item}" is not one of the allowed values: {known}'
         return None
 
@@ -102,7 +104,22 @@ class Custom:
     description: str | None = None
 
 
+SHOWN_MAX = 100
+"""How many allowed values a message names."""
+
 Constraint = Length | Range | AllowedValues | AllowedPattern | Modulo | Custom
+
+
+def comparable(value: Any) -> Hashable:
+    """What is equal, and hashed alike, for equal values only: lists and maps too."""
+    match value:
+        case list() | tuple():
+            return (list, *map(comparable, value))
+        case Mapping():
+            return (dict, frozenset((key, comparable(one)) for key, one in value.items()))
+        case _:
+            known: Hashable = value
+            return known
 
 
 def bounds(low: float | None, high: float | None) -> str:

@@ -7,8 +7,12 @@ short text can cost years, is matched by an engine that gives up after a while.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import regex
@@ -21,6 +25,13 @@ TEXT_SHORT = 1000
 
 REPETITIONS = re.compile(r"[*+?{]")
 SIMPLE = re.compile(r"(?:\[\^?\]?[^\]]*\]|\\.|[^\\()|*+?{\[])(?:[*+?]|\{\d*(?:,\d*)?\})?")
+
+
+PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
+WRITTEN_OUT_MAX = 20_000
+"""How long a pattern may be once its repetitions are written out."""
+
+T = TypeVar("T")
 
 
 class TooSlow(ValueError):
@@ -60,9 +71,67 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 def _patient(pattern: str, text: str) -> Any:
     try:
-        return timed(pattern).match(text, timeout=TIMEOUT_S)
+        known = timed(pattern)
+        return in_time(lambda timeout: known.match(text, timeout=timeout))
     except TimeoutError:
         raise TooSlow(f"the pattern needs more than {TIMEOUT_S} s") from None
+    except ValueError as problem:
+        raise TooSlow(str(problem)) from None
+
+
+# -- patience -----------------------------------------------------------------------------------
+
+PATIENCE_S = 2.0
+"""How long all matches of one request may take together."""
+
+_left: ContextVar[list[float] | None] = ContextVar("left_s", default=None)
+
+
+@contextmanager
+def patience() -> Iterator[None]:
+    """Inside, all matches together have only so much time."""
+    token = _left.set([PATIENCE_S])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def in_time(match: Callable[[float], T]) -> T:
+    """What a match gives, called with the time it has. Raises TimeoutError."""
+    left = _left.get()
+    if left is None:
+        return match(TIMEOUT_S)
+    if left[0] <= 0:
+        raise TimeoutError
+    begun = perf_counter()
+    try:
+        return match(min(TIMEOUT_S, left[0]))
+    finally:
+        left[0] -= perf_counter() - begun
+
+
+# -- patterns that are large, or slow -----------------------------------------------------------
+
+
+def written_out(pattern: str) -> int:
+    """How long a pattern is if what must repeat is written out: so the patient engine has it."""
+    sizes, last = [0], 0
+    for match in PIECE.finditer(pattern):
+        piece = match[0]
+        if piece == "(":
+            sizes.append(0)
+        elif piece == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        elif match[1] is not None:
+            more = last * (max(1, int(match[1][:9])) - 1)
+            sizes[-1] += more
+            last += more
+        else:
+            last = 1
+            sizes[-1] += 1
+    return sum(sizes)
 
 
 @lru_cache(maxsize=256)
@@ -73,6 +142,8 @@ def timed(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     """
     import regex
 
+    if written_out(pattern) > WRITTEN_OUT_MAX:
+        raise ValueError("the pattern is too large")
     try:
         return regex.compile(pattern, flags | regex.VERSION0)
     except (regex.error, RecursionError, OverflowError) as problem:

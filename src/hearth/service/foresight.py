@@ -26,6 +26,7 @@ from hearth.store import claim, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow
 from hearth.template import Evaluated, Facade, Program, ResourceDefinition
+from hearth.template.budget import spending
 
 ROUNDS_MAX = 20  # of asking; what is not answered by then counts as not known
 NESTED_MAX = 5
@@ -254,9 +255,10 @@ def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
     """The outputs after the plan; what is not known then is known only after the resource."""
     assert inner.world is not None
     found: dict[str, Any] = {}
-    for key, output in program.outputs.items():
-        value, error = output.evaluate(inner.world)
-        if error is None:
-            unknown = unknown_in(value) is not None
-            found[key] = Unknown(frozenset({name})) if unknown else value
+    with spending():
+        for key, output in program.outputs.items():
+            value, error = output.evaluate(inner.world)
+            if error is None:
+                unknown = unknown_in(value) is not None
+                found[key] = Unknown(frozenset({name})) if unknown else value
     return found

@@ -20,6 +20,7 @@ from hearth.service.world import StoredWorld
 from hearth.store import reads
 from hearth.store.rows import StackRow
 from hearth.template import Program
+from hearth.template.budget import spending
 
 log = logging.getLogger(__name__)
 
@@ -50,9 +51,10 @@ async def outputs(
     nested = {name for name, record in records.items() if _is_nested(house, record)}
     world = StoredWorld(records, fresh, revision.facade, nested)
     values = []
-    for output in wanted:
-        value, error = output.evaluate(world)
-        values.append(OutputValue(output.name, output.description, nulled(value), error))
+    with spending():
+        for output in wanted:
+            value, error = output.evaluate(world)
+            values.append(OutputValue(output.name, output.description, nulled(value), error))
     return values
 
 

@@ -24,6 +24,7 @@ from hearth.service.problems import HTTPServiceUnavailable
 from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
+from hearth.template.budget import spending
 from hearth.template.limits import too_many_resources
 
 STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
@@ -135,8 +136,9 @@ async def checked(
     world: World = NOWHERE,
 ) -> Program:
     """The program of a revision, with everything checked that can be known now. Raises Rejected."""
-    program = await house.programs.of(row, revision)
-    findings = program.check_values(world)
+    with spending():
+        program = await house.programs.of(row, revision)
+        findings = program.check_values(world)
     limit = house.limits.resources_per_stack
     if 0 <= limit < findings.resources:
         words = too_many_resources(findings.resources, limit)

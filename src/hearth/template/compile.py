@@ -14,6 +14,7 @@ from hearth.model.problem import (
     InvalidTemplateReference,
     Problem,
     Rejected,
+    RequestLimitExceeded,
     StackValidationFailed,
     TemplateMissing,
     hint,
@@ -38,6 +39,11 @@ COMPILER_VERSION = 1
 
 PROBLEMS_MAX = 100
 """How many problems are told at once."""
+
+TREE_RESOURCES_MAX = 100_000
+"""How many resources are looked at, in a template and all that it leads to: a child counts once for
+each environment that it is in.
+"""
 
 TOO_DEEP = "too-deep"
 """The rule that a chain of child templates breaks."""
@@ -138,6 +144,8 @@ class _Compiler:
         self.catalog = catalog
         self.limits = limits
         self.children: dict[tuple[str, str, int], Module | tuple[Problem, ...]] = {}
+        self.syntaxes: dict[str, Syntax] = {}
+        self.resources_left = TREE_RESOURCES_MAX
         self.stock: list[str] | None = None
         self.hints_left = PROBLEMS_MAX
 
@@ -149,8 +157,11 @@ class _Compiler:
         depth: int,
     ) -> Module:
         """A draft: its problems are told, not raised, unless it is no template at all."""
-        root = template if isinstance(template, Node) else load(template, file, self.limits)
-        syntax = parse(root, file, child=depth > 0)
+        syntax = self.syntax(template, file, depth)
+        self.resources_left -= len(syntax.resources)
+        if self.resources_left < 0:
+            words = f"all templates together have more than {TREE_RESOURCES_MAX} resources"
+            raise Rejected([RequestLimitExceeded(Span(file), words)])
         bindings = self.bindings(syntax, environment, depth)
         members = self.members(syntax, bindings, environment, depth) if self.drafting else {}
         problems = (*syntax.problems, *islice(_check(syntax, bindings), PROBLEMS_MAX))
@@ -165,6 +176,16 @@ class _Compiler:
             depth=depth,
             problems=problems[:PROBLEMS_MAX],
         )
+
+    def syntax(self, template: str | Mapping[str, Any] | Node, file: str, depth: int) -> Syntax:
+        """The syntax of a template; that of a child is the same in every environment."""
+        known = self.syntaxes.get(file) if depth else None
+        if known is None:
+            root = template if isinstance(template, Node) else load(template, file, self.limits)
+            known = parse(root, file, child=depth > 0)
+            if depth:
+                self.syntaxes[file] = known
+        return known
 
     # -- bind -------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Protocol
 
 from hearth.model.problem import (
@@ -193,12 +194,16 @@ class Environment:
         listed: list[tuple[str, Any]] = []
         if _is_template(type_name):
             listed.append((type_name, mine.get(type_name)))
-        listed.extend(_general(mine, type_name))
+        listed.extend(self._general.fitting(type_name))
         for name, value in sorted(listed, key=lambda pair: pair[0]):
             yield name, value, False
         if self.base is not None:
-            for name, value in sorted(_general(self.base.resource_registry, type_name)):
+            for name, value in sorted(self.base._general.fitting(type_name)):
                 yield name, value, True
+
+    @cached_property
+    def _general(self) -> _General:
+        return _General(self.resource_registry)
 
     def for_child(self, resource: str, entry: TemplateEntry | None) -> Environment:
         """What the child stack of a resource gets. Source: spec/environment.md, section 4.3."""
@@ -251,18 +256,30 @@ def _subtree(registry: Mapping[str, Any], resource: str) -> Any:
     return named.get(resource) if isinstance(named, Mapping) else None
 
 
-def _general(registry: Mapping[str, Any], type_name: str) -> Iterator[tuple[str, Any]]:
-    removed = tuple(
-        name[:-1] for name, value in registry.items() if value is None and name.endswith("*")
-    )
-    for name, value in registry.items():
-        if not isinstance(value, str) or name == "resources" or name.startswith(removed):
-            continue
-        if name.endswith("*") and not _is_template(value):
-            if type_name.startswith(name[:-1]) and value != type_name:
+class _General:
+    """The entries of a registry that are not for single resources, ready to be looked up."""
+
+    def __init__(self, registry: Mapping[str, Any]) -> None:
+        removed = tuple(
+            name[:-1] for name, value in registry.items() if value is None and name.endswith("*")
+        )
+        self.exact: dict[str, str] = {}
+        self.wildcards: list[tuple[str, str, str]] = []  # what names begin with, name, value
+        for name, value in registry.items():
+            if not isinstance(value, str) or name == "resources" or name.startswith(removed):
+                continue
+            if name.endswith("*") and not _is_template(value):
+                self.wildcards.append((name[:-1], name, value))
+            elif not _is_template(name):
+                self.exact[name] = value
+
+    def fitting(self, type_name: str) -> Iterator[tuple[str, str]]:
+        """The entries for a type: name and value."""
+        if type_name in self.exact:
+            yield type_name, self.exact[type_name]
+        for start, name, value in self.wildcards:
+            if type_name.startswith(start) and value != type_name:
                 yield name, value
-        elif name == type_name and not _is_template(name):
-            yield name, value
 
 
 def _deep_update(target: dict[str, Any], source: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from hearth.model.problem import Problem
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
+from hearth.template.budget import current
 from hearth.template.functions.entry import EvaluationError, Function, Reads
 from hearth.template.load import Node
 from hearth.template.scope import Scope
@@ -151,7 +152,12 @@ class Call(Expr):
         try:
             if value is None:
                 self._whole(function, args)
+                budget = current()
+                if budget is not None:
+                    budget.check()
                 value = function.apply(args, scope)
+                if budget is not None:
+                    budget.made(function, value)
             return scope.typed(function, args, value) if type(value) is Unknown else value
         except EvaluationError as error:
             if error.at is None:

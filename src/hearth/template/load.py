@@ -104,6 +104,9 @@ class Repeated:
     first_line: int
 
 
+TEXT_COUNTS = 32
+"""So many characters of a text count like one more value: aliases repeat texts as well."""
+
 WRITTEN_LINE_MAX = 200
 """Characters of JSON in one line that a person may have typed."""
 
@@ -268,13 +271,14 @@ class _Composer:
         while (event := get_event()) is not None:
             kind = type(event)
             if kind is ScalarEvent:
-                self.count += 1
+                count = 1 + len(event.value) // TEXT_COUNTS
+                self.count += count
                 mark = event.start_mark
                 node = Node(self.scalar(event), mark.line + 1, mark.column + 1)
                 if event.value in self.odd and event.implicit[0]:
                     node.odd = True
                 if event.anchor is not None:
-                    self.anchors[event.anchor] = (node, 1)
+                    self.anchors[event.anchor] = (node, count)
                 self.add(node)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.start(event, kind is MappingStartEvent)

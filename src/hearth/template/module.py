@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import Problem
+from hearth.template.budget import spending
 from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.limits import Limits
 from hearth.template.load import collector_paused
@@ -81,5 +82,6 @@ class Module:
         from hearth.template.values import Stack
 
         stack = Stack(stack_name, stack_id, project_id)
-        with collector_paused():
+        with collector_paused(), spending() as budget:
+            budget.widen(len(self.syntax.resources))
             return Specialiser(self, stack, facade, strict, check).run(parameters)

@@ -14,6 +14,7 @@ from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
 from hearth.schema import Findings, Prop, Replace, Rule, Wrong, coerce_all
+from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
 from hearth.template.expr import OMIT, Const, Expr, MapOf
@@ -147,13 +148,18 @@ class ResourceDefinition:
         """Coerced properties and metadata, with defaults; problems are collected, not raised."""
         if self.core.static is not None:
             return self.core.static
-        evaluated = self._evaluate(world)
+        with spending():
+            evaluated = self._evaluate(world)
         if isinstance(self.properties, Const) and isinstance(self.metadata, Const):
             self.core.static = evaluated
         return evaluated
 
     def check(self, world: World, *, require: bool = True) -> Evaluated:
         """As `evaluate`, but with null for what is not known, whose constraints are skipped."""
+        with spending():
+            return self._check(world, require=require)
+
+    def _check(self, world: World, *, require: bool) -> Evaluated:
         evaluated = self.evaluate(world) if require else self._evaluate(world, require=False)
         if evaluated.unknown and not evaluated.problems:
             evaluated = self._evaluate(world, nulls=True, require=require)
@@ -186,7 +192,8 @@ class ResourceDefinition:
         findings = findings or Findings(locate=self._locate)
         at = self._place("update_policy")
         try:
-            values = self.update_policy.evaluate(self.scope.in_world(world))
+            with spending():
+                values = self.update_policy.evaluate(self.scope.in_world(world))
         except EvaluationError as error:
             findings.problems.append(StackValidationFailed(error.at or at, str(error)))
             return {}
@@ -314,7 +321,8 @@ class Output:
         if not self.enabled:
             return None, None
         try:
-            value = self.value.evaluate(self.scope.in_world(world))
+            with spending():
+                value = self.value.evaluate(self.scope.in_world(world))
         except EvaluationError as error:
             place = f" [{error.at}]" if error.at else ""
             return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
@@ -349,7 +357,8 @@ class Program:
         Without `require`, a missing property is no problem: its value is not known yet.
         """
         findings = TreeFindings(resources=len(self.resources))
-        with collector_paused():
+        with collector_paused(), spending() as budget:
+            budget.widen(len(self.resources))
             for definition in self.resources.values():
                 evaluated = definition.check(world, require=require)
                 findings.problems.extend(evaluated.findings.problems)

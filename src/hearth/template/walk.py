@@ -26,6 +26,19 @@ def too_deep(value: Any) -> bool:
     return True
 
 
+def values_in(value: Any) -> int:
+    """How many values there are in one, itself included."""
+    count = 0
+    waiting = [value]
+    for one in waiting:
+        count += 1
+        if isinstance(one, Mapping):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+    return count
+
+
 def walk(value: Any, path: Iterable[Any]) -> Any:
     """What stands at the path: maps by text, lists and texts by number; null where it leads
     nowhere, unknown where something unknown is on the way.

@@ -89,3 +89,17 @@ def test_members_become_a_map():
 def test_a_member_list_is_read_by_two_names_that_are_text(names):
     with pytest.raises(EvaluationError, match="two names are needed"):
         member_list_to_map([*names, [".member.0.Name=a", ".member.0.Value=b"]])
+
+
+def test_many_lists_are_told_apart_soon():
+    many = [[number, {"a": number}] for number in range(50_000)]
+    assert list_concat_unique([many, many]) == many
+    assert named("filter").apply([many, [*many, "x"]], None) == ["x"]
+
+
+def test_a_repeat_of_something_large_is_refused_by_the_values_it_would_make():
+    items = [str(number) for number in range(1000)]
+    assert len(repeat([0] * 400, {"x": items})) == 1000
+    for more in ({}, {"permutations": False}):
+        with pytest.raises(EvaluationError, match="more than 500000 values"):
+            repeat([[0] * 100] * 5, {"x": items}, **more)

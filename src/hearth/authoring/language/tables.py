@@ -14,7 +14,13 @@ from hearth.model.state import Hook, RestrictedAction
 from hearth.model.value import Kind
 from hearth.schema import Prop
 from hearth.schema.check import BAD, CONVERT
+from hearth.schema.patterns import PATIENCE_S
+from hearth.template.budget import MADE_BYTES, MADE_BYTES_MAX, RESOURCE_BYTES
+from hearth.template.budget import STEPS_MAX as YAQL_STEPS_MAX
+from hearth.template.compile import TREE_RESOURCES_MAX
 from hearth.template.environment import SECTIONS, SINK_KEYS, SINKS
+from hearth.template.functions.data import REPEAT_MAX
+from hearth.template.functions.entry import TEXT_MAX
 from hearth.template.limits import Limits
 from hearth.template.merge import STRATEGIES
 from hearth.template.parameters import CFN_NAMES, FITS, ParameterType, parse_value
@@ -289,6 +295,7 @@ def restricted_actions() -> str:
 def limits() -> str:
     """How large a template may be."""
     rows = [[_LIMITS[one.name], f"{one.default:,}"] for one in fields(Limits)]
+    rows += [[what, f"{most:,}"] for what, most in _BOUNDS]
     return table(["what", "at most"], rows)
 
 
@@ -301,6 +308,18 @@ _LIMITS = {
     "yaql_iterators_max": "items that a YAQL expression goes over",
     "yaql_memory_bytes": "bytes that a YAQL expression uses",
 }
+
+
+_BOUNDS = (
+    ("resources of all templates of a tree, a child once for each environment", TREE_RESOURCES_MAX),
+    ("characters of a text that one function makes", TEXT_MAX),
+    ("items that one `repeat` makes", REPEAT_MAX),
+    ("bytes that all values take together, roughly", MADE_BYTES),
+    ("and more for each resource", RESOURCE_BYTES),
+    ("but no more than", MADE_BYTES_MAX),
+    ("steps that all YAQL expressions take together", YAQL_STEPS_MAX),
+    ("seconds that all regular expressions take together", int(PATIENCE_S)),
+)
 
 
 def rules() -> str:

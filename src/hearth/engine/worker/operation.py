@@ -39,6 +39,7 @@ from hearth.store.commit import Letter
 from hearth.store.reads import resources_beside
 from hearth.store.rows import Revision
 from hearth.store.snapshots import Snapshot
+from hearth.template.budget import spending
 from hearth.template.limits import too_many_resources
 
 if TYPE_CHECKING:
@@ -692,10 +693,11 @@ class Operation:
         if self.program is None or self.work.stack.action is Action.DELETE:
             return {}
         found: dict[str, Any] = {}
-        for name, output in self.program.outputs.items():
-            value, error = output.evaluate(self.world)
-            if error is None:
-                found[name] = nulled(value)
+        with spending():
+            for name, output in self.program.outputs.items():
+                value, error = output.evaluate(self.world)
+                if error is None:
+                    found[name] = nulled(value)
         return found
 
     def _members(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.model.value import Kind
 from hearth.schema import Findings, SupportStatus, Wrong, coerce_all
+from hearth.template.budget import spending
 from hearth.template.check.cycles import cycles
 from hearth.template.check.names import Names
 from hearth.template.check.report import Report
@@ -32,8 +33,9 @@ def examine(module: Module) -> list[Problem]:
     Each problem stands in the file it is in. Notices are warnings.
     """
     report = Report()
-    for one in modules(module):
-        _Template(one, report).examine()
+    with spending():
+        for one in modules(module):
+            _Template(one, report).examine()
     for problem in module.problems:
         if problem.code == TOO_DEEP:  # found at the end of the chain, told where it begins
             report.add(problem)

@@ -16,7 +16,8 @@ from yaql.standard_library import collections as std_collections
 from yaql.standard_library import math as std_math
 from yaql.standard_library import regex as std_regex
 
-from hearth.schema.patterns import TIMEOUT_S, timed
+from hearth.schema.patterns import TIMEOUT_S, in_time, timed
+from hearth.template.budget import current
 
 T = TypeVar("T")
 
@@ -39,8 +40,9 @@ class _Stop(BaseException):
 
 
 def bounded(work: Callable[[], T]) -> T:
-    """What the work gives. Raises TooExpensive when it has taken too many steps."""
-    left = STEPS_MAX
+    """What the work gives. Raises TooExpensive when it, or all of its kind, took too many steps."""
+    budget = current()
+    most = left = STEPS_MAX if budget is None else min(STEPS_MAX, budget.steps)
 
     def count(frame: Any, event: str, arg: Any) -> None:
         nonlocal left
@@ -54,12 +56,17 @@ def bounded(work: Callable[[], T]) -> T:
     try:
         return work()
     except _Stop:
-        raise TooExpensive(f"the expression takes more than {STEPS_MAX} steps") from None
+        words = f"more than {STEPS_MAX} steps"
+        if most < STEPS_MAX:
+            words = "more steps, with the others, than they may"
+        raise TooExpensive(f"the expression takes {words}") from None
     except TimeoutError:
         words = f"a regular expression needs more than {TIMEOUT_S} s"
         raise TooExpensive(words) from None
     finally:
         sys.setprofile(before)
+        if budget is not None:
+            budget.steps -= most - left
 
 
 # -- numbers and lists --------------------------------------------------------------------------
@@ -101,16 +108,16 @@ class Pattern:
         self.timed = timed(pattern, flags)
 
     def search(self, text: str) -> Any:
-        return self.timed.search(text, timeout=TIMEOUT_S)
+        return in_time(lambda timeout: self.timed.search(text, timeout=timeout))
 
     def finditer(self, text: str) -> Iterator[Any]:
         yield from self.timed.finditer(text, timeout=TIMEOUT_S)
 
     def split(self, text: str, most: int) -> Any:
-        return self.timed.split(text, most, timeout=TIMEOUT_S)
+        return in_time(lambda timeout: self.timed.split(text, most, timeout=timeout))
 
     def sub(self, by: Any, text: str, count: int) -> Any:
-        return self.timed.sub(by, text, count, timeout=TIMEOUT_S)
+        return in_time(lambda timeout: self.timed.sub(by, text, count, timeout=timeout))
 
 
 def _regex(

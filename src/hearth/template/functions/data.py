@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
+from math import prod
 from typing import Any
 
 from hearth.model.unknown import Unknown
 from hearth.model.value import Kind
+from hearth.schema.constraint import comparable
 from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
 from hearth.template.functions.signature import (
     ANYTHING,
@@ -20,10 +22,13 @@ from hearth.template.functions.signature import (
     marks,
     positions,
 )
-from hearth.template.walk import too_deep
+from hearth.template.walk import too_deep, values_in
 
 REPEAT_MAX = 100_000
 """How many items a `repeat` may make."""
+
+REPEAT_VALUES_MAX = 500_000
+"""How many values these may hold in all."""
 
 
 def map_merge(args: Any) -> Any:
@@ -95,11 +100,9 @@ def list_concat_unique(args: Any) -> Any:
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
-        if isinstance(item, list | dict):
-            if item not in result:
-                result.append(item)
-        elif item not in seen:
-            seen.add(item)
+        known = comparable(item)
+        if known not in seen:
+            seen.add(known)
             result.append(item)
     return result
 
@@ -111,7 +114,8 @@ def filter_out(args: Any) -> Any:
         return items
     if not isinstance(values, list) or not isinstance(items, list):
         raise EvaluationError("the values and the list must both be lists")
-    return [item for item in items if item not in values]
+    unwanted = set(map(comparable, values))
+    return [item for item in items if comparable(item) not in unwanted]
 
 
 def contains(args: Any) -> bool:
@@ -144,9 +148,7 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
         lists = [_items(items, maps and permutations) for items in marks.values()]
         rows: Iterable[tuple[Any, ...]]
         if permutations:
-            count = 1
-            for items in lists:
-                count *= len(items)
+            count = prod(map(len, lists))
             if count > REPEAT_MAX:
                 raise EvaluationError(f"repeat would make {count} items")
             rows = product(*lists)
@@ -157,8 +159,12 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
                 words = "without permutations the lists of for_each must be equally long"
                 raise EvaluationError(words)
             rows = zip(*lists, strict=True)
+        template = args["template"]
+        count = prod(map(len, lists)) if permutations else len(lists[0])
+        if count * values_in(template) > REPEAT_VALUES_MAX:
+            raise EvaluationError(f"repeat would make more than {REPEAT_VALUES_MAX} values")
         marker = _Marker(list(marks))
-        return [marker.marked(args["template"], row) for row in rows]
+        return [marker.marked(template, row) for row in rows]
 
     return repeat
 

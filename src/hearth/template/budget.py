@@ -1,0 +1,110 @@
+"""How much one request may make a template compute, whatever it is made of.
+
+Every function has bounds of its own, and a thousand calls of it would fill any memory all the
+same. So what they make is counted, and how long they think, in all that is done for one request. A
+request opens a budget with `spending`; what is done inside of it, and inside of that, shares it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from hearth.schema.patterns import patience
+from hearth.template.functions.entry import EvaluationError, Function, Reads
+
+MADE_BYTES = 32 * 1024 * 1024
+"""How much memory results may take, roughly, whatever the template."""
+
+RESOURCE_BYTES = 32 * 1024
+"""How much more for each resource: user data is of that size."""
+
+MADE_BYTES_MAX = 256 * 1024 * 1024
+"""How much they may take however many resources there are."""
+
+READ_SHARE = 4
+"""What is only read, from parameters and files, is there already: it counts for a part."""
+
+STEPS_MAX = 25_000_000
+"""Steps that all YAQL expressions may take together: some three seconds."""
+
+TEXT_BYTES, ITEM_BYTES = 50, 60
+
+
+class Budget:
+    """What is left."""
+
+    __slots__ = ("allowed", "bytes", "steps")
+
+    def __init__(self) -> None:
+        self.allowed = self.bytes = MADE_BYTES
+        self.steps = STEPS_MAX
+
+    def widen(self, resources: int) -> None:
+        """Allow for what so many resources may need."""
+        more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
+        self.allowed += more
+        self.bytes += more
+
+    def made(self, function: Function, value: Any) -> None:
+        """Count what a function gives; raises EvaluationError where all of it is too much."""
+        if type(value) is str and len(value) < TEXT_BYTES:
+            return
+        share = READ_SHARE if _reads(function) else 1
+        self.bytes -= weight(value, self.bytes * share + share) // share
+        self.check()
+
+    def check(self) -> None:
+        """Raises EvaluationError where too much has been made already."""
+        if self.bytes < 0:
+            words = f"all values together take more than {self.allowed // 1024**2} MiB"
+            raise EvaluationError(words)
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+def current() -> Budget | None:
+    """The budget of what is under way."""
+    return _current.get()
+
+
+@contextmanager
+def spending() -> Iterator[Budget]:
+    """The budget of what is under way; if nothing is, a new one for what is done inside."""
+    budget = _current.get()
+    if budget is not None:
+        yield budget
+        return
+    budget = Budget()
+    token = _current.set(budget)
+    try:
+        with patience():
+            yield budget
+    finally:
+        _current.reset(token)
+
+
+def weight(value: Any, most: int) -> int:
+    """The bytes that a value takes, roughly; what is more than `most` is not looked at."""
+    total = 0
+    waiting = [value]
+    while waiting and total <= most:
+        one = waiting.pop()
+        if isinstance(one, str):
+            total += TEXT_BYTES + len(one)
+        elif isinstance(one, list):
+            total += ITEM_BYTES * (len(one) + 1)
+            if total <= most:
+                waiting.extend(one)
+        elif isinstance(one, dict):
+            total += 2 * ITEM_BYTES * (len(one) + 1)
+            if total <= most:
+                waiting.extend(one.values())
+    return total
+
+
+def _reads(function: Function) -> bool:
+    return function.reads is not Reads.NOTHING or function.name == "get_file"
