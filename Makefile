@@ -6,8 +6,9 @@ STAMP := $(VENV)/.installed
 CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
+FUZZ_S ?= 300
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults fuzz bombs bench clean
 
 install: $(STAMP)
 
@@ -63,6 +64,18 @@ crash-types: install
 
 faults: install
 	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py
+
+# every entrance of the compiler with odd inputs, FUZZ_S seconds each; findings stay in tests/fuzz/corpus
+fuzz: install
+	@$(BIN)/python -c 'import atheris' 2>/dev/null \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3,<4' 2>/dev/null \
+	  || echo "atheris cannot be installed here: inputs are drawn at random, for twice as long"
+	@$(BIN)/python -c 'import atheris' 2>/dev/null && s=$(FUZZ_S) || s=$$(( 2 * $(FUZZ_S) )); \
+	  $(BIN)/python -m tests.fuzz.run --seconds $$s --seed $(SEED) --json tests/fuzz/result.json
+
+# small inputs that ask for the impossible, each in 512 MiB and ten seconds
+bombs: install
+	@$(BIN)/python -m tests.fuzz.confined
 
 bench: install
 	@$(BIN)/python -m benchmarks

@@ -93,7 +93,7 @@ def is_plain(value: Any, *, unknown: bool = False) -> None:
 
 def placed(root: Node, text: str) -> None:
     """Every node of a text has a line of it."""
-    lines = 1 + sum(map(text.count, "\n\r\x85\u2028\u2029\ufeff"))  # to libyaml a BOM is one
+    lines = 2 + sum(map(text.count, "\n\r\x85\u2028\u2029"))  # nothing at all stands behind the end
     waiting = [root]
     for node in waiting[:1000]:
         assert 0 <= node.line <= lines
