@@ -284,7 +284,10 @@ def function_is_applied(case: Mapping[str, Any]) -> None:
         for compute in (call.evaluate, _narrowed(call)):
             try:
                 value = compute(scope)
-            except EvaluationError:
+            except EvaluationError as error:
+                ours = "NameError" in str(error)  # `yaql` tells whatever its library raises
+                if ours and "NameError" not in json.dumps(case):
+                    raise
                 continue
             is_plain(value, unknown=True)
 
