@@ -6,9 +6,9 @@ STAMP := $(VENV)/.installed
 CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
-SECONDS_EACH ?= 300
+FUZZ_S ?= 300
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types fuzz faults bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults fuzz bombs bench clean
 
 install: $(STAMP)
 
@@ -62,13 +62,20 @@ crash: install
 crash-types: install
 	@$(BIN)/python -m tests.crash.every --json tests/crash/result-types.json
 
-# six entrances of the compiler, so many seconds each; guided by coverage where atheris can be had
-fuzz: install
-	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check atheris || echo "atheris cannot be installed here"
-	@$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS_EACH) $(if $(filter-out 0,$(SEED)),--seed $(SEED)) --json tests/fuzz/result.json
-
 faults: install
 	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py
+
+# every entrance of the compiler with odd inputs, FUZZ_S seconds each; findings stay in tests/fuzz/corpus
+fuzz: install
+	@$(BIN)/python -c 'import atheris' 2>/dev/null \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3,<4' 2>/dev/null \
+	  || echo "atheris cannot be installed here: inputs are drawn at random, for twice as long"
+	@$(BIN)/python -c 'import atheris' 2>/dev/null && s=$(FUZZ_S) || s=$$(( 2 * $(FUZZ_S) )); \
+	  $(BIN)/python -m tests.fuzz.run --seconds $$s --seed $(SEED) --json tests/fuzz/result.json
+
+# small inputs that ask for the impossible, each in 512 MiB and ten seconds
+bombs: install
+	@$(BIN)/python -m tests.fuzz.confined
 
 bench: install
 	@$(BIN)/python -m benchmarks

@@ -93,7 +93,7 @@ def is_plain(value: Any, *, unknown: bool = False) -> None:
 
 def placed(root: Node, text: str) -> None:
     """Every node of a text has a line of it."""
-    # to libyaml a BOM is a line, and so is what follows blanks at the end
+    # to libyaml a BOM is a line; nothing at all stands behind the end
     lines = 2 + sum(map(text.count, "\n\r\x85\u2028\u2029\ufeff"))
     waiting = [root]
     for node in waiting[:1000]:
@@ -285,7 +285,10 @@ def function_is_applied(case: Mapping[str, Any]) -> None:
         for compute in (call.evaluate, _narrowed(call)):
             try:
                 value = compute(scope)
-            except EvaluationError:
+            except EvaluationError as error:
+                ours = "NameError" in str(error)  # `yaql` tells whatever its library raises
+                if ours and "NameError" not in json.dumps(case):
+                    raise
                 continue
             is_plain(value, unknown=True)
 

@@ -9,9 +9,9 @@ from typing import Any
 CORPUS = Path(__file__).with_name("corpus")
 
 
-def kept(folder: Path = CORPUS, target: str = "*") -> list[Path]:
+def kept() -> list[Path]:
     """All files, target by target."""
-    return sorted(folder.glob(f"{target}/*.json"))
+    return sorted(CORPUS.glob("*/*.json"))
 
 
 def read(path: Path) -> tuple[str, Any]:

@@ -428,32 +428,50 @@ GOOD = st.sampled_from(
 )
 
 
+ATTRIBUTES = {
+    "OS::Heat::Value": [["value"], ["value", 0], ["value", "a"], ["show"], []],
+    "OS::Heat::RandomString": [["value"], ["show"], []],
+    "OS::Heat::TestResource": [["output"], ["output", "a", 1], ["show"]],
+    "OS::Heat::None": [["any"], ["show"]],
+    "OS::Heat::ResourceGroup": [["refs"], ["resource.0"], ["0", "value"], ["any"]],
+    "c.yaml": [["o"], ["resource.x"], ["none"], ["show"]],
+}
+Made = dict[str, str]
+"""Resources that may be referred to, with their types."""
+
+
 @st.composite
-def _fine_value(draw: st.DrawFn, depth: int = 0) -> Any:
+def _fine_value(draw: st.DrawFn, made: Made, depth: int = 0) -> Any:
     """A value with calls that are well-formed, mostly."""
     kind = draw(st.integers(0, 9 if depth < 3 else 3))
-    value = _fine_value(depth=depth + 1)
+    value = _fine_value(made, depth=depth + 1)
     match kind:
         case 4 | 5:
             return [draw(value) for _ in range(draw(st.integers(0, 3)))]
         case 6:
             return draw(st.dictionaries(OF_NAMES, value, max_size=2))
         case 7 | 8 | 9:
-            return draw(_fine_call(depth))
+            return draw(_fine_call(made, depth))
         case _:
             return draw(GOOD)
 
 
 @st.composite
-def _fine_call(draw: st.DrawFn, depth: int) -> Any:
-    value = _fine_value(depth=depth + 1)
-    text = st.sampled_from(["a", "x,y", ""]) | st.just({"get_resource": "a"})
-    listed = st.lists(text, max_size=3) | value
+def _fine_call(draw: st.DrawFn, made: Made, depth: int) -> Any:
+    value = _fine_value(made, depth=depth + 1)
+    names = sorted(made) if draw(st.integers(0, 9)) else ["a", "b", "c"]
+    text = st.sampled_from(["a", "x,y", ""])
+    if names:
+        text |= st.sampled_from(names).map(lambda name: {"get_resource": name})
+        text |= _reading(names, made)
+    listed = st.lists(text, max_size=3) | st.just({"str_split": [",", "x,y"]})
+    mapped = st.dictionaries(OF_NAMES, text, max_size=2)
+    if not draw(st.integers(0, 5)):  # what may well be wrong
+        listed, mapped, text = listed | value, mapped | value, text | value
     condition = st.sampled_from(["a", "b", True, False]) | st.builds(
         lambda one, other: {"equals": [one, other]}, GOOD, GOOD
     )
-    mapped = st.dictionaries(OF_NAMES, value, max_size=2) | value
-    made = {
+    calls = {
         "list_join": st.tuples(st.just(","), listed).map(list),
         "str_replace": st.builds(lambda t, p: {"template": t, "params": p}, text, mapped),
         "str_split": st.tuples(st.just(","), text).map(list),
@@ -468,31 +486,35 @@ def _fine_call(draw: st.DrawFn, depth: int) -> Any:
             lambda t, items: {"template": t, "for_each": {"a": items}}, value, listed
         ),
         "if": st.tuples(condition, value, value).map(list) | st.tuples(condition, value).map(list),
-        "get_resource": OF_NAMES,
-        "get_attr": st.sampled_from(
-            [["a", "value"], ["a"], ["b", "value", 0], ["b", "show"], ["c", "output"], ["a", "x"]]
-        ),
         "yaql": st.builds(lambda data: {"expression": "$.data", "data": data}, value),
-        "make_url": st.builds(lambda host, port: {"host": host, "port": port}, text, GOOD),
+        "make_url": st.builds(
+            lambda host, port: {"host": host, "port": port}, text, st.sampled_from([80, "1", 0])
+        ),
     }
-    name = draw(st.sampled_from(sorted(made)))
-    return {name: draw(made[name])}
+    name = draw(st.sampled_from([*sorted(calls), *["get_attr"] * (2 * bool(names))]))
+    return draw(_reading(names, made)) if name == "get_attr" else {name: draw(calls[name])}
+
+
+def _reading(names: list[str], made: Made) -> st.SearchStrategy[Any]:
+    return st.sampled_from(names).flatmap(
+        lambda name: st.sampled_from(ATTRIBUTES[made.get(name, "c.yaml")]).map(
+            lambda steps: {"get_attr": [name, *steps]}
+        )
+    )
 
 
 @st.composite
 def _fine_template(draw: st.DrawFn) -> dict[str, Any]:
-    value = _fine_value()
     conditions = st.booleans() | st.sampled_from(["a", "b"])
-    resources = {}
+    resources: dict[str, Any] = {}
+    made: Made = {}
     for name in draw(st.lists(OF_NAMES, unique=True, max_size=3)):
-        kind = draw(
-            st.sampled_from(["OS::Heat::Value"] * 3 + ["OS::Heat::RandomString", "OS::Heat::None",
-                             "OS::Heat::TestResource", "c.yaml", "OS::Heat::ResourceGroup"])
-        )  # fmt: skip
+        kind = draw(st.sampled_from([*sorted(ATTRIBUTES), "OS::Heat::Value", "OS::Heat::Value"]))
+        value = _fine_value(dict(made))
         properties = {
             "OS::Heat::Value": st.fixed_dictionaries({"value": value}),
             "OS::Heat::RandomString": st.fixed_dictionaries(
-                {}, optional={"length": value, "salt": value}
+                {}, optional={"length": st.just(8) | value, "salt": value}
             ),
             "OS::Heat::TestResource": st.fixed_dictionaries(
                 {}, optional={"value": value, "wait_secs": value, "fail": value}
@@ -503,7 +525,7 @@ def _fine_template(draw: st.DrawFn) -> dict[str, Any]:
                 {"resource_def": st.fixed_dictionaries(
                     {"type": st.sampled_from(["OS::Heat::Value", "OS::Heat::None"])},
                     optional={"properties": st.fixed_dictionaries({"value": value})})},
-                optional={"count": value}),
+                optional={"count": st.just(2) | value}),
         }[kind]  # fmt: skip
         resource: dict[str, Any] = {"type": kind, "properties": draw(properties)}
         for key, strategy in (
@@ -513,10 +535,11 @@ def _fine_template(draw: st.DrawFn) -> dict[str, Any]:
             ("deletion_policy", st.sampled_from(["Retain", "delete", "snapshot"])),
             ("external_id", st.just("x")),
         ):
-            if not draw(st.integers(0, 6)):
+            if not draw(st.integers(0, 9)):
                 resource[key] = draw(strategy)
         resources[name] = resource
-    outputs = draw(st.lists(value, max_size=2))
+        made[name] = kind
+    outputs = draw(st.lists(_fine_value(made), max_size=2))
     return {
         "heat_template_version": draw(st.sampled_from(["2021-04-16", "2021-04-16", "2018-08-31"])),
         "conditions": {"a": draw(st.booleans()), "b": {"not": "a"}},

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from hearth.model.problem import Rejected
@@ -126,3 +128,9 @@ def test_a_number_without_digits_does_not_fit_its_tag(text):
 
 def test_keys_that_are_no_finite_numbers_read_as_in_json():
     assert list(load("{.inf: 1, -.inf: 2, .nan: 3}").plain()) == ["Infinity", "-Infinity", "NaN"]
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+def test_json_with_line_ends_of_yaml_is_read_as_json(end):
+    for text in (f'{{"a{end}b": "c"}}', f'{{\n"a": "b{end}  c"}}'):
+        assert load(text).plain() == json.loads(text)

@@ -107,6 +107,8 @@ class Repeated:
 TEXT_COUNTS = 32
 """So many characters of a text count like one more value: aliases repeat texts as well."""
 
+ENDS_OF_YAML_ONLY = ("\x85", "\u2028", "\u2029")
+
 WRITTEN_LINE_MAX = 200
 """Characters of JSON in one line that a person may have typed."""
 
@@ -125,8 +127,10 @@ def load(
         words = f"{len(source)} characters are more than the {limits.template_size_max} allowed"
         raise Rejected([RequestLimitExceeded(Span(file), words)])
     is_json = source.lstrip()[:1] in ("{", "[") and _is_json(source)
-    if is_json and len(source) > WRITTEN_LINE_MAX and "\n" not in source.strip():
-        # a machine wrote it, from a file whose lines are others: a place in it helps nobody
+    in_one_line = len(source) > WRITTEN_LINE_MAX and "\n" not in source.strip()
+    if is_json and (in_one_line or any(end in source for end in ENDS_OF_YAML_ONLY)):
+        # in one line: a machine wrote it, from a file whose lines are others; a place in it helps
+        # nobody. With an end of a line that is none in JSON, YAML would read other texts.
         return from_plain(json.loads(source), file, limits)
     with collector_paused():
         try:
