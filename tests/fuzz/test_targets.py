@@ -1,4 +1,4 @@
-"""Some inputs for every target, each answered within a second.
+"""Some inputs for every target, each answered soon.
 
 HEARTH_FUZZ=20 tries twenty times as many, others each time; `make fuzz` as many as there is time
 for.
@@ -14,8 +14,8 @@ from tests.fuzz.targets import TARGETS
 
 TIMES = int(os.environ.get("HEARTH_FUZZ", "1"))
 EXAMPLES = {"load": 1000, "functions": 1000, "examine": 700, "environment": 300}
-ANSWER_S = 1.0
-"""Processor time that one answer may take."""
+ANSWER_S = 5.0
+"""Processor time that one answer may take, on a slow machine; most take a hundredth."""
 
 
 @pytest.mark.parametrize("name", TARGETS)

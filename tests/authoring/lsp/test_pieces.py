@@ -192,11 +192,11 @@ def test_no_depth_is_too_deep(text):
     ],
 )
 def test_no_long_line_takes_a_long_time(text):
-    start = time.perf_counter()
+    start = time.process_time()
 
     read(text)
 
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 10  # some take a second; one that backtracks, for ever
 
 
 @settings(max_examples=300, deadline=None)
