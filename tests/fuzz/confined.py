@@ -17,7 +17,7 @@ from tests.fuzz.bombs import BOMBS
 MEMORY_BYTES = 512 * 1024 * 1024
 """Address space that an answer may take, above what is in use before."""
 
-PROCESSOR_S = 10
+PROCESSOR_S = 20
 """Processor time that an answer may take."""
 
 
