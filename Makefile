@@ -73,7 +73,7 @@ fuzz: install
 	@$(BIN)/python -c 'import atheris' 2>/dev/null && s=$(FUZZ_S) || s=$$(( 2 * $(FUZZ_S) )); \
 	  $(BIN)/python -m tests.fuzz.run --seconds $$s --seed $(SEED) --json tests/fuzz/result.json
 
-# small inputs that ask for the impossible, each in 512 MiB and ten seconds
+# small inputs that ask for the impossible, each in 512 MiB and twenty seconds
 bombs: install
 	@$(BIN)/python -m tests.fuzz.confined
 

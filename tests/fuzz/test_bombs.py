@@ -1,4 +1,4 @@
-"""Bombs go off in a process with 512 MiB and ten seconds: none of them ends it."""
+"""Bombs go off in a process with 512 MiB and twenty seconds: none of them ends it."""
 
 import subprocess
 import sys
