@@ -144,7 +144,7 @@ BOMBS: dict[str, Callable[[], object]] = {
     # templates
     "many resources": made(values("1", 8000)),
     "many unknown types": made(
-        HOT + "resources:\n" + "".join(f"  r{n}: {{type: T{n}}}\n" for n in range(20_000))
+        HOT + "resources:\n" + "".join(f"  r{n}: {{type: T{n}}}\n" for n in range(9_000))
     ),
     "many unknown names": made(values("{get_attr: [nope, value]}", 900)),
     "many parameters": made(

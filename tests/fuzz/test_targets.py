@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tests.fuzz.targets import TARGETS
 
 TIMES = int(os.environ.get("HEARTH_FUZZ", "1"))
-EXAMPLES = {"load": 1000, "functions": 1000, "examine": 700, "environment": 300}
+EXAMPLES = {"load": 1000, "functions": 800, "examine": 500, "environment": 200}
 ANSWER_S = 5.0
 """Processor time that one answer may take, on a slow machine; most take a hundredth."""
 
@@ -23,7 +23,7 @@ def test_whatever_comes_in_is_answered(name):
     target = TARGETS[name]
 
     @settings(
-        max_examples=EXAMPLES.get(name, 400) * TIMES,
+        max_examples=EXAMPLES.get(name, 250) * TIMES,
         deadline=None,
         database=None,
         derandomize=TIMES == 1,

@@ -7,9 +7,7 @@ request opens a budget with `spending`; what is done inside of it, and inside of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 
 from hearth.schema.patterns import patience
@@ -71,20 +69,28 @@ def current() -> Budget | None:
     return _current.get()
 
 
-@contextmanager
-def spending() -> Iterator[Budget]:
-    """The budget of what is under way; if nothing is, a new one for what is done inside."""
-    budget = _current.get()
-    if budget is not None:
-        yield budget
-        return
-    budget = Budget()
-    token = _current.set(budget)
-    try:
-        with patience():
-            yield budget
-    finally:
-        _current.reset(token)
+class spending:  # noqa: N801 - it is used as a function
+    """The budget of what is under way; if nothing is, a new one for what is done inside.
+
+    No generator: it is entered for every resource, nearly always inside of another.
+    """
+
+    __slots__ = ("patience", "token")
+
+    def __enter__(self) -> Budget:
+        self.token: Token[Budget | None] | None = None
+        budget = _current.get()
+        if budget is None:
+            budget = Budget()
+            self.token = _current.set(budget)
+            self.patience = patience()
+            self.patience.__enter__()
+        return budget
+
+    def __exit__(self, *failure: Any) -> None:
+        if self.token is not None:
+            self.patience.__exit__(None, None, None)
+            _current.reset(self.token)
 
 
 def weight(value: Any, most: int) -> int:
