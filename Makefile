@@ -7,8 +7,15 @@ CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
 FUZZ_S ?= 300
+TEMPEST_VENV := .tempest-venv
+TEMPEST_STAMP := $(TEMPEST_VENV)/.installed
+KEYSTONE_VENV := .keystone-venv
+KEYSTONE_STAMP := $(KEYSTONE_VENV)/.installed
+DASHBOARD_VENV := .dashboard-venv
+DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
+REGEX ?=
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults fuzz bombs bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults fuzz bombs walk tempest keystone dashboard peers bench clean
 
 install: $(STAMP)
 
@@ -77,8 +84,44 @@ fuzz: install
 bombs: install
 	@$(BIN)/python -m tests.fuzz.confined
 
+# over all routes, all rules, and all addresses as a stranger; a table each
+walk: install
+	@$(BIN)/python -m tests.walk
+
+# the unmodified heat-tempest-plugin, in an environment of its own; make tempest REGEX=test_hooks: some of it
+tempest: install $(TEMPEST_STAMP)
+	@$(BIN)/python -m tests.tempest.run $(if $(REGEX),--regex '$(REGEX)',--json tests/tempest/result.json)
+
+$(TEMPEST_STAMP): tests/tempest/requirements.txt
+	@test -x $(TEMPEST_VENV)/bin/python || $(PYTHON) -m venv $(TEMPEST_VENV)
+	@$(TEMPEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# a real Keystone and the embedded one under the same tests; an environment of its own
+keystone: install $(KEYSTONE_STAMP)
+	@$(BIN)/pytest tests/keystone
+
+# the functions by which Horizon's dashboard asks for stacks; an environment of its own
+dashboard: install $(DASHBOARD_STAMP)
+	@$(BIN)/pytest tests/dashboard
+
+# what `make test` skips where it is missing
+peers: $(KEYSTONE_STAMP) $(DASHBOARD_STAMP)
+
+$(KEYSTONE_STAMP): tests/keystone/requirements.txt tests/keystone/prepare.py
+	@test -x $(KEYSTONE_VENV)/bin/python || $(PYTHON) -m venv $(KEYSTONE_VENV)
+	@$(KEYSTONE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
+	@rm -rf $(KEYSTONE_VENV)/prepared
+	@$(KEYSTONE_VENV)/bin/python tests/keystone/prepare.py $(KEYSTONE_VENV)/prepared
+	@touch $@
+
+$(DASHBOARD_STAMP): tests/dashboard/requirements.txt
+	@test -x $(DASHBOARD_VENV)/bin/python || $(PYTHON) -m venv $(DASHBOARD_VENV)
+	@$(DASHBOARD_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
+	@touch $@
+
 bench: install
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .hearth
+	rm -rf $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth

@@ -15,7 +15,8 @@ from benchmarks.editing import editing
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
 from benchmarks.language import language
-from benchmarks.rest import reading, trivial
+from benchmarks.reading import reading
+from benchmarks.rest import trivial
 from benchmarks.shapes import shapes
 from benchmarks.starting import starting
 

@@ -16,7 +16,7 @@ import aiohttp
 from benchmarks import templates
 from benchmarks.figure import Figure
 from benchmarks.machine import cpu_s
-from benchmarks.rest import latency_ms
+from benchmarks.reading import latency_ms
 from benchmarks.served import Client, Served, served
 
 IN_FLIGHT = 64  # calls of one project at a time

@@ -7,6 +7,7 @@ forbids that, so the engine knows the file by a second name.
 import contextlib
 import http.client
 import json
+import os
 import subprocess
 import sys
 import time
@@ -32,6 +33,9 @@ max_template_size = 100000000
 max_json_body_size = 100000000
 [database]
 connection = sqlite:///{database}
+[heat_api_cfn]
+bind_host = 127.0.0.1
+bind_port = 0
 [heat_api]
 bind_host = 127.0.0.1
 bind_port = 0
@@ -160,7 +164,8 @@ def served(folder: Path, *, apart: bool = False) -> Iterator[Served]:
 
 
 def _begun(all_of_it: contextlib.ExitStack, *command: str | Path) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    quiet = {**os.environ, "HEARTH_LOG": "WARNING"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
     all_of_it.callback(end, process)
     return process
 

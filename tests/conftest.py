@@ -1,6 +1,7 @@
 """What tests share: databases to run on, and what a machine may lack."""
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 
@@ -18,6 +19,24 @@ SERVERS = {
         "HEARTH_TEST_MARIADB", "mariadb+pymysql://root@127.0.0.1:3306/test?charset=utf8mb4"
     ),
 }
+
+
+ENDLESS_S = 420  # far more than any test takes
+AGAIN_S = 20  # for what waits once more on its way out
+
+
+@pytest.fixture(autouse=True)
+def ends() -> Iterator[None]:
+    """A test that waits for ever fails, and the others get their turn."""
+
+    def give_up(*_: object) -> None:
+        pytest.fail(f"no end after {ENDLESS_S} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, ENDLESS_S, AGAIN_S)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def lacking(what: str) -> None:

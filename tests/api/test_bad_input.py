@@ -6,6 +6,7 @@ import pytest
 import requests
 
 from tests.api.conftest import Caller
+from tests.clients.dev import wait_for
 from tests.template.test_bad_input import CASES, HOT
 
 pytestmark = pytest.mark.slow
@@ -17,11 +18,18 @@ BOMB = "\n".join(
 
 @pytest.fixture(autouse=True)
 def nothing_is_stored(api: Caller):
-    """Whatever a test sends: no stack, nothing in the cloud."""
+    """Whatever a test sends: no stack, nothing in the cloud. What others left may be there."""
+    path = "/stacks?status=IN_PROGRESS"
+    wait_for(lambda: api.call("GET", path).json() == {"stacks": []}, "others' stacks to end")
+    before = stacks(api)
     api.dev.mark()
     yield
-    assert api.call("GET", "/stacks").json() == {"stacks": []}
+    assert stacks(api) == before
     assert api.dev.ledger() == []
+
+
+def stacks(api: Caller) -> set[str]:
+    return {one["id"] for one in api.call("GET", "/stacks").json()["stacks"]}
 
 
 def refused(reply: requests.Response, status: int = 400) -> tuple[str, str]:
@@ -158,3 +166,20 @@ def test_a_template_of_deep_json_is_refused(api: Caller):
     deep = json.loads("[" * 500 + "]" * 500)
     kind, _ = refused(create(api, {"heat_template_version": "2018-08-31", "outputs": deep}))
     assert kind in {"RequestLimitExceeded", "StackValidationFailed", "HTTPBadRequest"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": ' + b"[" * 100_000,
+        b'{"stack_name": "\\ud800", "template": {"heat_template_version": "2021-04-16"}}',
+        b'{"stack_name": "bad", "template": {"heat_template_version": "2021-04-16"}, '
+        b'"tags": "\\uD800"}',
+        b'{"stack_name": "bad", "timeout_mins": 99999999999999, '
+        b'"template": {"heat_template_version": "2021-04-16"}}',
+    ],
+)
+def test_a_body_that_no_database_takes_is_refused(api: Caller, body: bytes):
+    headers = {"X-Auth-Token": api.login()[0], "Content-Type": "application/json"}
+    reply = requests.post(api.url("/stacks"), data=body, headers=headers, timeout=20)
+    assert refused(reply)[0] == "HTTPBadRequest"

@@ -104,3 +104,39 @@ def test_what_is_not_there_is_an_error_of_the_output(
     found = outputs(api, path)["x"]
     assert found["output_value"] is None
     assert f'has no attribute "{name}"' in found["output_error"]
+
+
+def test_why_an_output_below_has_no_value_is_told_above(api: Caller):
+    files = {
+        "leaf.yaml": f"{V}outputs: {{good: {{value: 1}}, bad: {{value: {{get_param: foo}}}}}}\n",
+        "middle.yaml": (
+            f"{V}resources: {{l: {{type: leaf.yaml}}}}\n"
+            "outputs: {through: {value: {get_attr: [l, bad]}}}\n"
+        ),
+    }
+    template = (
+        f"{V}resources: {{l: {{type: leaf.yaml}}, m: {{type: middle.yaml}}}}\n"
+        "outputs:\n  good: {value: {get_attr: [l, good]}}\n  bad: {value: {get_attr: [l, bad]}}\n"
+        "  deep: {value: {get_attr: [m, through]}}\n"
+    )
+    path = api.create("broken", template, files=files)
+    found = outputs(api, path)
+    why = "The Parameter (foo) was not provided."
+    assert found["good"]["output_value"] == 1
+    assert found["bad"]["output_error"] == f"Error in l output bad: {why}"
+    assert (
+        found["deep"]["output_error"] == f"Error in m output through: Error in l output bad: {why}"
+    )
+    api.call("DELETE", path)
+
+
+def test_the_outputs_of_a_nested_stack_are_shown_as_attributes(api: Caller):
+    """Magnum reads the network of a cluster so."""
+    outer = MIDDLE + "outputs: {leaf: {value: {get_attr: [m, y]}}}\n"
+    path = api.create("attributes", TOP, files={**FILES, "middle.yaml": outer})
+    shown = api.call("GET", f"{path}/resources/n").json()["resource"]
+    assert shown["attributes"] == {"leaf": {"k": ["a"]}}
+    (listed,) = api.call("GET", f"{path}/resources?with_detail=true&name=n").json()["resources"]
+    assert listed["attributes"] == shown["attributes"]
+    api.call("DELETE", path)
+    api.until(path, "DELETE_COMPLETE")

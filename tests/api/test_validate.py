@@ -81,3 +81,43 @@ def test_what_is_no_template_is_a_finding_too(api: Caller):
     reply = api.call("POST", "/validate?show_findings=true", {"template": "{"})
     (one,) = reply.json()["Findings"]
     assert (one["code"], one["line"]) == ("syntax", 2)
+
+
+def test_a_preview_is_of_a_stack_that_has_no_id_and_gives_those_below_names(api: Caller):
+    template = f"{V}resources: {{k: {{type: mid.yaml}}}}\n"
+    middle = f"{V}resources: {{m: {{type: kid.yaml}}}}\n"
+    kid = f"{V}resources: {{q: {{type: OS::Heat::RandomString}}}}\n"
+    files = {"mid.yaml": middle, "kid.yaml": kid}
+    body = {"stack_name": "foreseen", "template": template, "files": files}
+    shown = api.call("POST", "/stacks/preview", body).json()["stack"]
+    assert shown["parameters"]["OS::stack_id"] == shown["id"] == "None"
+    (((leaf,),),) = shown["resources"]
+    assert leaf["stack_name"] == leaf["stack_identity"]["stack_name"] == "foreseen-k-m"
+    assert leaf["stack_identity"]["stack_id"] == leaf["resource_identity"]["stack_id"] == "None"
+    assert leaf["parent_resource"] == "m"
+    assert leaf["attributes"] == {"value": None}
+
+
+def test_a_parameter_that_is_missing_is_told_as_programs_know_it(api: Caller):
+    template = (
+        f"{V}resources: {{q: {{type: OS::Heat::Value, properties: {{value: {{get_param: x}}}}}}}}\n"
+    )
+    reply = api.call("POST", "/stacks/preview", {"stack_name": "no", "template": template})
+    assert reply.status_code == 400
+    words = "Property error: : resources.q.properties.value: : The Parameter (x) was not provided."
+    assert reply.json()["error"]["message"].startswith(f"{words} [template:2:")
+    assert reply.json()["error"]["type"] == "StackValidationFailed"
+
+
+def test_validation_lets_a_property_too_many_pass_below_and_creation_does_not(api: Caller):
+    middle = f"{V}resources: {{m: {{type: kid.yaml, properties: {{other: 1}}}}}}\n"
+    template = f"{V}resources: {{n: {{type: mid.yaml}}}}\n"
+    files = {"mid.yaml": middle, "kid.yaml": KID}
+    body = {"template": template, "files": files}
+    reply = api.call("POST", "/validate?show_nested=true", body)
+    assert reply.status_code == 200, reply.text
+    inner = reply.json()["NestedParameters"]["n"]["NestedParameters"]["m"]
+    assert list(inner["Parameters"]) == ["p"]
+    assert api.call("POST", "/stacks", {"stack_name": "no", **body}).status_code == 400
+    outer = {"template": middle, "files": files}
+    assert api.call("POST", "/validate", outer).status_code == 400

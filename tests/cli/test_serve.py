@@ -7,6 +7,7 @@ import socket
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ import aio_pika
 import pytest
 import requests
 
+from hearth.cli import signers
+from hearth.cli.configuration import read
+from hearth.cli.early import WrongSetting
+from hearth.cli.settings import Settings
+from hearth.cli.wiring import _cfn_url
+from hearth.cloud.credential import PasswordCredential
+from hearth.cloud.fault import CloudFault
 from tests.clients.dev import HEARTH
+from tests.clients.signing import Signer
 from tests.conftest import lacking
 from tests.devcloud.running import Served
 
@@ -34,6 +43,13 @@ default_notification_level = {level}
 driver = {driver}
 transport_url = {transport}
 topics = {topic}
+
+[heat_api_cfn]
+bind_host = 127.0.0.1
+bind_port = {cfn_port}
+
+[ec2authtoken]
+{signers}
 
 [heat_api]
 bind_host = 127.0.0.1
@@ -70,6 +86,8 @@ class Site:
             "driver": "",
             "transport": "",
             "topic": "notifications",
+            "cfn_port": "0",
+            "signers": "",
         }
 
     def command(self, **changed: str) -> list[str]:
@@ -107,9 +125,111 @@ def test_it_serves_an_existing_cloud(cloud: Served, site: Site):
                 f"{url}/{project}/stacks", headers={"X-Auth-Token": token}, timeout=10
             )
             assert listed.json() == {"stacks": []}
+            asked = signer(cloud, line.split()[-1]).ask("ListStacks")
+            assert asked.text == (
+                "<ListStacksResponse><ListStacksResult><StackSummaries></StackSummaries>"
+                "</ListStacksResult></ListStacksResponse>"
+            )
+            assert asked.headers["X-Openstack-Request-Id"].startswith("req-")
         finally:
             process.terminate()
         assert process.wait(20) == 0
+
+
+def signer(cloud: Served, url: str) -> Signer:
+    """A key pair of the user demo, for the API that has a port of its own."""
+    demo = cloud.cloud.store.where("identity.users", name="demo")[0]
+    project = cloud.cloud.store.where("identity.projects", name="demo")[0]
+    path = f"/identity/v3/users/{demo.id}/credentials/OS-EC2"
+    pair = cloud.call("POST", path, {"tenant_id": project.id}).json()["credential"]
+    return Signer(url, pair["access"], pair["secret"])
+
+
+@pytest.mark.slow
+def test_signers_are_looked_for_in_several_clouds(cloud: Served, site: Site):
+    dead = "http://127.0.0.1:1/identity/v3"
+    clouds = f"""multi_cloud = true
+clouds = dead, live
+[ec2authtoken.dead]
+auth_uri = {dead}
+[ec2authtoken.live]
+auth_uri = {site.values["auth_url"]}/ec2tokens
+username = admin
+password = secret
+project_name = admin
+"""
+    with subprocess.Popen(site.command(signers=clouds), stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdout is not None
+        try:
+            url = one.stdout.readline().split()[-1]
+            assert signer(cloud, url).ask("ListStacks").status_code == 200
+            assert Signer(url, "nobody", "x").ask("ListStacks").status_code == 403
+        finally:
+            one.terminate()
+
+
+def test_sections_of_clouds_fall_back_to_the_service_user(tmp_path: Path):
+    path = tmp_path / "heat.conf"
+    path.write_text("""[ec2authtoken]
+multi_cloud = true
+clouds = a, b
+[ec2authtoken.a]
+auth_uri = http://a/v2.0/ec2tokens
+[ec2authtoken.b]
+auth_url = http://b/v3
+username = hearth-b
+password = other
+""")
+    user = PasswordCredential("http://main/v3", "hearth", "secret", project_name="service")
+    assert signers.signers(read([path]).conf, user) == (
+        replace(user, auth_url="http://a"),
+        replace(user, auth_url="http://b/v3", username="hearth-b", password="other"),
+    )
+    path.write_text("")
+    assert signers.signers(read([path]).conf, user) == (user,)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("multi_cloud = true", "clouds"),
+        ("multi_cloud = true\nclouds = a", "[ec2authtoken.a] auth_url"),
+        ("auth_uri = http://a\nusername = one", "password"),
+    ],
+)
+def test_clouds_that_are_told_by_half_are_refused(tmp_path: Path, text: str, told: str):
+    path = tmp_path / "heat.conf"
+    path.write_text(f"[ec2authtoken]\n{text}\n")
+    user = PasswordCredential("http://main/v3", "hearth", "secret")
+    with pytest.raises(WrongSetting) as wrong:
+        signers.signers(read([path]).conf, user)
+    assert told in str(wrong.value)
+
+
+class Catalogue:
+    """A pool of one cloud, whose catalogue has that address for the API, or none."""
+
+    def __init__(self, url: str | None) -> None:
+        self.url = url
+
+    def cloud(self, _: PasswordCredential) -> "Catalogue":
+        return self
+
+    async def endpoint(self, service: str) -> str:
+        if self.url is None or service != "cloudformation":
+            raise CloudFault(service, 404, "EndpointNotFound", f"no {service}")
+        return self.url
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [("http://h:8000/v1/", "http://h:8000/v1"), ("http://h/cfn", "http://h/cfn/v1"),
+     (None, "http://here/v1")],
+)  # fmt: skip
+def test_guests_are_told_what_the_catalogue_says(url: str | None, told: str):
+    user = PasswordCredential("http://main/v3", "hearth", "secret")
+    settings = Settings("", "", "", user, cfn_here="http://here/v1")
+    assert asyncio.run(_cfn_url(Catalogue(url), settings)) == told
 
 
 @pytest.mark.slow
@@ -125,6 +245,8 @@ def test_it_serves_an_existing_cloud(cloud: Served, site: Site):
         ({"auth_url": "http://127.0.0.1:1/v3"}, "Keystone at http://127.0.0.1:1/v3"),
         ({"password": "wrong"}, "requires authentication"),
         ({"reauthentication": "always"}, "reauthentication_auth_method"),
+        ({"cfn_port": "70000"}, "bind_port"),
+        ({"signers": "multi_cloud = true"}, "[ec2authtoken] clouds: not set"),
         ({"driver": "log"}, "driver: messagingv2, messaging or noop; not ['log']"),
         ({"driver": "messagingv2"}, "transport_url: not set"),
         ({"driver": "messagingv2", "transport": "kafka://h/"}, "rabbit://, not kafka"),

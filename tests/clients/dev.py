@@ -18,6 +18,8 @@ from unittest import mock
 
 import requests
 
+from tests.clients.covered import note_command
+
 READY = re.compile(
     r"^hearth is ready: orchestration (?P<url>\S+)/v1, cloud (?P<cloud>\S+), "
     r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)\n$"
@@ -28,6 +30,10 @@ HEARTH = [sys.executable, "-m", "hearth.cli.main"]
 
 class CommandFailed(Exception):
     """The command's exit status was not zero; the message is what it said."""
+
+    def __init__(self, said: str, status: int) -> None:
+        super().__init__(said)
+        self.status = status
 
 
 @dataclass
@@ -43,17 +49,19 @@ class Dev:
 
     def openstack(self, *arguments: str, cloud: str = "hearth") -> str:
         """The real command, in a process of its own; what it printed. Raises CommandFailed."""
+        note_command(arguments)
         done = subprocess.run(
             [OPENSTACK, "--os-cloud", cloud, *arguments],
             env={**os.environ, **self.environment, "PYTHONWARNINGS": "ignore", "COLUMNS": "200"},
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         if done.returncode != 0:
-            raise CommandFailed(done.stdout + done.stderr)
+            raise CommandFailed(done.stdout + done.stderr, done.returncode)
         return done.stdout
 
     def shell(self, *arguments: str, cloud: str = "hearth") -> str:
         """The same command inside this process: a second less per call."""
+        note_command(arguments)
         out, err = io.StringIO(), io.StringIO()
         with (
             mock.patch.dict(os.environ, self.environment),
@@ -68,7 +76,7 @@ class Dev:
             _forget_clients()
             status = OpenStackShell().run(["--os-cloud", cloud, *arguments])
         if status != 0:
-            raise CommandFailed(out.getvalue() + err.getvalue())
+            raise CommandFailed(out.getvalue() + err.getvalue(), status)
         return out.getvalue()
 
     def json(self, *arguments: str, cloud: str = "hearth") -> Any:

@@ -10,6 +10,7 @@ import pytest
 import requests
 import yaml
 
+from tests.clients.covered import runs
 from tests.clients.dev import CommandFailed, Dev, settled
 
 pytestmark = pytest.mark.slow
@@ -45,6 +46,7 @@ def servers(dev: Dev) -> list[str]:
     return [one["Status"] for one in dev.json("server", "list", "--long")]
 
 
+@runs("stack check", "stack resume", "stack suspend")
 def test_a_stack_is_checked_put_to_sleep_and_woken(dev: Dev, stack: str):
     dev.shell("stack", "check", "actions")
     reason = ended(dev, stack, "CHECK").stack_status_reason
@@ -64,6 +66,7 @@ def test_a_stack_is_checked_put_to_sleep_and_woken(dev: Dev, stack: str):
     assert set(states(dev).values()) == {"RESUME_COMPLETE"}
 
 
+@runs("stack resource mark unhealthy")
 def test_what_a_user_calls_unhealthy_is_replaced_by_the_next_update(dev: Dev, stack: str):
     before = dev.json("stack", "resource", "show", "actions", "disk")["physical_resource_id"]
     dev.shell("stack", "resource", "mark", "unhealthy", "actions", "disk", "it is slow")
@@ -81,6 +84,13 @@ def test_what_a_user_calls_unhealthy_is_replaced_by_the_next_update(dev: Dev, st
     assert states(dev)["disk"] == "CHECK_COMPLETE"
 
 
+@runs(
+    "stack snapshot create",
+    "stack snapshot delete",
+    "stack snapshot list",
+    "stack snapshot restore",
+    "stack snapshot show",
+)
 def test_a_snapshot_is_taken_restored_and_given_up(dev: Dev, stack: str):
     taken = dev.json("stack", "snapshot", "create", "--name", "first", "actions")
     ended(dev, stack, "SNAPSHOT")
@@ -144,6 +154,7 @@ def test_a_stack_waits_at_its_hooks(dev: Dev, tmp_path: Path):
     dev.shell("stack", "delete", "--yes", "hooked")
 
 
+@runs("stack abandon", "stack adopt", "stack export", "stack delete")
 def test_a_stack_is_abandoned_and_adopted_with_all_that_is_its(dev: Dev, tmp_path: Path):
     dev.mark()
     made = dev.json("stack", "create", *TEMPLATE, "moved")

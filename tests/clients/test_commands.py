@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.clients.covered import runs
 from tests.clients.dev import CommandFailed, Dev, settled
 
 pytestmark = pytest.mark.slow
@@ -28,6 +29,7 @@ def stack(dev: Dev) -> Iterator[str]:
     assert dev.left_over() == []
 
 
+@runs("stack list")
 def test_a_list_is_filtered_sorted_and_paged(dev: Dev, stack: str):
     names = [one["Stack Name"] for one in dev.json("stack", "list", "--limit", "1000")]
     assert names == ["demo"]
@@ -38,6 +40,7 @@ def test_a_list_is_filtered_sorted_and_paged(dev: Dev, stack: str):
     assert [one["Parent"] for one in nested if one["Parent"]] == [stack]
 
 
+@runs("stack event list", "stack event show")
 def test_events_are_listed_over_the_tree_in_order(dev: Dev, stack: str):
     own = dev.json("stack", "event", "list", "demo")
     tree = dev.json("stack", "event", "list", "--nested-depth", "2", "demo")
@@ -52,6 +55,7 @@ def test_events_are_listed_over_the_tree_in_order(dev: Dev, stack: str):
     assert [one["id"] for one in later] == [one["id"] for one in own[3:5]]
 
 
+@runs("stack output list", "stack output show")
 def test_outputs_are_listed_and_shown(dev: Dev, stack: str):
     listed = dev.json("stack", "output", "list", "demo")
     assert {one["output_key"]: one["description"] for one in listed} == {
@@ -63,6 +67,7 @@ def test_outputs_are_listed_and_shown(dev: Dev, stack: str):
         dev.shell("stack", "output", "show", "demo", "nothing")
 
 
+@runs("stack environment show", "stack file list", "stack template show")
 def test_template_environment_and_files_come_back(dev: Dev, stack: str):
     template = yaml.safe_load(dev.shell("stack", "template", "show", "demo"))
     assert template["outputs"]["said"] == {"value": {"get_param": "greeting"}}
@@ -74,6 +79,9 @@ def test_template_environment_and_files_come_back(dev: Dev, stack: str):
     assert f"file://{HERE}/server.yaml" in files
 
 
+@runs(
+    "stack resource list", "stack resource metadata", "stack resource show", "stack resource signal"
+)
 def test_resources_are_shown_signalled_and_read(dev: Dev, stack: str):
     shown = dev.json("stack", "resource", "show", "demo", "net", "--with-attr", "mtu")
     assert shown["attributes"]["mtu"] == 1450
@@ -87,6 +95,7 @@ def test_resources_are_shown_signalled_and_read(dev: Dev, stack: str):
     assert dot.startswith("digraph")
 
 
+@runs("stack create", "stack show", "stack update")
 def test_a_dry_run_shows_what_would_be_and_does_nothing(dev: Dev, stack: str):
     created = dev.json("stack", "create", "--dry-run", *TEMPLATE, "other")
     names = {one["resource_name"] for one in created["resources"] if isinstance(one, dict)}
@@ -111,6 +120,7 @@ def test_no_failures_are_listed_where_there_are_none(dev: Dev, stack: str):
     assert dev.shell("stack", "failures", "list", "demo") == ""
 
 
+@runs("orchestration template validate")
 def test_a_template_is_validated(dev: Dev):
     said = yaml.safe_load(dev.shell("orchestration", "template", "validate", *TEMPLATE))
     assert said["Description"] == "A web server"
@@ -131,6 +141,12 @@ def test_a_template_with_faults_is_told_them_all(dev: Dev, tmp_path: Path):
     assert "nmae" in str(caught.value)
 
 
+@runs(
+    "orchestration resource type list",
+    "orchestration resource type show",
+    "orchestration template function list",
+    "orchestration template version list",
+)
 def test_types_versions_and_functions_are_listed(dev: Dev):
     types = [one["Resource Type"] for one in dev.json("orchestration", "resource", "type", "list")]
     assert "OS::Nova::Server" in types
@@ -161,5 +177,6 @@ def test_types_versions_and_functions_are_listed(dev: Dev):
     assert "get_attr" in {one["Functions"] for one in functions}
 
 
+@runs("orchestration build info")
 def test_the_build_says_what_it_is(dev: Dev):
     assert dev.json("orchestration", "build", "info")["api"]["revision"].startswith("hearth-")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.clients.covered import runs
 from tests.clients.dev import Dev, settled, wait_for
 
 pytestmark = pytest.mark.slow
@@ -67,6 +68,7 @@ def test_a_stack_is_deleted_while_it_is_created(dev: Dev, template: str):
     assert dev.left_over() == []
 
 
+@runs("stack cancel")
 def test_an_update_is_cancelled_and_rolled_back(dev: Dev, template: str):
     """What is in flight ends first: the new server is there for a moment, then it goes."""
     dev.mark()

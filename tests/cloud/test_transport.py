@@ -66,13 +66,13 @@ class Town:
             await runner.cleanup()
 
 
-def play(script, method="GET"):
+def play(script, method="GET", **more):
     town = Town()
 
     async def story():
         async with town.open() as cloud:
             town.script = list(script)
-            return await cloud.request("network", method, "/v2.0/networks")
+            return await cloud.request("network", method, "/v2.0/networks", **more)
 
     try:
         return town, asyncio.run(story())
@@ -93,6 +93,12 @@ def test_a_refused_token_is_renewed_once():
     town, fault = play([401, 401])
     assert fault.status == 401
     assert town.tokens == 2
+
+
+def test_a_401_may_be_about_something_else_while_the_token_was_good_just_now():
+    town, fault = play([401], renew_after_s=60)
+    assert fault.status == 401
+    assert (len(town.calls), town.tokens) == (1, 1)
 
 
 def test_reading_is_repeated_while_the_service_is_away():

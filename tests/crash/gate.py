@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
@@ -24,6 +25,7 @@ class Gate:
         self.url = f"http://127.0.0.1:{port}"
         self._knobs = Knobs()
         self._answered: dict[int, int] = {}
+        self._names: dict[str, str] = {}  # by id
         self._calls = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -79,7 +81,8 @@ class Gate:
         self._calls += 1
         number, raw = self._calls, await request.read()
         path = request.path_qs
-        fate = self._knobs.fate(SERVICE, request.method, request.path, frozenset())
+        about = _name(raw) or self._names.get(request.path.rpartition("/")[2], "")
+        fate = self._knobs.fate(SERVICE, request.method, request.path, frozenset({about}))
         if fate is not None and fate.hold and not await self._knobs.held():
             return _cut(request)
         headers = {k: v for k, v in request.headers.items() if k.lower() not in NOT_PASSED_ON}
@@ -88,11 +91,28 @@ class Gate:
         ) as answer:
             body = await answer.read()
         self._answered[number] = answer.status
+        if about and (ident := _made(body)):
+            self._names[ident] = about
         if fate is not None and fate.withhold_s is not None:
             await self._knobs.held()
             return _cut(request)
         kept = {k: v for k, v in answer.headers.items() if k.lower() not in NOT_PASSED_ON}
         return web.Response(status=answer.status, body=body, headers=kept)
+
+
+def _name(raw: bytes) -> str:
+    """The name that a call gives."""
+    body = json.loads(raw) if raw else {}
+    return str(body.get("name") or "")
+
+
+def _made(answer: bytes) -> str:
+    """The id of the one object that an answer shows."""
+    body = json.loads(answer) if answer.startswith(b"{") else {}
+    for value in body.values():
+        if isinstance(value, dict):
+            return str(value.get("id") or "")
+    return ""
 
 
 def _cut(request: web.BaseRequest) -> web.Response:

@@ -147,8 +147,12 @@ class OuterLane(Lane):
         self.gate.close()
 
     def objects(self) -> list[dict[str, Any]]:
-        kind = {"service": "orchestration", "collection": "stacks", "deleted": None}
-        return [*super().objects(), *(kind for _ in self._inside.stacks())]
+        inside = [
+            {"service": "orchestration", "collection": collection, "deleted": None}
+            for collection in ("stacks", "software_configs")
+            for _ in self._inside.all(collection)
+        ]
+        return [*super().objects(), *inside]
 
 
 class _Living:

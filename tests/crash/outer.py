@@ -1,8 +1,8 @@
-"""A stack of another Hearth as a resource: OS::Heat::Stack."""
+"""What another Hearth keeps as resources: a stack and configurations."""
 
 from __future__ import annotations
 
-from tests.crash.story import Act, Call, Story, Wave, drop
+from tests.crash.story import Act, Story, Wave, drop, post, put
 
 OUTER = """
 heat_template_version: 2021-04-16
@@ -17,16 +17,33 @@ resources:
         resources:
           net: {type: OS::Neutron::Net, properties: {name: {get_param: name}}}
         outputs: {net: {value: {get_resource: net}}}
+  script: {type: OS::Heat::SoftwareConfig, properties: {config: echo done}}
+  values: {type: OS::Heat::StructuredConfig, properties: {config: {done: yes}}}
 outputs:
   net: {value: {get_attr: [inner, outputs, net]}}
 """
-WANTED = {"network.networks": 1, "identity.trusts": 2, "orchestration.stacks": 1}
+WANTED = {
+    "network.networks": 1,
+    "identity.trusts": 2,
+    "orchestration.stacks": 1,
+    "orchestration.software_configs": 2,
+}
 
-CREATE: tuple[Wave, ...] = ({"OS::Heat::Stack": Call("orchestration", "POST", "/stacks$")},)
-UPDATE: tuple[Wave, ...] = (
-    {"OS::Heat::Stack in place": Call("orchestration", "PUT", "/stacks/[^/]+/[^/]+$")},
+CREATE: tuple[Wave, ...] = (
+    {
+        "OS::Heat::Stack": post("orchestration", "stacks"),
+        "OS::Heat::SoftwareConfig": post("orchestration", "software_configs", "-script-"),
+        "OS::Heat::StructuredConfig": post("orchestration", "software_configs", "-values-"),
+    },
 )
-DELETE: tuple[Wave, ...] = ({"OS::Heat::Stack": drop("orchestration", "stacks/[^/]+")},)
+UPDATE: tuple[Wave, ...] = ({"OS::Heat::Stack in place": put("orchestration", "stacks/[^/]+")},)
+DELETE: tuple[Wave, ...] = (
+    {
+        "OS::Heat::Stack": drop("orchestration", "stacks/[^/]+"),
+        "OS::Heat::SoftwareConfig": drop("orchestration", "software_configs", "-script-"),
+        "OS::Heat::StructuredConfig": drop("orchestration", "software_configs", "-values-"),
+    },
+)
 
 outer = Story(
     "outer",

@@ -313,12 +313,12 @@ class Client:
             return {}
         return {one["resource_name"]: one["resource_status"] for one in reply.json()["resources"]}
 
-    def stacks(self) -> list[dict[str, Any]]:
-        """All stacks of the project."""
-        reply = self.call("GET", "/stacks")
+    def all(self, collection: str) -> list[dict[str, Any]]:
+        """All members of a collection of the project."""
+        reply = self.call("GET", f"/{collection}")
         assert reply is not None
         assert reply.ok, reply.text
-        return list(reply.json()["stacks"])
+        return list(reply.json()[collection])
 
     def signal(self, name: str, ident: str, resource: str, details: Mapping[str, Any]) -> bool:
         """Signal a resource, in the role of the guest; whether it was taken."""
@@ -347,6 +347,9 @@ heat_metadata_server_url = http://127.0.0.1:{port}/cfn/v1
 heat_waitcondition_server_url = http://127.0.0.1:{port}/cfn/v1/waitcondition
 [database]
 connection = {database.replace("%", "%%").replace("$", "$$")}
+[heat_api_cfn]
+bind_host = 127.0.0.1
+bind_port = 0
 [heat_api]
 bind_host = 127.0.0.1
 bind_port = {port}

@@ -254,7 +254,7 @@ def why_not(
         return NO_CALL[verb]
     if window in STOPPED:
         if stories == [outer]:
-            return "stacks of another Hearth are not made by two engines"
+            return "what another Hearth keeps is not made by two engines"
         if any((verb, other, name) in struck for other in STOPPED):
             return "struck in the other of the windows for two engines, which take turns"
         if verb not in ("create", "delete"):

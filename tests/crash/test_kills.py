@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,13 @@ from hearth.resources.base import NOTHING_MADE
 from hearth.resources.registry import builtin_types
 from tests.crash.every import everything, run, run_lost
 from tests.crash.lives import Made, Outcome
+from tests.crash.outer import outer
 from tests.crash.plan import LATE, STORIES, Life, plan
 from tests.crash.run import carry_out, fault, not_reached, summary, types_of
 from tests.crash.windows import STOPPED, WINDOWS
 
 IN_STORIES = set().union(*(story.types() for story in STORIES))
-KILLS = 50
+KILLS = 24
 ALL = 300
 SEED = 16  # whose first kills are in all windows
 
@@ -23,7 +25,7 @@ SEED = 16  # whose first kills are in all windows
 @pytest.mark.slow
 def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path) -> None:
     result = summary(carry_out(plan(KILLS, SEED, pairs=False), tmp_path))
-    assert result["wrong"] == []
+    assert not result["wrong"], json.dumps(result["wrong"], indent=1)
     assert result["kills"] >= KILLS * 0.9
     assert result["windows"].keys() >= WINDOWS.keys()
 
@@ -56,10 +58,10 @@ def test_every_type_survives_that_each_call_loses_its_answer(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("window", [*WINDOWS, *STOPPED])
 def test_the_plan_has_every_type_in_every_window(window: str) -> None:
-    """With two engines OS::Heat::Stack has no part, and it does not matter when answers come."""
+    """With two engines `outer` has no part, and it does not matter when answers come."""
     same = STOPPED if window in STOPPED else (window,)
     hit = {verb: _types(plan(ALL, SEED), verb, same) for verb in ("create", "delete")}
-    away = {"OS::Heat::Stack"} if window in STOPPED else set()
+    away = outer.types() if window in STOPPED else set()
     assert IN_STORIES - hit["create"] == away
     assert {name for name in IN_STORIES if builtin_types()[name].service} - hit["delete"] == away
 

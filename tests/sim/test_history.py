@@ -17,22 +17,25 @@ def test_a_stack_converges_whatever_fails(seed):
     assert play(seed).wrong == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8, 120))
-def test_a_stack_converges_whatever_fails_in_many_histories(seed):
-    assert play(seed).wrong == []
-
-
 FEATURES = ("adopt", "cancel", "check", "conflict", "crash", "crowd", "failure", "foreseen",
             "freeze", "hook", "nested", "outage", "preview", "replacement", "rollback", "slow",
             "snapshot", "superseded twice", "suspend", "take-over", "timeout")  # fmt: skip
 
 
+MANY = 240
+SHARE = 12  # a feature is in one of so many histories at least
+
+
 @pytest.mark.slow
-def test_each_feature_is_in_a_tenth_of_the_histories():
-    seen = Counter(feature for seed in range(600) for feature in +play(seed).seen)
-    rare = {feature: seen[feature] for feature in FEATURES if seen[feature] < 60}
-    assert not rare
+def test_many_histories_converge_and_have_every_feature():
+    seen, wrong = Counter[str](), {}
+    for seed in range(8, 8 + MANY):
+        outcome = play(seed)
+        seen.update(set(+outcome.seen))
+        if outcome.wrong:
+            wrong[seed] = outcome.wrong
+    assert not wrong
+    assert {feature: seen[feature] for feature in FEATURES if seen[feature] < MANY / SHARE} == {}
 
 
 @pytest.mark.slow
@@ -85,7 +88,9 @@ from hearth.sim import history, judge
 logging.disable()
 played = []
 close = history.World.close
-history.World.close = lambda world: (played.extend(map(str, judge.events_of(world))), close(world))
+def told(world):  # what is sealed is never the same twice
+    return [str(one._replace(properties=None)) for one in judge.events_of(world)]
+history.World.close = lambda world: (played.extend(told(world)), close(world))
 for seed in range(3):
     history.play(seed)
 print(len(played), hashlib.sha256("".join(played).encode()).hexdigest())

@@ -7,7 +7,15 @@ import pytest
 from hearth.model.problem import Rejected
 from hearth.schema.patterns import TIMEOUT_S, in_time, patience
 from hearth.template import NOWHERE, Environment, compile_template
-from hearth.template.budget import MADE_BYTES, STEPS_MAX, current, spending, weight
+from hearth.template.budget import (
+    MADE_BYTES,
+    RESOURCE_STEPS,
+    STEPS,
+    STEPS_MAX,
+    current,
+    spending,
+    weight,
+)
 from hearth.template.functions import bounds
 from tests.adapters.catalog import Catalog
 
@@ -75,6 +83,7 @@ def test_weight_counts_what_is_shared_as_often_as_it_is_there():
 
 
 def test_yaql_expressions_share_their_steps(monkeypatch):
+    monkeypatch.setattr("hearth.template.budget.STEPS", 300_000)
     monkeypatch.setattr("hearth.template.budget.STEPS_MAX", 300_000)
     expression = '{yaql: {expression: "range(10).sum()"}}'
     made = program(outputs(expression, 100)).outputs
@@ -83,6 +92,14 @@ def test_yaql_expressions_share_their_steps(monkeypatch):
     assert errors[0] is None
     assert "more steps, with the others, than they may" in errors[-1]
     assert bounds.STEPS_MAX <= STEPS_MAX
+
+
+def test_a_large_template_may_think_more():
+    with spending() as budget:
+        budget.widen(100)
+        assert budget.steps == STEPS + 100 * RESOURCE_STEPS
+        budget.widen(1_000_000)
+        assert budget.steps == STEPS_MAX
 
 
 def test_matches_share_their_time(monkeypatch):

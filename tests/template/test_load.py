@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,11 @@ def test_keys_that_are_no_finite_numbers_read_as_in_json():
 def test_json_with_line_ends_of_yaml_is_read_as_json(end):
     for text in (f'{{"a{end}b": "c"}}', f'{{\n"a": "b{end}  c"}}'):
         assert load(text).plain() == json.loads(text)
+
+
+@pytest.mark.parametrize("value", [{"a": [1]}, {"a": "x" * 300}])
+def test_what_a_program_has_written_has_no_places(value: dict[str, Any]):
+    """A client sends what it has read: its lines are none of the file that somebody wrote."""
+    assert load(json.dumps(value)).child("a").line == 0
+    assert load(json.dumps(value, indent=1)).child("a").line == 2
+    assert load('{"a":[1]}').child("a").line == 1  # this may have been typed

@@ -186,15 +186,17 @@ LEFT_OUT = {
         "autoscaling",
     },
     "OS::Heat::CloudConfig": {
+        "software-config/boot-config/templates/install_config_agent_test_image",
         "software-config/example-templates/example-cloud-init",
     },
-    "OS::Heat::SoftwareConfig": {
+    "OS::Heat::MultipartMime": {
         "software-config/boot-config/templates/install_config_agent_centos7_rdo",
         "software-config/boot-config/templates/install_config_agent_fedora_pip",
         "software-config/boot-config/templates/install_config_agent_fedora_yum",
-        "software-config/boot-config/templates/install_config_agent_test_image",
         "software-config/boot-config/templates/install_config_agent_ubuntu_pip",
         "software-config/boot-config/templates/install_container_agent",
+    },
+    "OS::Heat::SoftwareDeployment": {
         "software-config/example-templates/example-deploy-sequence",
         "software-config/example-templates/example-script-template",
         "software-config/example-templates/wordpress/WordPress_software-config_1-instance",
@@ -202,7 +204,7 @@ LEFT_OUT = {
     "OS::Heat::SoftwareDeploymentGroup": {
         "software-config/example-templates/example-software-deploymentgroup-template",
     },
-    "OS::Heat::StructuredConfig": {
+    "OS::Heat::StructuredDeployment": {
         "software-config/example-templates/example-structured-template",
     },
     "OS::Magnum::Cluster": {

@@ -139,6 +139,9 @@ region_name_for_services = {region}
 heat_waitcondition_server_url = http://127.0.0.1:1/v1/waitcondition
 [database]
 connection = sqlite:///{folder}/hearth.db
+[heat_api_cfn]
+bind_host = 127.0.0.1
+bind_port = 0
 [heat_api]
 bind_host = 127.0.0.1
 [keystone_authtoken]

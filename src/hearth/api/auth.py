@@ -1,84 +1,169 @@
 """Tokens: checked with Keystone, kept for a short while."""
 
+import asyncio
 import hashlib
+import logging
 import re
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hearth.api.answer import JSONResponse
+from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.service.caller import Caller
+from hearth.service.caller import RESTRICTED, STACK_USER_ROLE, TRUST, UNRESTRICTED, Caller
 
-KEPT_S = 60.0
+log = logging.getLogger(__name__)
+
+KEPT_S = 60.0  # so long an answer holds
+CHECKED_S = 10.0  # older than that it is asked for again, beside the request that it serves
 KEPT_MAX = 5000
+SERVICE_ROLES = frozenset({"service"})
 SIGNED = "/cfn/"
 OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(/|$)")
-OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck"})
+OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/openapi.json"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Kept:
-    caller: Caller
+    """What Keystone said of a token; `caller` is None where it is not valid."""
+
+    caller: Caller | None
     until: float
+    check_at: float
 
 
 class Tokens:
-    """Who a token stands for, as Keystone says. `service` is the cloud of the service user."""
+    """Who a token stands for, as Keystone says. `service` is the cloud of the service user.
 
-    def __init__(self, service: Cloud, auth_url: str) -> None:
+    An answer is kept for `kept_s` and asked for again after ten seconds, while requests go on with
+    the one there is: a token that was revoked is let in for ten seconds, and once more. Requests
+    with the same token wait for the same question. With `any_service` a service needs none of the
+    `service_roles`; `guest_role` is that of the users of stacks.
+    """
+
+    def __init__(
+        self,
+        service: Cloud,
+        auth_url: str,
+        *,
+        kept_s: float = KEPT_S,
+        service_roles: frozenset[str] = SERVICE_ROLES,
+        any_service: bool = False,
+        guest_role: str = STACK_USER_ROLE,
+    ) -> None:
         self._service = service
         self._auth_url = auth_url
+        self._kept_s = kept_s
+        self._service_roles = service_roles
+        self._any_service = any_service
+        self._guest_role = guest_role
         self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._asking: dict[bytes, asyncio.Task[_Kept]] = {}
 
-    async def caller(self, token: str) -> Caller | None:
-        """The caller, None for a token that is not valid."""
-        key = hashlib.sha256(token.encode()).digest()
-        kept = self._kept.get(key)
-        if kept is not None and kept.until > time.time():
+    async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
+        """The caller, None for a token that is not valid. Raises CloudFault.
+
+        With a valid token of a service the user's own may have expired.
+        """
+        if service_token is None:
+            return await self._known(token, expired=False)
+        service = await self._known(service_token, expired=False)
+        if service is None:
+            return None
+        trusted = self._any_service or bool(service.roles & self._service_roles)
+        caller = await self._known(token, expired=trusted)
+        return None if caller is None else replace(caller, service_roles=service.roles)
+
+    async def _known(self, token: str, *, expired: bool) -> Caller | None:
+        key = hashlib.sha256(token.encode() + (b"+" if expired else b"")).digest()
+        kept, now = self._kept.get(key), time.time()
+        if kept is not None and kept.until > now:
+            if kept.check_at <= now:
+                kept.check_at = now + CHECKED_S
+                self._ask(key, token, expired=expired)
             return kept.caller
+        return (await asyncio.shield(self._ask(key, token, expired=expired))).caller
+
+    def _ask(self, key: bytes, token: str, *, expired: bool) -> "asyncio.Task[_Kept]":
+        task = self._asking.get(key)
+        if task is None:
+            task = asyncio.create_task(self._asked(key, token, expired=expired))
+            self._asking[key] = task
+            task.add_done_callback(lambda done: self._answered(key, done))
+        return task
+
+    def _answered(self, key: bytes, done: "asyncio.Task[_Kept]") -> None:
+        del self._asking[key]
+        if not done.cancelled() and done.exception() is not None:
+            log.info("a token could not be checked: %s", done.exception())
+
+    async def _asked(self, key: bytes, token: str, *, expired: bool) -> _Kept:
+        facts = await self._validated(token, expired=expired)
+        now = time.time()
+        until, caller = now + self._kept_s, None
+        if facts is not None:
+            caller = caller_from(facts, token, self._auth_url, self._guest_role)
+            if not expired:
+                until = min(until, _moment(facts["expires_at"]))
+        self._kept[key] = kept = _Kept(caller, until, now + CHECKED_S)
+        self._kept.move_to_end(key)
+        if len(self._kept) > KEPT_MAX:
+            self._kept.popitem(last=False)
+        return kept
+
+    async def _validated(self, token: str, *, expired: bool) -> dict[str, Any] | None:
         try:
             answer = await self._service.request(
                 "identity",
                 "GET",
                 "/v3/auth/tokens",
                 headers={"X-Subject-Token": token},
-                params={"nocatalog": "1"},
+                params={"nocatalog": "1", **({"allow_expired": "1"} if expired else {})},
             )
         except CloudFault as fault:
-            if fault.status in (401, 404):
+            if fault.status in (400, 401, 404):
                 return None
             raise
-        facts = answer.part("token")
-        caller = caller_from(facts, token, self._auth_url)
-        if caller is not None:
-            until = min(time.time() + KEPT_S, _moment(facts["expires_at"]))
-            self._kept[key] = _Kept(caller, until)
-            if len(self._kept) > KEPT_MAX:
-                self._kept.popitem(last=False)
-        return caller
+        return answer.part("token")
 
 
-def caller_from(facts: dict[str, Any], token: str, auth_url: str) -> Caller | None:
-    """The caller that a token's body tells of; None without a project."""
-    project = facts.get("project")
-    if project is None:
-        return None
+def caller_from(
+    facts: dict[str, Any], token: str, auth_url: str, guest_role: str = STACK_USER_ROLE
+) -> Caller:
+    """The caller that a token's body tells of."""
+    project, user = facts.get("project") or {}, facts["user"]
     return Caller(
-        user_id=facts["user"]["id"],
-        user_name=facts["user"]["name"],
-        project_id=project["id"],
-        project_name=project["name"],
+        user_id=user["id"],
+        user_name=user["name"],
+        project_id=project.get("id", ""),
+        project_name=project.get("name", ""),
         roles=frozenset(role["name"] for role in facts.get("roles", ())),
         token=token,
         auth_url=auth_url,
+        user_domain_id=(user.get("domain") or {}).get("id"),
+        project_domain_id=(project.get("domain") or {}).get("id"),
+        domain_id=(facts.get("domain") or {}).get("id"),
+        system_scope="all" if facts.get("system") else None,
+        is_admin_project=bool(facts.get("is_admin_project", True)),
+        guest_role=guest_role,
+        delegated=_delegated(facts),
     )
+
+
+def _delegated(facts: dict[str, Any]) -> str | None:
+    if facts.get("OS-TRUST:trust"):
+        return TRUST
+    application = facts.get("application_credential")
+    if application is None:
+        return None
+    return RESTRICTED if application.get("restricted", True) else UNRESTRICTED
 
 
 def _moment(text: str) -> float:
@@ -99,25 +184,32 @@ class Authenticated:
         self._auth_url = auth_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _is_open(scope["path"]):
+        if scope["type"] != "http" or _is_open(below(scope)):
             await self._app(scope, receive, send)
             return
         request = Request(scope)
         token = request.headers.get("x-auth-token")
+        by_service = request.headers.get("x-service-token") or None
         try:
-            caller = await self._tokens.caller(token) if token else None
+            caller = await self._tokens.caller(token, by_service) if token else None
         except CloudFault as fault:
             words = f"Keystone cannot check the token: {fault}"
-            await self._refuse(503, "Service Unavailable", words)(scope, receive, send)
+            await _refusal(503, "Service Unavailable", words)(scope, receive, send)
             return
         if caller is None:
-            words = "The request you have made requires authentication."
-            await self._refuse(401, "Unauthorized", words)(scope, receive, send)
+            await unauthorized(self._auth_url)(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
 
-    def _refuse(self, code: int, title: str, message: str) -> JSONResponse:
-        body = {"error": {"code": code, "title": title, "message": message}}
-        headers = {"WWW-Authenticate": f'Keystone uri="{self._auth_url}"'} if code == 401 else {}
-        return JSONResponse(body, status_code=code, headers=headers)
+
+def unauthorized(auth_url: str) -> JSONResponse:
+    """401, and where a token is to be had."""
+    answer = _refusal(401, "Unauthorized", "The request you have made requires authentication.")
+    answer.headers["WWW-Authenticate"] = f'Keystone uri="{auth_url}"'
+    return answer
+
+
+def _refusal(code: int, title: str, message: str) -> JSONResponse:
+    body = {"error": {"code": code, "title": title, "message": message}}
+    return JSONResponse(body, status_code=code)

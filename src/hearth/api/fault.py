@@ -1,17 +1,18 @@
 """Problems as answers. The only place that knows which problem has which status."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 
+from hearth.api.answer import JSONResponse
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, Rejected
 
 log = logging.getLogger(__name__)
+TOLD_MAX = 100  # problems in one answer
 
 STATUS: Mapping[str, int] = {
     "HTTPForbidden": 403,
@@ -26,6 +27,7 @@ STATUS: Mapping[str, int] = {
     "HTTPMethodNotAllowed": 405,
     "StackExists": 409,
     "ActionInProgress": 409,
+    "ConfigInUse": 409,
     "HTTPServiceUnavailable": 503,
 }
 EXPLANATIONS: Mapping[int, str] = {
@@ -35,6 +37,7 @@ EXPLANATIONS: Mapping[int, str] = {
     404: "The resource could not be found.",
     405: "The method is not allowed for this resource.",
     409: "There was a conflict when trying to complete your request.",
+    429: "There were too many requests. Please try again at a later time.",
     500: "The server has either erred or is incapable of performing the requested operation.",
     503: "The server is currently unavailable. Please try again at a later time.",
 }
@@ -42,7 +45,7 @@ EXPLANATIONS: Mapping[int, str] = {
 
 def status_of(problem: Problem) -> int:
     """The HTTP status of a problem; 400 for everything a user can mend."""
-    return STATUS.get(problem.kind, 400)
+    return STATUS.get(type(problem).__name__, STATUS.get(problem.kind, 400))
 
 
 def answer(kind: str, message: str, status: int) -> JSONResponse:
@@ -59,17 +62,23 @@ def answer(kind: str, message: str, status: int) -> JSONResponse:
 def of_problems(problems: Iterable[Problem]) -> JSONResponse:
     """One answer for all that is wrong: the first gives type and status, each its own line."""
     found = list(problems)
-    message = "\n".join(problem.message for problem in found)
-    return answer(found[0].kind, message, status_of(found[0]))
+    return answer(found[0].kind, words(found), status_of(found[0]))
+
+
+def words(problems: Sequence[Problem]) -> str:
+    """Each problem in its line; of very many the first."""
+    lines = [problem.message for problem in problems[:TOLD_MAX]]
+    if len(problems) > TOLD_MAX:
+        lines.append("... and others")
+    return "\n".join(lines)
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
     """Handler for `Rejected`."""
     assert isinstance(problem, Rejected)
-    if request.url.path.endswith("/validate"):  # there every failure has one type
-        message = "\n".join(p.message for p in problem.problems)
-        if all(status_of(p) == 400 for p in problem.problems):
-            return answer("HTTPBadRequest", message, 400)
+    validated = request.url.path.endswith("/validate")  # there every failure has one type
+    if validated and all(status_of(p) == 400 for p in problem.problems):
+        return answer("HTTPBadRequest", words(problem.problems), 400)
     return of_problems(problem.problems)
 
 
@@ -84,7 +93,8 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
 
 async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     """Handler for what only we can fix; tells nothing that may be secret."""
-    log.error("%s %s", request.method, request.url.path, exc_info=problem)
+    request_id = getattr(request.state, "request_id", "-")
+    log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 PASSWORD = "secret"  # noqa: S105 - of a cloud that is reached from this machine only
 REGION = "RegionOne"
+HIDDEN_TAG = "data-processing-cluster"  # as most clouds have it
 
 
 def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
@@ -67,18 +68,18 @@ async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     cloud = _start_cloud(port + 1 if port else 0, folder, url)
     try:  # the cloud starts while what takes time is imported
-        from hearth.cli.wiring import until_stopped, wired
+        from hearth.cli.lifetime import until_stopped
+        from hearth.cli.wiring import wired
 
         auth_url = await _auth_url(cloud)
         settings = _settings(folder, url, auth_url)
         _write_clouds(folder, auth_url)
         async with wired(settings, held) as running:
-            await until_stopped(
+            return await until_stopped(
                 running,
                 [bound],
                 api=True,
                 work=True,
-                auth_url=auth_url,
                 ready=lambda: _say_ready(url, auth_url, folder),
             )
     finally:
@@ -87,7 +88,6 @@ async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
             cloud.wait(timeout=5)
         except subprocess.TimeoutExpired:
             cloud.kill()
-    return 0
 
 
 def _start_cloud(port: int, folder: Path, url: str) -> "subprocess.Popen[str]":
@@ -130,7 +130,7 @@ def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
         domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
         stack_domain_name="heat",
         region=REGION,
-        limits=Limits(adopt=True, abandon=True),
+        limits=Limits(adopt=True, abandon=True, hidden_stack_tags=(HIDDEN_TAG,)),
         heat_url=f"{url}/v1/{{project}}",
         cfn_url=f"{url}/cfn/v1",
         waitcondition_url=f"{url}/cfn/v1/waitcondition",

@@ -8,6 +8,9 @@ import socket
 from pathlib import Path
 from typing import TextIO
 
+LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+"""The form of a line of the log."""
+
 
 class WrongSetting(Exception):
     """A setting that cannot work; the message names it and says what would."""
@@ -18,7 +21,7 @@ def no_collections() -> None:
     gc.disable()
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
     """A bound socket. Raises WrongSetting for a port that is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio turns Nagle off only where the protocol is named
@@ -29,7 +32,7 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as problem:
         bound.close()
         words = f"port {port} on {host} cannot be used: {problem.strerror}"
-        raise WrongSetting(f"{words}; choose another with --port") from None
+        raise WrongSetting(f"{words}; choose another with {chosen_by}") from None
     bound.listen(2048)
     return bound
 
@@ -38,7 +41,7 @@ def log_to_stderr(level: str | None = None) -> None:
     """One line per message; the level from HEARTH_LOG (default WARNING)."""
     logging.basicConfig(
         level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        format=LINE,
     )
 
 

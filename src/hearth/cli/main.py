@@ -8,6 +8,7 @@ from typing import IO
 import click
 
 import hearth
+from hearth.cli.manage_commands import configs_option, manage
 
 
 class Told(click.ClickException):
@@ -45,13 +46,7 @@ def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
 
 
 @cli.command()
-@click.option(
-    "--config",
-    "configs",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Configuration file in the form of heat.conf; may be repeated.",
-)
+@configs_option
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of [heat_api] bind_port.")
 @click.option(
     "--role",
@@ -60,11 +55,19 @@ def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
     show_default=True,
     help="What this process does.",
 )
-def serve(configs: tuple[Path, ...], port: int | None, role: str) -> None:
+@click.option("--check-config", "check", is_flag=True, help="Say what it means, start nothing.")
+def serve(configs: tuple[Path, ...], port: int | None, role: str, *, check: bool) -> None:
     """Hearth for an existing Keystone and database."""
+    if check:
+        from hearth.cli import check_config
+
+        sys.exit(check_config.run(configs, role))
     from hearth.cli.serve import run
 
     sys.exit(run(configs, port, role))
+
+
+cli.add_command(manage)
 
 
 @cli.command()
@@ -189,6 +192,22 @@ def engine() -> None:
     from hearth.cli.docs_engine import engine_tables
 
     click.echo(engine_tables())
+
+
+@docs.command()
+def api() -> None:
+    """The reference of the Orchestration API, as docs/api.md has it."""
+    from hearth.api.reference import page
+
+    click.echo(page(), nl=False)
+
+
+@docs.command()
+def options() -> None:
+    """All settings by their names in heat.conf, as docs/options.md has them."""
+    from hearth.cli.docs_options import page
+
+    click.echo(page(), nl=False)
 
 
 @docs.command()

@@ -5,35 +5,33 @@ import contextlib
 import gc
 import logging
 import random
-import signal
-import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TextIO
+from typing import TextIO
 
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from hearth.api.front.settings import Front
 from hearth.bus.local import Bus
-from hearth.bus.notification import Notifications
 from hearth.cli.chance import new_id
 from hearth.cli.early import WrongSetting, lock
 from hearth.cli.global_environment import global_environment
 from hearth.cli.installed import use_installed
-from hearth.cli.settings import Settings
+from hearth.cli.settings import Settings, with_version
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.pool import CloudConfig, CloudPool
+from hearth.cloud.reach import Reach
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.lifecycle import installed
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
-from hearth.service.event_poster import EventPoster
-from hearth.service.house import House
-from hearth.service.sender import Sender
+from hearth.service.house import House, Limits
+from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import claim
 from hearth.store.database import Store
@@ -43,10 +41,6 @@ from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
-KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
-
-SENDING = "sending"
-POSTS_AT_ONCE = 16
 COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
 
 
@@ -67,7 +61,9 @@ class Running:
     house: House
     engine: Engine
     pool: CloudPool
-    notifications: Notifications | None = None
+    judges: CloudPool
+    settings: Settings
+    front: Front
 
 
 def open_store(settings: Settings) -> Store:
@@ -79,6 +75,7 @@ def open_store(settings: Settings) -> Store:
             sealer,
             retention=settings.retention,
             notifies=settings.notifications is not None,
+            action_timeout_s=settings.action_timeout_s,
         )
         upgrade(store)
     except ArgumentError as problem:
@@ -97,6 +94,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     use_installed()
     store = open_store(settings)
     pool = CloudPool(await _cloud_config(settings))
+    judges = _judges(pool, settings)
     executor = ThreadPoolExecutor(1, "compile")
     clock = SystemClock()
     clouds = StackClouds(pool)
@@ -104,52 +102,67 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         default_catalog(),
         template_type=TemplateResource,
         base=global_environment(settings.environment_dir),
-        limits=TemplateLimits(
-            template_size_max=settings.limits.template_characters,
-            resources_max=settings.limits.resources_per_stack,
-            stack_depth_max=settings.limits.nested_depth,
-            yaql_iterators_max=settings.limits.yaql_iterators,
-            yaql_memory_bytes=settings.limits.yaql_memory_bytes,
-        ),
+        limits=template_limits(settings.limits),
         executor=executor,
     )
+    cfn_url = settings.cfn_url or await _cfn_url(pool, settings)
     endpoints = Endpoints(
         heat=settings.heat_url,
-        cfn=settings.cfn_url,
-        identity=settings.auth_url,
+        cfn=cfn_url,
+        identity=settings.identity_url or settings.auth_url,
         region=settings.region,
         waitcondition=settings.waitcondition_url,
+        metadata=f"{cfn_url}/" if cfn_url else "",
     )
     bus = Bus()
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         luck=random.random, endpoints=endpoints, plugins=installed(),
+        retries=settings.retries,
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
     house = House(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
-        endpoints=endpoints, limits=settings.limits,
+        endpoints=endpoints, limits=settings.limits, fetching=settings.fetching,
+        policy=Policy(settings.policy),
     )  # fmt: skip
     if held is not None:  # nobody else can be alive: what was theirs is ours at once
         await store.run(claim.expire_all)
     try:
-        yield Running(house, engine, pool, settings.notifications)
+        yield Running(house, engine, pool, judges, settings, Front(settings.front))
     finally:
-        await pool.aclose()
+        for one in {pool, judges}:
+            await one.aclose()
         await asyncio.get_running_loop().run_in_executor(executor, store.close)
         executor.shutdown(wait=False)
         if held is not None:
             held.close()
 
 
+async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
+    """Where guests reach the CloudFormation API, as the catalogue says; else here."""
+    try:
+        found = await pool.cloud(settings.service_user).endpoint("cloudformation")
+    except CloudFault as fault:
+        log.warning("guests are told %s: %s", settings.cfn_here or "no address", fault)
+        return settings.cfn_here
+    return with_version(found)
+
+
 async def _cloud_config(settings: Settings) -> CloudConfig:
     config = CloudConfig(
         region=settings.region,
+        interface=settings.interface,
+        tls=settings.tls,
+        services=settings.services,
         service_user=settings.service_user,
+        trustee=settings.trustee,
+        stack_user_role=settings.stack_user_role,
         domain_admin=settings.domain_admin,
         stack_domain_id=settings.stack_domain_id,
         trust_from_start=settings.trust_from_start,
+        by_application=settings.by_application,
         trust_roles=settings.trust_roles,
     )
     if settings.stack_domain_name is None or settings.stack_domain_id is not None:
@@ -159,6 +172,31 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
     if admin is not None:
         admin = replace(admin, domain_id=domain_id)
     return replace(config, stack_domain_id=domain_id, domain_admin=admin)
+
+
+def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
+    """The clouds that are asked about tokens: those of stacks, unless the settings tell them
+    apart."""
+    reach = settings.judging.reach
+    if reach == Reach():
+        return pool
+    services = dict(settings.services)
+    services["identity"] = replace(
+        services.get("identity", Reach()),
+        **{name: value for name, value in vars(reach).items() if value is not None},
+    )
+    return CloudPool(replace(pool.config, services=services))
+
+
+def template_limits(limits: Limits) -> TemplateLimits:
+    """What of the limits the compiler keeps."""
+    return TemplateLimits(
+        template_size_max=limits.template_characters,
+        resources_max=limits.resources_per_stack,
+        stack_depth_max=limits.nested_depth,
+        yaql_iterators_max=limits.yaql_iterators,
+        yaql_memory_bytes=limits.yaql_memory_bytes,
+    )
 
 
 async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -> str:
@@ -182,91 +220,3 @@ def calm_collector() -> None:
     gc.enable()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 50, 10)
-
-
-async def until_stopped(
-    running: Running,
-    sockets: list[socket.socket],
-    *,
-    api: bool,
-    work: bool,
-    ready: Callable[[], None],
-    auth_url: str,
-) -> None:
-    """Serve and work until SIGTERM or SIGINT, then hand everything over."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    tasks: list[asyncio.Task[Any]] = []
-    server = None
-    if work:
-        running.pool.may_write = running.engine.may_write
-        tasks.append(loop.create_task(running.engine.run()))
-        tasks.append(loop.create_task(_post_events(running), name=SENDING))
-        if running.notifications is not None:
-            tasks.append(loop.create_task(_send(running, running.notifications), name=SENDING))
-    if api:
-        server = _server(running, auth_url)
-        tasks.append(loop.create_task(server.serve(sockets=sockets)))
-        while not server.started and not tasks[-1].done():  # noqa: ASYNC110 - it has no event
-            await asyncio.sleep(0.005)
-    calm_collector()
-    ready()
-    stopped = loop.create_task(stop.wait())
-    await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
-    if work:
-        await running.engine.stop()
-    for task in tasks:
-        if task.get_name() == SENDING:
-            task.cancel()
-    if server is not None:
-        server.should_exit = True
-    await asyncio.gather(*tasks, return_exceptions=True)
-    stopped.cancel()
-
-
-async def _send(running: Running, to: Notifications) -> None:
-    """Send notifications for as long as the process works."""
-    from hearth.bus.rabbit import NotSent, Publisher
-
-    house = running.house
-    async with Publisher(to) as publisher:
-        sender = Sender(
-            house.store, house.programs, running.engine.id, to, publisher.publish, NotSent
-        )
-        house.bus.listen(sender.wake)
-        await sender.run()
-
-
-async def _post_events(running: Running) -> None:
-    """Post events to sinks for as long as the process works, over connections of their own."""
-    house = running.house
-    pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
-    pool.may_write = running.engine.may_write
-    poster = EventPoster(house.store, StackClouds(pool), running.engine.id, house.clock)
-    house.bus.listen(poster.wake)
-    try:
-        await poster.run()
-    finally:
-        await pool.aclose()
-
-
-def _server(running: Running, auth_url: str) -> Any:
-    import uvicorn
-
-    from hearth.api.app import application
-    from hearth.api.auth import Tokens
-
-    service = running.pool.config.service_user
-    assert service is not None
-    cloud = running.pool.cloud(service)
-    app = application(running.house, Tokens(cloud, auth_url), cloud, auth_url)
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=3,
-        timeout_keep_alive=KEEP_ALIVE_S,
-        ws="none", proxy_headers=True,
-    )  # fmt: skip
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    return server

@@ -14,6 +14,7 @@ class Response:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None  # parsed JSON, text where it is not JSON, None where it is empty
+    raw: bytes = field(default=b"", repr=False)  # as it came
 
     def part(self, key: str) -> Body:
         """The mapping under the root key `key`; empty when there is none."""
@@ -49,12 +50,15 @@ class Cloud(Protocol):
         headers: Mapping[str, str] | None = None,
         microversion: str | None = None,
         idempotent: bool | None = None,
+        renew_after_s: float = 0,
     ) -> Response:
         """One call. Raises CloudFault for a refusal, NoAnswer where the outcome is unknown.
 
         `service` is a service type ("network"); `path` begins with a slash and, for services with
         unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager),
         with the version. `idempotent` says that a repetition does no harm (default: for GET, HEAD).
+        A 401 renews the token once; with `renew_after_s` only one that was not good so lately, for
+        calls whose 401 may be about what they send.
         """
         ...
 

@@ -9,6 +9,34 @@ from hearth.cloud.fault import CloudFault
 T = TypeVar("T")
 
 
+class NobodysCloud:
+    """Where no credential is left: every call is a 401 that says why."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def request(self, *where: Any, **more: Any) -> Response:
+        raise self._refusal()
+
+    async def listing(self, *where: Any, **more: Any) -> Sequence[Body]:
+        raise self._refusal()
+
+    async def member(self, *where: Any, **more: Any) -> Body:
+        raise self._refusal()
+
+    async def whoami(self) -> Whoami:
+        raise self._refusal()
+
+    async def endpoint(self, service: str) -> str:
+        raise self._refusal()
+
+    async def token(self) -> str:
+        raise self._refusal()
+
+    def _refusal(self) -> CloudFault:
+        return CloudFault("identity", 401, "Unauthorized", self._why)
+
+
 class EitherCloud:
     """`first` until it is refused with a 401 (its token has ended), from then on `second`.
 

@@ -65,10 +65,15 @@ async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | N
     return found[0] if found else None
 
 
-async def find_trusts(cloud: Cloud, trustee_user_id: str, *, key: str) -> list[str]:
-    """All trusts under the key; there are several when a call came late that was given up."""
-    who = await cloud.whoami()
-    trusts = await cloud.listing("identity", f"/v3/OS-TRUST/trusts?trustor_user_id={who.user_id}")
+async def find_trusts(
+    cloud: Cloud, trustee_user_id: str, *, key: str, trustor_user_id: str | None = None
+) -> list[str]:
+    """All trusts under the key, of the user of `cloud` or another one.
+
+    There are several when a call came late that was given up.
+    """
+    trustor = trustor_user_id or (await cloud.whoami()).user_id
+    trusts = await cloud.listing("identity", f"/v3/OS-TRUST/trusts?trustor_user_id={trustor}")
     ends = trust_end(key)
     return [
         str(trust["id"])

@@ -6,9 +6,10 @@ it ends, and the URLs of the services. Whoever needs something missing waits for
 
 import asyncio
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import keystoneauth1.exceptions as ka_errors
@@ -27,6 +28,7 @@ from hearth.cloud.credential import (
     TrustCredential,
 )
 from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.reach import Reach, Tls
 
 T = TypeVar("T")
 
@@ -44,7 +46,8 @@ class KeystoneSession:
         *,
         region: str | None = None,
         interface: str = "public",
-        verify: bool | str = True,
+        tls: Tls = Tls(),  # noqa: B008 - a value
+        services: Mapping[str, Reach] = MappingProxyType({}),
         service_user: PasswordCredential | None = None,
     ) -> None:
         self.credential = credential
@@ -52,7 +55,8 @@ class KeystoneSession:
         self.region = region
         self._threads = threads
         self._interface = interface
-        self._verify = verify
+        self._tls = tls
+        self._services = services
         self._session: Any = None
         self._access: Any = None
         self._endpoints: dict[str, str] = {}
@@ -129,7 +133,8 @@ class KeystoneSession:
     def _open(self) -> Any:
         if isinstance(self.credential, NamedCredential):
             return self._open_named(self.credential)
-        session = ka_session.Session(verify=self._verify, timeout=30)
+        mine = self._services.get("identity", Reach()).tls or self._tls
+        session = ka_session.Session(verify=mine.verify, cert=mine.cert, timeout=30)
         session.auth = self._plugin(session)
         return session
 
@@ -177,10 +182,11 @@ class KeystoneSession:
 
     def _find_endpoint(self, service: str) -> str | None:
         version = DISCOVERED.get(service)
+        reach = self._services.get(service, Reach())
         asked: dict[str, Any] = {
             "service_type": service,
-            "interface": self._interface,
-            "region_name": self.region,
+            "interface": reach.interface or self._interface,
+            "region_name": reach.region or self.region,
         }
         auth = self._session.auth
         if version is not None:

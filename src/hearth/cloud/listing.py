@@ -80,6 +80,7 @@ class ListingCloud(ABC):
         headers: Mapping[str, str] | None = None,
         microversion: str | None = None,
         idempotent: bool | None = None,
+        renew_after_s: float = 0,
     ) -> Response:
         """As in Cloud."""
 

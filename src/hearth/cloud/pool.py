@@ -2,15 +2,17 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from ssl import SSLContext
 
 import aiohttp
 
 from hearth.cloud.bound import Bound
 from hearth.cloud.credential import Credential, PasswordCredential
 from hearth.cloud.keystone import KeystoneSession
+from hearth.cloud.reach import Reach, Tls
 from hearth.cloud.transport import HttpCloud
 
 CREDENTIALS_MAX = 2000  # kept; the longest unused go first
@@ -22,17 +24,26 @@ class CloudConfig:
 
     region: str | None = None
     interface: str = "public"
-    verify: bool | str = True  # a path: the certificate authorities to trust
+    tls: Tls = field(default_factory=Tls)
+    services: Mapping[str, Reach] = field(default_factory=dict)  # those reached in their own way
     in_flight: int = 256  # calls of this process at a time
     in_flight_per_project: int = 64
     call_timeout_s: float = 120.0
     connect_timeout_s: float = 10.0
     auth_threads: int = 8
-    service_user: PasswordCredential | None = None  # the trustee of trusts
+    service_user: PasswordCredential | None = None
+    trustee: PasswordCredential | None = None  # whom trusts are given to; none: the service user
     trust_from_start: bool = True  # else with the requester's token while that lasts
+    by_application: bool = False  # application credentials take the place of trusts
     trust_roles: tuple[str, ...] = ()  # delegated by trusts; none: all of the requester's
     domain_admin: PasswordCredential | None = None  # makes stack projects and users
     stack_domain_id: str | None = None
+    stack_user_role: str = "heat_stack_user"
+
+    @property
+    def trusted(self) -> PasswordCredential | None:
+        """Whom trusts are given to."""
+        return self.trustee or self.service_user
 
 
 class CloudPool:
@@ -50,6 +61,7 @@ class CloudPool:
         self._all = Bound(self.config.in_flight)
         self._per_project: dict[object, Bound] = {}
         self._http: aiohttp.ClientSession | None = None
+        self._contexts: Mapping[str, SSLContext | bool] = {}
 
     def cloud(self, credential: Credential) -> HttpCloud:
         """The cloud as `credential` sees it; must be called with the loop running."""
@@ -61,12 +73,14 @@ class CloudPool:
                 self._threads,
                 region=config.region,
                 interface=config.interface,
-                verify=config.verify,
+                tls=config.tls,
+                services=config.services,
                 service_user=config.service_user,
             )
             bounds = (self._all, self._bound(credential))
+            http = self._session()
             cloud = self._clouds[credential] = HttpCloud(
-                session, self._session(), bounds, lambda: self.may_write()
+                session, http, bounds, lambda: self.may_write(), self._contexts
             )
             if len(self._clouds) > CREDENTIALS_MAX:
                 self._clouds.popitem(last=False)
@@ -91,16 +105,13 @@ class CloudPool:
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
             config = self.config
-            verify = config.verify
-            ssl: object = True
-            if verify is False:
-                ssl = False
-            elif isinstance(verify, str):
-                import ssl as ssl_module
-
-                ssl = ssl_module.create_default_context(cafile=verify)
+            self._contexts = {
+                name: reach.tls.context()
+                for name, reach in config.services.items()
+                if reach.tls is not None
+            }
             self._http = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=ssl),  # type: ignore[arg-type]
+                connector=aiohttp.TCPConnector(limit=0, ssl=config.tls.context()),
                 timeout=aiohttp.ClientTimeout(
                     total=config.call_timeout_s, sock_connect=config.connect_timeout_s
                 ),

@@ -2,7 +2,10 @@
 
 import asyncio
 import json as json_codec
+import time
 from collections.abc import Callable, Mapping
+from ssl import SSLContext
+from types import MappingProxyType
 from typing import Any
 
 import aiohttp
@@ -34,12 +37,15 @@ class HttpCloud(ListingCloud):
         http: aiohttp.ClientSession,
         bounds: tuple[Bound, ...],
         may_write: Callable[[], bool] = lambda: True,
+        contexts: Mapping[str, SSLContext | bool] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         self._may_write = may_write
         self._session = session
         self._http = http
         self._bounds = bounds
+        self._contexts = contexts
+        self._proven = ("", 0.0)  # a token, and when it was last known to be good
 
     async def whoami(self) -> Whoami:
         """Whom the credential stands for."""
@@ -65,6 +71,7 @@ class HttpCloud(ListingCloud):
         headers: Mapping[str, str] | None = None,
         microversion: str | None = None,
         idempotent: bool | None = None,
+        renew_after_s: float = 0,
     ) -> Response:
         """One call, repeated while that is safe and sensible."""
         url = URL(_joined(await self._session.endpoint(service), path), encoded="%" in path)
@@ -81,10 +88,17 @@ class HttpCloud(ListingCloud):
         renewed: str | None = None
         for attempt in range(ATTEMPTS_MAX):
             token = await self._session.token(renew=renewed)
+            if token != self._proven[0]:
+                self._proven = token, time.monotonic()
             try:
-                return await self._once(service, method, url, data, {**sent, "X-Auth-Token": token})
+                answer = await self._once(
+                    service, method, url, data, {**sent, "X-Auth-Token": token}
+                )
+                self._proven = token, time.monotonic()
+                return answer
             except CloudFault as fault:
-                if fault.status == 401 and renewed is None:
+                proven_s = time.monotonic() - self._proven[1]
+                if fault.status == 401 and renewed is None and proven_s >= renew_after_s:
                     renewed = token
                     continue
                 again = fault.not_carried_out or (safe and fault.passing)
@@ -108,8 +122,9 @@ class HttpCloud(ListingCloud):
                 raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
             try:
                 async with self._http.request(
-                    method, url, data=data, headers=headers, allow_redirects=False
-                ) as answer:
+                    method, url, data=data, headers=headers, allow_redirects=False,
+                    ssl=self._contexts.get(service, True),
+                ) as answer:  # fmt: skip
                     raw = await answer.read()
             except aiohttp.ClientConnectorError as error:
                 raise CloudFault(service, 0, "ConnectFailure", f"{service}: {error}") from error
@@ -129,7 +144,7 @@ class HttpCloud(ListingCloud):
         if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
             words = " ".join(body.split())[:WORDS_MAX]
             raise NoAnswer(service, f"{method} {url.path}: an answer that cannot be read: {words}")
-        return Response(answer.status, got, body)
+        return Response(answer.status, got, body, raw)
 
 
 def _joined(endpoint: str, path: str) -> str:

@@ -98,6 +98,8 @@ class DevCloud:
     ) -> Call | None:
         """A call from the request line; None when no service lives at that path."""
         path, _, raw_query = target.partition("?")
+        if path.startswith("/v1/AUTH_"):  # clients build URLs of objects without a prefix
+            path = f"/object-store{path}"
         prefix, _, rest = path.lstrip("/").partition("/")
         if prefix not in SERVICES:
             return None

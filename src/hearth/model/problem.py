@@ -75,6 +75,20 @@ class Notice(Worded):
 
 
 @dataclass(frozen=True)
+class ParameterNotProvided(StackValidationFailed):
+    """A property asks for a parameter that has no value. Programs compare this form of Heat's."""
+
+    @property
+    def kind(self) -> str:
+        return "StackValidationFailed"
+
+    @property
+    def message(self) -> str:
+        path, place = (self.at.path, f" [{self.at}]") if self.at else ("", "")
+        return f"{self.prefix}: : {path}: : {self.text}{place}"
+
+
+@dataclass(frozen=True)
 class TemplateMissing(StackValidationFailed):
     """A child template that is not among the files: whoever may fetch it can try again with it."""
 
@@ -136,7 +150,16 @@ class InvalidTemplateVersion(Problem):
     def text(self) -> str:
         if self.ambiguous:
             return f"the template has more than one version key: {self.version}"
-        return f"unknown template version {self.version}; known are {', '.join(self.known)}"
+        known = ", ".join(self.known)
+        return f'The template version is invalid: "{self.version}"; known are {known}'
+
+
+class NoTemplateVersion(Worded):
+    """A template that came as an object, without a version key."""
+
+    @property
+    def kind(self) -> str:
+        return "InvalidTemplateVersion"
 
 
 @dataclass(frozen=True)
@@ -199,12 +222,24 @@ class RequestLimitExceeded(Worded):
     """Something is larger than it may be."""
 
 
+class DownloadLimitExceeded(Worded):
+    """What a request names elsewhere is too large."""
+
+
 class HTTPBadRequest(Worded):
     """The request itself is not well formed: no YAML, no template, no map."""
 
 
 class Invalid(Worded):
     """The request is well formed and yet can not be meant."""
+
+
+class InvalidDirection(Worded):
+    """A list can not be sorted that way."""
+
+    @property
+    def kind(self) -> str:
+        return "ValueError"
 
 
 class InvalidBreakPointHook(Worded):
@@ -225,6 +260,10 @@ class ConflictingMergeStrategyForParam(Worded):
 
 class InvalidMergeStrategyForParam(Worded):
     """A parameter's values can not be combined in the way an environment asks for."""
+
+
+class NotFound(Worded):
+    """There is no such output, version, snapshot or the like."""
 
 
 class NotSupported(Worded):

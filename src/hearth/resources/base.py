@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import NotSupported, Problem, Rejected
 from hearth.model.state import Action
@@ -242,6 +243,13 @@ class ResourceType:
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
         """What is wrong with properties taken together beyond `relations`; all are known."""
+        return ()
+
+    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
+        """What the cloud has against the properties, before anything is stored or made.
+
+        What is not known yet is null. Raises CloudFault where it cannot be told.
+        """
         return ()
 
     # what is shown

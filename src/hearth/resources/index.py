@@ -28,6 +28,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "heat.none": ("OS::Heat::None",),
     "heat.random_string": ("OS::Heat::RandomString",),
     "heat.resource_group": ("OS::Heat::ResourceGroup",),
+    "heat.software_config": ("OS::Heat::SoftwareConfig", "OS::Heat::StructuredConfig"),
     "heat.stack": ("OS::Heat::Stack",),
     "heat.swift_signal": ("OS::Heat::SwiftSignal", "OS::Heat::SwiftSignalHandle"),
     "heat.template_resource": ("<template>",),

@@ -4,10 +4,17 @@ from dataclasses import dataclass, field
 
 STACK_USER_ROLE = "heat_stack_user"
 
+TRUST = "trust"
+RESTRICTED = "restricted application credential"
+UNRESTRICTED = "application credential"
+
 
 @dataclass(frozen=True)
 class Caller:
-    """A user in a project, with the token that proves it."""
+    """A user with the token that proves it, and where the token holds.
+
+    `project_id` is empty for a token of a domain, of the system or of nothing.
+    """
 
     user_id: str
     user_name: str
@@ -16,13 +23,16 @@ class Caller:
     token: str = field(default="", repr=False)
     auth_url: str = ""
     project_name: str = ""
-
-    @property
-    def admin(self) -> bool:
-        """May see what is other projects'."""
-        return "admin" in self.roles
+    user_domain_id: str | None = None
+    project_domain_id: str | None = None
+    domain_id: str | None = None
+    system_scope: str | None = None
+    is_admin_project: bool = True
+    service_roles: frozenset[str] = frozenset()
+    guest_role: str = STACK_USER_ROLE
+    delegated: str | None = None  # by a TRUST, a RESTRICTED or UNRESTRICTED credential
 
     @property
     def guest(self) -> bool:
         """A user of a stack's own project: what runs inside servers."""
-        return STACK_USER_ROLE in self.roles
+        return self.guest_role in self.roles

@@ -70,7 +70,7 @@ def sketch(new: accept.NewStack, now: float) -> StackRow:
 
 def _within_quota(tx: Tx, house: House, caller: Caller) -> None:
     limit = house.limits.stacks_per_project
-    if limit < 0 or caller.admin:
+    if limit < 0 or house.policy.is_admin(caller):
         return
     live = sa.select(sa.func.count(stack.c.id)).where(
         stack.c.project_id == caller.project_id,

@@ -3,6 +3,11 @@
 from hearth.service.caller import Caller
 
 
-def requester(caller: Caller) -> dict[str, str]:
+def requester(caller: Caller) -> dict[str, str | None]:
     """The caller's token as the facts of a credential."""
-    return {"auth_url": caller.auth_url, "token": caller.token, "user_id": caller.user_id}
+    return {
+        "auth_url": caller.auth_url,
+        "token": caller.token,
+        "user_id": caller.user_id,
+        "delegated": caller.delegated,
+    }

@@ -30,6 +30,8 @@ from hearth.template.budget import spending
 
 ROUNDS_MAX = 20  # of asking; what is not answered by then counts as not known
 NESTED_MAX = 5
+UNBORN = "None"
+"""The id of a stack that is not there, as clients are shown it."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class _Asked:
         revision = self.house.programs.child_revision(
             self.aim.program, definition, live, child, self.aim.revision.exports
         )
-        inside = known.row or _sketch(row, live, self.house.new_id())
+        inside = known.row or _sketch(row, live, UNBORN)
         try:
             program = await self.house.programs.of(inside, revision)
         except Rejected:  # what it is made of hangs on values that are not known yet

@@ -1,5 +1,7 @@
 """Marks of health, by users and by what watches for them."""
 
+import asyncio
+
 from hearth.engine.core.record import Record
 from hearth.model.problem import HTTPBadRequest, Rejected
 from hearth.service.house import House
@@ -7,19 +9,29 @@ from hearth.service.resources import find_resource
 from hearth.store import health, reads
 from hearth.store.rows import StackRow
 
+SEEN_WITHIN_S = 5.0
+LOOK_S = 0.02
 REASON = "state changed by resource_mark_unhealthy api"
 
 
 async def mark(house: House, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
-    """Mark a resource, named by its logical or physical name. Raises Rejected."""
+    """Mark a resource, named by its logical or physical name. Raises Rejected.
+
+    Whoever looks afterwards sees the mark: an engine that has the stack in its memory is waited
+    for, though not for ever.
+    """
     record = await _find(house, row, name)
     now, event_id, why = house.clock.now(), house.new_id(), reason or REASON
-    await house.store.run(
+    done = await house.store.run(
         lambda tx: health.mark(
             tx, row.id, record.id, healthy=healthy, reason=why, now=now, event_id=event_id
         )
     )
     house.bus.tell()
+    ends = now + SEEN_WITHIN_S
+    while not done and house.clock.now() < ends:
+        await asyncio.sleep(LOOK_S)
+        done = not await house.store.read(lambda tx: health.unread(tx, row.id))
 
 
 async def _find(house: House, row: StackRow, name: str) -> Record:

@@ -1,16 +1,19 @@
 """What use cases work with."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hearth.bus.local import Bus
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import TokenCredential
+from hearth.cloud.fetch import FetchConfig
 from hearth.engine.worker.engine import Clock
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
+from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
+from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
 from hearth.store.database import Store
@@ -18,6 +21,7 @@ from hearth.store.rows import Revision, StackRow
 from hearth.template import Program
 
 PROGRAMS_MAX = 200
+DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,13 @@ class Limits:
     resources_per_stack: int = 1000
     nested_depth: int = 5
     snapshots_per_stack: int = 32
+    software_configs_per_project: int = 4096
+    software_deployments_per_project: int = 4096
     adopt: bool = False  # whether stacks may be adopted, and abandoned
     abandon: bool = False
     template_characters: int = 524288
     body_bytes: int = 1024 * 1024
+    hidden_stack_tags: tuple[str, ...] = ()  # stacks with one are listed on request only
     yaql_iterators: int = 200  # elements of one sequence in a YAQL expression
     yaql_memory_bytes: int = 10000
 
@@ -48,6 +55,8 @@ class House:
     new_id: Callable[[], str]
     endpoints: Endpoints
     limits: Limits = field(default_factory=Limits)
+    policy: Policy = field(default_factory=Policy)
+    fetching: FetchConfig = field(default_factory=FetchConfig)
     _seen: OrderedDict[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=OrderedDict
     )
@@ -56,6 +65,8 @@ class House:
         """The cloud as the caller sees it."""
         credential = TokenCredential(caller.auth_url, caller.token, caller.project_id)
         return self.clouds.pool.cloud(credential)
+
+    _described: OrderedDict[tuple[str, int], Mapping[str, str]] = field(default_factory=OrderedDict)
 
     async def program(self, row: StackRow) -> tuple[Revision, Program]:
         """The revision a stack is aimed at, and its program; kept, for neither ever changes."""
@@ -68,3 +79,18 @@ class House:
         if len(self._seen) > PROGRAMS_MAX:
             self._seen.popitem(last=False)
         return found
+
+    async def description(self, row: StackRow, name: str) -> str:
+        """What the template says of a resource; kept for many more stacks than programs are."""
+        key = (row.id, row.revision)
+        if (known := self._described.get(key)) is None:
+            try:
+                _, program = await self.program(row)
+            except Rejected:
+                return ""  # a type or file it used is gone
+            defined = program.resources.items()
+            known = {one: d.description for one, d in defined if d.description}
+            self._described[key] = known
+            if len(self._described) > DESCRIBED_MAX:
+                self._described.popitem(last=False)
+        return known.get(name, "")

@@ -6,8 +6,9 @@ token, within a bound, else the last recorded value is taken.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
@@ -35,6 +36,7 @@ class OutputValue:
     description: str
     value: Any = None
     error: str | None = None
+    reason: str | None = None  # the same without the place
 
 
 async def outputs(
@@ -49,13 +51,50 @@ async def outputs(
     records = reads.in_charge(found)
     fresh = await _fresh(house, caller, row, program, records.values())
     nested = {name for name, record in records.items() if _is_nested(house, record)}
-    world = StoredWorld(records, fresh, revision.facade, nested)
+    broken = await _broken(house, caller, row, program, records, nested)
+    world = StoredWorld(records, fresh, revision.facade, nested, broken)
     values = []
     with spending():
         for output in wanted:
             value, error = output.evaluate(world)
-            values.append(OutputValue(output.name, output.description, nulled(value), error))
+            reason = output.reason(world) if error is not None else None
+            told = OutputValue(output.name, output.description, nulled(value), error, reason)
+            values.append(told)
     return values
+
+
+async def _broken(
+    house: House,
+    caller: Caller,
+    row: StackRow,
+    program: Program,
+    records: Mapping[str, Record],
+    nested: Collection[str],
+) -> dict[tuple[str, str], str]:
+    """Why outputs of stacks below that are read here have no value: {(resource, output): reason}.
+
+    Only what has a value is recorded: a stack below is looked at where something is lacking.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for name in nested:
+        record = records[name]
+        definition = program.resources.get(name)
+        if definition is None or definition.child is None or record.physical_id is None:
+            continue
+        declared = definition.child.syntax.outputs
+        read = {attribute for attribute, *_ in program.reads.get(name, ())}
+        known = record.held.attributes
+        lacking = {key for key in read if key in declared and known.get(key) is None}
+        if not lacking:
+            continue
+        child_id = record.physical_id
+        child = await house.store.read(partial(reads.stack_by_physical_id, physical_id=child_id))
+        if child is None or child.parent_id != row.id:
+            continue
+        for one in await outputs(house, caller, child):
+            if one.key in lacking and one.reason is not None:
+                found[name, one.key] = one.reason
+    return found
 
 
 def _is_nested(house: House, record: Record) -> bool:

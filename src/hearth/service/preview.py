@@ -1,6 +1,7 @@
 """Previews and plans: what a create or an update would do. Nothing is stored."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hearth.engine.core.foresee import MASK, Foreseen
@@ -11,8 +12,9 @@ from hearth.model.problem import Rejected
 from hearth.model.unknown import nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
-from hearth.service.foresight import Aim, Insight, foresee_stack
+from hearth.service.foresight import UNBORN, Aim, Insight, foresee_stack
 from hearth.service.house import House
+from hearth.service.outputs import OutputValue
 from hearth.service.update_stack import aim_of
 from hearth.service.wanted import Wanted, check_name, checked, revision_of
 from hearth.store import accept, reads
@@ -33,14 +35,24 @@ GROUPS: Mapping[Foreseen, str] = {
 """The groups of an update preview. What is not certain stands with the most that may happen."""
 
 Item = dict[str, Any]
+SHOW = "show"  # the attribute that is all the others
+
+
+@dataclass(frozen=True)
+class Above:
+    """Where a nested stack stands: in which resource of the stack of what name."""
+
+    stack_name: str
+    resource: str
 
 
 async def plan_create(house: House, caller: Caller, name: str, wanted: Wanted) -> Insight:
-    """What a create would do. Raises Rejected."""
+    """What a create would do; one that would be refused is refused here too. Raises Rejected."""
     check_name(name)
+    await house.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
     revision = revision_of(wanted)
     new = accept.NewStack(
-        id=house.new_id(),
+        id=UNBORN,
         project_id=caller.project_id,
         name=name,
         revision=revision,
@@ -62,17 +74,29 @@ async def plan_update(house: House, caller: Caller, row: StackRow, wanted: Wante
     return await foresee_stack(house, house.cloud(caller), aim)
 
 
-def created_items(found: Insight) -> list[Item | list[Any]]:
-    """The resources of a create preview; a nested stack is a list of its own."""
+def created_outputs(found: Insight) -> list[OutputValue]:
+    """The outputs that the stack would have; none has a value before it is made."""
+    declared = found.aim.program.outputs.values()
+    return [OutputValue(output.name, output.description) for output in declared]
+
+
+def created_items(found: Insight, above: Above | None = None) -> list[Item | list[Any]]:
+    """The resources of a create preview; a nested stack, which has no name yet, is a list of its
+    own and called after the stack and the resource `above` it.
+    """
     aim, world = found.aim, found.plan.world
     assert world is not None
+    stack_name = f"{above.stack_name}-{above.resource}" if above else aim.row.name
     items: list[Item | list[Any]] = []
     for entry in found.plan.entries:
         if entry.name in found.below:
-            items.append(created_items(found.below[entry.name]))
+            items.append(created_items(found.below[entry.name], Above(stack_name, entry.name)))
             continue
         definition = aim.program.resources[entry.name]
-        item = _item(aim.row, entry, definition, None)
+        item = _item(replace(aim.row, name=stack_name), entry, definition, None)
+        if above is not None:
+            item["parent_resource"] = above.resource
+        item["attributes"] = dict.fromkeys(sorted(set(definition.type_info.attributes) - {SHOW}))
         item.update(_values(aim, definition, world))
         item["required_by"] = [
             n for n, needs in aim.program.requires.items() if entry.name in needs

@@ -26,13 +26,27 @@ class HTTPNotFound(Worded):
 
 
 @dataclass(frozen=True)
-class NotFound(Worded):
-    """There is no such output, version or the like."""
+class ResourceActionNotSupported(Worded):
+    """The type of the resource has no handler for that."""
 
 
 @dataclass(frozen=True)
-class ResourceActionNotSupported(Worded):
-    """The type of the resource has no handler for that."""
+class ConfigInUse(Problem):
+    """A deployment names the software configuration that shall go."""
+
+    config: str
+    deployment: str
+
+    @property
+    def kind(self) -> str:
+        return "InvalidRestrictedAction"
+
+    @property
+    def text(self) -> str:
+        return (
+            f"The software config {self.config} is used by the software deployment"
+            f" {self.deployment}: delete that first."
+        )
 
 
 @dataclass(frozen=True)

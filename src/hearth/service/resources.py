@@ -10,6 +10,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Hook, Status
+from hearth.resources.heat.template_resource import TemplateResource
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
@@ -116,8 +117,10 @@ def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
 
 def _recorded(house: House, record: Record) -> Mapping[str, Any]:
     kind = house.programs.type_of(record)
-    declared = kind.attributes if kind is not None else {}
     recorded = record.held.attributes
+    if isinstance(kind, TemplateResource):  # its attributes are the outputs of the stack below
+        return {n: value for n, value in recorded.items() if not n.startswith("resource.")}
+    declared = kind.attributes if kind is not None else {}
     return {name: recorded.get(name) for name in declared if name != "show"}
 
 
@@ -195,9 +198,13 @@ async def guest_may(house: House, caller: Caller, row: StackRow, record: Record)
     """
     if not caller.guest:
         return
-    if caller.project_id == row.user_project_id:
-        _, data, _ = await house.store.read(lambda tx: reads.data_of(tx, record.id))
-        if data.get("user_id") == caller.user_id:
-            return
-    words = f"You are not authorized to use the resource {record.name}."
-    raise Rejected([Forbidden(None, words)])
+    _, data, _ = await house.store.read(lambda tx: reads.data_of(tx, record.id))
+    check_guest(caller, row, record, data)
+
+
+def check_guest(caller: Caller, row: StackRow, record: Record, data: Mapping[str, str]) -> None:
+    """The same for who has read the resource's private data. Raises Rejected with Forbidden."""
+    ours = caller.project_id == row.user_project_id and data.get("user_id") == caller.user_id
+    if caller.guest and not ours:
+        words = f"You are not authorized to use the resource {record.name}."
+        raise Rejected([Forbidden(None, words)])

@@ -1,25 +1,32 @@
-"""Which cloud a stack is worked with, and the users of its own project."""
+"""Which cloud a stack is worked with, and what outlives the token of whoever asked."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from hearth.cloud.application_credential import (
+    drop_application_credentials,
+    make_application_credential,
+)
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import (
+    AppCredential,
+    Credential,
     NamedCredential,
-    PasswordCredential,
     TokenCredential,
     TrustCredential,
 )
-from hearth.cloud.either import EitherCloud
+from hearth.cloud.either import EitherCloud, NobodysCloud
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
 from hearth.cloud.pool import CREDENTIALS_MAX, CloudPool
 from hearth.model.state import Status
 from hearth.resources.base import Users
+from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED
+from hearth.service.stack_users import StackUsers
 from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
@@ -29,23 +36,34 @@ TRUST_ATTEMPTS_MAX = 3
 TRUST_LOOKS = 5  # for a trust that was asked for and may not be seen yet
 LOOK_AGAIN_S = 1.0
 
+KEEPS_NOTHING = {
+    RESTRICTED: "The stack was asked for by a restricted application credential, which can leave "
+    "nothing that outlives its token; use an unrestricted one or a password.",
+    TRUST: "The stack was asked for by a trust, which cannot be passed on.",
+}
+
 
 class StackClouds:
     """Clouds by stack. A stored credential is ("token" | "name", facts).
 
-    The facts are the token of whoever asked last (`auth_url`, `token`, `user_id`), and of the
-    trust, once there is one, `trust_id`, its `trustor` and the `trust_key` under which it was made.
-    A trust that shall be made anew has its key in `next_key` first; those it took the place of are
-    `former`, as pairs of id and key.
+    The facts are the token of whoever asked last (`auth_url`, `token`, `user_id`, and `delegated`
+    where it is another's to begin with), and of the trust, once there is one, `trust_id`, its
+    `trustor` and the `trust_key` under which it was made. An application credential in its place
+    has an `app_secret` too. A trust that shall be made anew has its key in `next_key` first; those
+    it took the place of are `former`, as pairs of id and key, with the owner if it was an
+    application credential.
     """
 
     def __init__(self, pool: CloudPool) -> None:
         self.pool = pool
         self._either = lru_cache(CREDENTIALS_MAX)(self._make_either)
+        self._alone = lru_cache(CREDENTIALS_MAX)(self._make_alone)
         self._domain: StackDomain | None = None
         config = pool.config
         if config.domain_admin is not None and config.stack_domain_id is not None:
-            self._domain = StackDomain(pool.cloud(config.domain_admin), config.stack_domain_id)
+            self._domain = StackDomain(
+                pool.cloud(config.domain_admin), config.stack_domain_id, config.stack_user_role
+            )
 
     def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
         """The cloud under the stack's credential: by its trust, else with the user's token."""
@@ -56,26 +74,43 @@ class StackClouds:
         if kind == "name":
             return self.pool.cloud(NamedCredential(facts["name"]))
         token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
-        if not facts.get("trust_id") or config.service_user is None:
-            return self.pool.cloud(token)
-        trust = TrustCredential(config.service_user, facts["trust_id"])
+        trust = self._lasting(facts)
+        if trust is None:
+            if (why := KEEPS_NOTHING.get(facts.get("delegated"))) is None:
+                return self.pool.cloud(token)
+            return self._alone(token, why)
         if config.trust_from_start or row.status is not Status.IN_PROGRESS:
             return self.pool.cloud(trust)
         return self._either(token, trust)
 
-    def _make_either(self, token: TokenCredential, trust: TrustCredential) -> Cloud:
+    def _lasting(self, facts: Mapping[str, Any]) -> Credential | None:
+        """What outlives the token: the trust or the application credential, if there is one."""
+        trustee, trust_id = self.pool.config.trusted, facts.get("trust_id")
+        if not trust_id or trustee is None:
+            return None
+        if facts.get("app_secret"):
+            return AppCredential(facts["auth_url"], trust_id, facts["app_secret"])
+        return TrustCredential(trustee, trust_id)
+
+    def _make_either(self, token: TokenCredential, trust: Credential) -> Cloud:
         return EitherCloud(self.pool.cloud(token), self.pool.cloud(trust))
+
+    def _make_alone(self, token: TokenCredential, why: str) -> Cloud:
+        return EitherCloud(self.pool.cloud(token), NobodysCloud(why))
 
     async def trusted(self, credential: tuple[str, Any]) -> bool:
         """Whether nothing is to be made: the trust is the requester's and works."""
-        service, (kind, facts) = self.pool.config.service_user, credential
+        config, (kind, facts) = self.pool.config, credential
+        service = config.service_user
         if service is None or kind != "token":
             return True
         if not facts.get("trust_id"):
             return False
         if facts.get("trustor", facts.get("user_id")) != facts.get("user_id"):
             return False
-        cloud = self.pool.cloud(TrustCredential(service, facts["trust_id"]))
+        lasting = self._lasting(facts)
+        assert lasting is not None
+        cloud = self.pool.cloud(lasting)
         eye = self.pool.cloud(service)  # a token of a trust may not even look at itself
         ended: tuple[int, ...] = TRUST_ENDED
         try:
@@ -88,15 +123,23 @@ class StackClouds:
             log.warning("the trust of a stack could not be looked at: %s", fault)
         return True
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
-        """The id of a trust from whoever asked last; found again by its key."""
-        service, (_, facts) = self.pool.config.service_user, credential
-        assert service is not None
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, str | None]:
+        """The id of a trust from whoever asked last, found again by its key; or of an application
+        credential and its secret. Raises CloudFault, a 403 where the requester can give neither."""
+        config, facts = self.pool.config, credential[1]
         key = facts.get("next_key") or facts.get("trust_key") or row.id
-        trustee = await self.pool.cloud(service).whoami()
         token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
-        cloud = self.pool.cloud(token)
-        roles = self.pool.config.trust_roles
+        cloud, by = self.pool.cloud(token), facts.get("delegated")
+        if by in KEEPS_NOTHING:
+            raise CloudFault("identity", 403, "Forbidden", KEEPS_NOTHING[by])
+        if config.by_application or by == UNRESTRICTED:
+            return await _application(cloud, config.trust_roles, key=key)
+        return await self._trust(row, cloud, key), None
+
+    async def _trust(self, row: StackRow, cloud: Cloud, key: str) -> str:
+        to, roles = self.pool.config.trusted, self.pool.config.trust_roles
+        assert to is not None
+        trustee = await self.pool.cloud(to).whoami()
         lost = row.takeovers > 0  # an earlier owner may have asked for one
         for attempt in range(TRUST_ATTEMPTS_MAX):
             for _ in range(TRUST_LOOKS if lost else 0):
@@ -118,10 +161,13 @@ class StackClouds:
     async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
         """The trusts that others took the place of go. One that does not work is gone, or must be
         left to its trustor."""
-        service = self.pool.config.service_user
+        service = self.pool.config.trusted
         if service is None:
             return
-        for trust_id, key in credential[1].get("former", ()):
+        for trust_id, key, *owner in credential[1].get("former", ()):
+            if owner:
+                await self._drop_applications(row, credential[1], owner[0], key)
+                continue
             cloud = self.pool.cloud(TrustCredential(service, trust_id))
             try:
                 await self._drop_trusts(cloud, key, trust_id)
@@ -138,23 +184,66 @@ class StackClouds:
             )  # one whose answer was lost is not recorded
             if project_id is not None:
                 await self._domain.drop_project(project_id)
-        if credential is None or credential[0] != "token" or self.pool.config.service_user is None:
+        if credential is None or credential[0] != "token" or self.pool.config.trusted is None:
             return
         await self.drop_former(row, credential)
         facts = credential[1]
+        keys = [facts.get("next_key"), row.id, facts.get("trust_key")]  # nobody may have noted one
+        wanted = list(dict.fromkeys(key for key in keys if key))
+        by_application = facts.get("app_secret") or facts.get("delegated") == UNRESTRICTED
+        if by_application or self.pool.config.by_application:
+            owner = facts.get("trustor") or facts["user_id"]
+            for key in wanted:
+                await self._drop_applications(row, facts, owner, key)
+        if facts.get("app_secret"):
+            return
+        if not facts.get("trust_id") and facts.get("delegated"):
+            await self._drop_lost(row, facts["user_id"], wanted)
+            return
         cloud = self.of(replace(row, status=Status.COMPLETE), credential)
-        if facts.get("next_key"):
-            await self._drop_trusts(cloud, facts["next_key"], None)
-        if facts.get("trust_key", row.id) != row.id:  # the first one, if nobody could note it
-            await self._drop_trusts(cloud, row.id, None)
-        await self._drop_trusts(cloud, facts.get("trust_key", row.id), facts.get("trust_id"))
+        for key in wanted[:-1]:
+            await self._drop_trusts(cloud, key, None)
+        await self._drop_trusts(cloud, wanted[-1], facts.get("trust_id"))
 
-    async def _drop_trusts(self, cloud: Cloud, key: str, last: str | None) -> None:
-        """End the trusts under a key, and as the last one that by which `cloud` is reached."""
+    async def _drop_applications(
+        self, row: StackRow, facts: Mapping[str, Any], owner: str, key: str
+    ) -> None:
+        """End the application credentials under a key: as the service user, else as who asked."""
         service = self.pool.config.service_user
         assert service is not None
+        token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
+        for credential in (service, token):
+            try:
+                await drop_application_credentials(self.pool.cloud(credential), owner, key=key)
+                return
+            except CloudFault as fault:
+                if fault.status not in TRUST_ENDED:
+                    raise
+                last = fault
+        log.warning("stack %s: its application credential is left to its owner: %s", row.id, last)
+
+    async def _drop_lost(self, row: StackRow, trustor: str, keys: Sequence[str]) -> None:
+        """End trusts that nobody could note, where whoever asks may not even look for them."""
+        service = self.pool.config.service_user
+        assert service is not None
+        cloud = self.pool.cloud(service)
+        try:
+            for key in keys:
+                await self._drop_trusts(cloud, key, None, trustor)
+        except CloudFault as fault:
+            if fault.status != 403:
+                raise
+            log.info("stack %s: the service user may not look for its trusts: %s", row.id, fault)
+
+    async def _drop_trusts(
+        self, cloud: Cloud, key: str, last: str | None, trustor: str | None = None
+    ) -> None:
+        """End the trusts under a key, and as the last one that by which `cloud` is reached."""
+        service = self.pool.config.trusted
+        assert service is not None
         trustee = await self.pool.cloud(service).whoami()
-        for trust_id in await find_trusts(cloud, trustee.user_id, key=key):
+        found = await find_trusts(cloud, trustee.user_id, key=key, trustor_user_id=trustor)
+        for trust_id in found:
             if trust_id != last:
                 await drop_trust(cloud, trust_id)
         if last is not None:
@@ -168,67 +257,17 @@ class StackClouds:
         service = self.pool.config.service_user
         if service is None:
             return None
-        domain = StackDomain(self.pool.cloud(service), service.user_domain_id)
+        role = self.pool.config.stack_user_role
+        domain = StackDomain(self.pool.cloud(service), service.user_domain_id, role)
         return StackUsers(self.pool, domain, replace(row, user_project_id=row.project_id), noted)
 
 
-class StackUsers(Users):
-    """Users for what runs inside servers, in the project of the root stack.
-
-    `noted` hears of the project's id when it is first made.
-    """
-
-    def __init__(
-        self,
-        pool: CloudPool,
-        domain: StackDomain,
-        row: StackRow,
-        noted: Callable[[str], None],
-    ) -> None:
-        self._pool = pool
-        self._domain = domain
-        self._root_id = row.root_id
-        self._project_id = row.user_project_id
-        self._noted = noted
-
-    async def project(self) -> str:
-        """The id of the stack's own project."""
-        if self._project_id is None:
-            self._project_id = await self._domain.make_project(self._root_id, key=self._root_id)
-            self._noted(self._project_id)
-        return self._project_id
-
-    async def make(self, name: str, password: str, *, key: str) -> str:
-        return await self._domain.make_user(name, await self.project(), password, key=key)
-
-    async def find(self, name: str, *, key: str) -> str | None:
-        return await self._domain.find_user(name, key=key)
-
-    async def key_pair(self, user_id: str) -> tuple[str, str]:
-        pair = await self._domain.make_key_pair(user_id, await self.project())
-        return pair.access, pair.secret
-
-    async def key_pairs(self, user_id: str) -> list[str]:
-        found = await self._domain.key_pairs(user_id, await self.project())
-        return [pair.access for pair in found]
-
-    async def drop_key_pair(self, user_id: str, access: str) -> None:
-        await self._domain.drop_key_pair(user_id, access)
-
-    async def enable(self, user_id: str, *, enabled: bool) -> None:
-        await self._domain.enable_user(user_id, enabled=enabled)
-
-    async def drop(self, user_id: str) -> None:
-        await self._domain.drop_user(user_id)
-
-    async def token(self, user_id: str, password: str) -> str:
-        service = self._pool.config.domain_admin or self._pool.config.service_user
-        assert service is not None
-        mine = PasswordCredential(
-            service.auth_url,
-            "",
-            password,
-            user_id=user_id,
-            project_id=await self.project(),
-        )
-        return await self._pool.cloud(mine).token()
+async def _application(cloud: Cloud, roles: Sequence[str], *, key: str) -> tuple[str, str]:
+    for attempt in range(1, TRUST_ATTEMPTS_MAX + 1):
+        try:
+            return await make_application_credential(cloud, roles, key=key)
+        except CloudFault as fault:  # one that came late is found, and goes, the next time
+            lost = isinstance(fault, NoAnswer) or fault.conflict
+            if not lost or attempt == TRUST_ATTEMPTS_MAX:
+                raise
+    raise AssertionError("the last attempt returns or raises")

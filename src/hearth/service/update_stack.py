@@ -8,6 +8,7 @@ from hearth.service.credentials import requester
 from hearth.service.foresight import Aim
 from hearth.service.house import House
 from hearth.service.revisions import stored_revision
+from hearth.service.types_used import demand_types_of
 from hearth.service.wanted import Wanted, checked, revision_from, revision_of
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
@@ -60,6 +61,7 @@ async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) ->
 
 async def delete_stack(house: House, caller: Caller, row: StackRow) -> None:
     """Begin the delete, or join the one that runs."""
+    await demand_types_of(house, caller, row)
     operation = accept.Operation(Action.DELETE, requester=requester(caller), by=caller.user_name)
     now = house.clock.now()
     await house.store.run(lambda tx: accept.operate(tx, row.id, operation, now, house.new_id))

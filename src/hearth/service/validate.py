@@ -14,6 +14,7 @@ from hearth.template.check import examine
 from hearth.template.check.codes import as_finding
 from hearth.template.check.examine import modules
 from hearth.template.check.unused import unused_files
+from hearth.template.compile import UNKNOWN_PROPERTY
 from hearth.template.describe import validated
 
 STACK = "dummy"  # what the stack is called that there is not
@@ -27,7 +28,7 @@ async def validate(
     with everything that is wrong."""
     revision = revision_of(wanted)
     environment = Environment.parse(revision.environment)
-    module = await house.programs.module(revision.template, revision.files, environment)
+    module = await _module(house, revision, environment)
     program = module.specialise(
         environment.parameters,
         stack_name=STACK,
@@ -37,6 +38,24 @@ async def validate(
     )
     shown = validated(program, environment.parameters, show_nested=show_nested)
     return {**shown, "Environment": _environment(revision, program)}
+
+
+async def _module(house: House, revision: Revision, environment: Environment) -> Module:
+    """The module, where a template below another may be given more than it declares: what the
+    properties of a nested resource are is asked when it is made. Raises Rejected.
+    """
+    try:
+        return await house.programs.module(revision.template, revision.files, environment)
+    except Rejected as rejected:
+        if not all(map(_passed_below, rejected.problems)):
+            raise
+    return await house.programs.draft(revision.template, revision.files, environment)
+
+
+def _passed_below(problem: Problem) -> bool:
+    """Whether it is a property too many, inside a child template."""
+    at = problem.at
+    return problem.code == UNKNOWN_PROPERTY and at is not None and "<" in at.path
 
 
 async def findings(house: House, wanted: Wanted) -> list[dict[str, Any]]:

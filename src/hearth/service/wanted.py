@@ -21,6 +21,8 @@ from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
+from hearth.service.refused import refused_in_cloud
+from hearth.service.types_used import demand_types
 from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
@@ -35,10 +37,12 @@ class Wanted:
     """The body of a create, update, preview or validate request."""
 
     template: str | None = None
+    template_url: str | None = None  # where to fetch the template, if none is given
     parameters: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] | str = field(default_factory=dict)
     environment_files: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    files_container: str | None = None  # in the object store, with more files
     timeout_mins: int | None = None
     disable_rollback: bool | None = None
     tags: tuple[str, ...] | None = None
@@ -139,6 +143,7 @@ async def checked(
     with spending():
         program = await house.programs.of(row, revision)
         findings = program.check_values(world)
+    demand_types(house, caller, program)
     limit = house.limits.resources_per_stack
     if 0 <= limit < findings.resources:
         words = too_many_resources(findings.resources, limit)
@@ -167,6 +172,7 @@ async def _against_the_cloud(
             problems += await check_constraints(asked, cloud)
         if not problems:
             problems += await missing_outside(house, cloud, row, program, world)
+            problems += await refused_in_cloud(cloud, program, world)
     except CloudFault as fault:
         words = f"the template could not be checked against the cloud: {fault}"
         raise Rejected([HTTPServiceUnavailable(None, words)]) from None

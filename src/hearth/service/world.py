@@ -5,14 +5,14 @@ from typing import Any
 
 from hearth.engine.core.record import Record
 from hearth.model.unknown import Unknown
-from hearth.template import EvaluationError, Facade, asked, walk
+from hearth.template import BelowError, EvaluationError, Facade, asked, walk
 
 
 class StoredWorld:
     """The `World` of the compiler over records; `fresh` values go before recorded ones.
 
     What a stack below has and what it lacks is recorded whole: to read what it lacks from one of
-    the `nested` resources is an error.
+    the `nested` resources is an error. `broken` are outputs of theirs, with the reason why.
     """
 
     def __init__(
@@ -21,9 +21,11 @@ class StoredWorld:
         fresh: Mapping[tuple[str, str], Any] | None = None,
         facade: Mapping[str, Any] | None = None,
         nested: Collection[str] = (),
+        broken: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         self._records = records
         self._nested = nested
+        self._broken = broken or {}
         self._fresh = fresh or {}
         self._facade = facade
 
@@ -45,6 +47,8 @@ class StoredWorld:
         if record is None:
             return Unknown(frozenset({name}))
         known, (asked_for, path) = record.held.attributes, asked(attribute, path)
+        if (why := self._broken.get((name, asked_for))) is not None:
+            raise BelowError(f"Error in {name} output {asked_for}: {why}")
         if name in self._nested and asked_for not in known:
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
         return walk(self._fresh.get((name, attribute), known.get(asked_for)), path)

@@ -56,7 +56,7 @@ class Clouds:
         known = self._trusts.living.get(facts.get("trust_id"))
         return known is not None and known[1] == facts.get("user_id")
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, None]:
         facts = credential[1]
         key = facts.get("next_key") or facts.get("trust_key") or row.id
         await self._call("entrust")
@@ -64,7 +64,7 @@ class Clouds:
         made = found[0] if found else self._trusts.make(key, facts.get("user_id"))
         if self._mishap("entrusted") == "lost":
             raise NoAnswer("identity", "made, but the answer was lost")
-        return made
+        return made, None
 
     async def drop_former(self, row: StackRow, credential: Any) -> None:
         for ident, key in credential[1].get("former", ()):

@@ -39,7 +39,6 @@ _RUNNING = Prepared(
 _LOCK = Prepared(
     sa.select(stack).where(stack.c.id == _ID, stack.c.deleted_at.is_(None)).with_for_update()
 )
-DEFAULT_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +75,22 @@ class Operation:
     timeout_mins: int | None = None
     disable_rollback: bool | None = None
     tags: tuple[str, ...] | None = None
-    requester: Mapping[str, str] | None = None  # the token of whoever asks, as facts
+    requester: Mapping[str, str | None] | None = None  # the token of whoever asks, as facts
     by: str | None = None
     parent_traversal: str | None = None
     told: str | None = None
     copy_of: int | None = None  # the revision that `revision` was made of
+
+
+def demand_free(tx: Tx, project_id: str, name: str) -> None:
+    """Raises `Rejected` with StackExists where a live stack of the project has the name."""
+    mine = sa.and_(stack.c.project_id == project_id, stack.c.live_name == name)
+    if tx.first(sa.select(stack.c.id).where(mine)) is not None:
+        raise _taken(name)
+
+
+def _taken(name: str) -> Rejected:
+    return Rejected([StackExists(None, f"The Stack ({name}) already exists.")])
 
 
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
@@ -109,7 +119,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         previous_revision=0,
         traversal=traversal,
         started_at=now,
-        deadline=now + timeout_s(new.timeout_mins),
+        deadline=now + _timeout_s(tx, new.timeout_mins),
         told=None,
         timeout_mins=new.timeout_mins,
         disable_rollback=new.disable_rollback,
@@ -128,8 +138,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     try:
         tx.do(_STACK, stack_values(row))
     except IntegrityError:
-        problem = StackExists(None, f"The Stack ({new.name}) already exists.")
-        raise Rejected([problem]) from None
+        raise _taken(new.name) from None
     put_revision(tx, new.id, 1, new.revision, now, new.creator)
     begun = events.of_stack(row, event_id, now, row.action, row.status, row.reason)
     if parent is None:
@@ -179,7 +188,7 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         started_at=now,
         updated_at=now,
         timeout_mins=timeout,
-        deadline=now + timeout_s(timeout),
+        deadline=now + _timeout_s(tx, timeout),
         told=_told(row, wanted),
         disable_rollback=(
             row.disable_rollback if wanted.disable_rollback is None else wanted.disable_rollback
@@ -295,8 +304,8 @@ def stack_values(row: StackRow) -> dict[str, Any]:
     return {**values, "action": row.action.value, "status": row.status.value}
 
 
-def timeout_s(timeout_mins: int | None) -> float:
-    return timeout_mins * 60.0 if timeout_mins else DEFAULT_TIMEOUT_S
+def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
+    return timeout_mins * 60.0 if timeout_mins else tx.action_timeout_s
 
 
 def _write(tx: Tx, row: StackRow) -> None:

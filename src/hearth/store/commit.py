@@ -32,6 +32,7 @@ from hearth.store.rows import (
     seal_held,
     stack_row,
 )
+from hearth.store.server_metadata import kept
 from hearth.store.tables import credential, mail, node, resource, resource_data, stack, stray
 from hearth.store.texts import copy_revision
 
@@ -331,7 +332,8 @@ def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
                     data.pop(key, None)
                 else:
                     data[key] = value
-            metadata = changes.metadata.get(resource_id, metadata)
+            if resource_id in changes.metadata:
+                metadata = kept(metadata, changes.metadata[resource_id])
         values = {"data": tx.seal(data), "metadata": tx.seal(metadata)}
         if row is None:
             insert.append(

@@ -29,6 +29,7 @@ Statement = sa.Executable | Prepared
 ATTEMPTS_MAX = 12
 PAUSE_S = 0.02
 SERVER_CONNECTIONS = 4
+ACTION_TIMEOUT_S = 3600.0  # of an operation, where the stack says nothing
 SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
@@ -47,8 +48,10 @@ class Tx:
         sealer: Sealer,
         retention: Retention,
         notifies: bool,
+        action_timeout_s: float,
     ) -> None:
         self.sealer = sealer
+        self.action_timeout_s = action_timeout_s
         self.notifies = notifies
         self.retention = retention
         self.statements = 0
@@ -151,8 +154,9 @@ class Store:
 
     `url` as SQLAlchemy writes it: `sqlite:///path`, `sqlite://` (in memory, inline), or a
     `postgresql+psycopg://` or `mariadb+pymysql://` address. `clock` is what SQLite has instead of a
-    server's clock. With `notifies` what stacks come to is put into the outbox. With `inline` the
-    function runs on the calling thread at once (simulation).
+    server's clock. With `notifies` what stacks come to is put into the outbox. `retention` and
+    `action_timeout_s` may be changed at any time. With `inline` the function runs on the calling
+    thread at once (simulation).
     """
 
     def __init__(
@@ -165,8 +169,10 @@ class Store:
         durable: bool = True,
         retention: Retention | None = None,
         notifies: bool = False,
+        action_timeout_s: float = ACTION_TIMEOUT_S,
     ) -> None:
         self.sealer = sealer
+        self.action_timeout_s = action_timeout_s
         self.retention = retention or Retention()
         self.notifies = notifies
         self.url = _with_driver(url)
@@ -272,7 +278,10 @@ class Store:
             raw: Any = link.dbapi_connection
             if self.dialect == "sqlite" and (write or not self._memory):
                 raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            tx = Tx(self._engine, link, raw, self.sealer, self.retention, self.notifies)
+            tx = Tx(
+                self._engine, link, raw, self.sealer, self.retention, self.notifies,
+                self.action_timeout_s,
+            )  # fmt: skip
             try:
                 result = fn(tx)
             except BaseException:
@@ -321,6 +330,11 @@ class Store:
         if self._kept is not None:
             self._kept.close()
         self._engine.dispose()
+
+
+def shown_url(url: str) -> str:
+    """An address without its password. Raises `sqlalchemy.exc.ArgumentError`."""
+    return _with_driver(url).render_as_string(hide_password=True)
 
 
 def _with_driver(url: str) -> sa.URL:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from hearth.model.state import Status
 from hearth.store import outbox
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
@@ -114,6 +115,8 @@ def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
 
 
 def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
+    """The properties are stored with the beginning of an action: those that follow share them."""
+    kept = one.properties if one.status == Status.IN_PROGRESS else None
     return {
         "root_id": one.root_id,
         "seq": seq,
@@ -126,7 +129,7 @@ def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
         "action": one.action,
         "status": one.status,
         "reason": one.reason,
-        "properties": None if one.properties is None else tx.seal(one.properties),
+        "properties": None if kept is None else tx.seal(kept),
     }
 
 

@@ -13,7 +13,9 @@ from hearth.model.state import Action, Status
 from hearth.store import accept, events
 from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow, record_of, record_state
-from hearth.store.tables import node, resource
+from hearth.store.tables import mail, node, resource
+
+MAIL = "health"
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
@@ -36,23 +38,32 @@ def mark(
     reason: str,
     now: float,
     event_id: str,
-) -> None:
-    """Mark a resource. Raises `Rejected` with ActionInProgress while it is worked on."""
+) -> bool:
+    """Mark a resource; whether that is done, else its owner has mail. Raises `Rejected` with
+    ActionInProgress while it is worked on.
+    """
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
         words = f"Stack {row.name} already has an action ({row.action}) in progress."
         raise Rejected([ActionInProgress(None, words)])
     if row.owner is not None:
         body = {"record": record_id, "healthy": healthy, "reason": reason}
-        accept.send(tx, stack_id, "health", body, now)
-        return
+        accept.send(tx, stack_id, MAIL, body, now)
+        return False
     found = tx.first(sa.select(resource).where(resource.c.id == record_id))
     before = record_of(tx, found) if found is not None else None
     after = marked(before, healthy=healthy, reason=reason, now=now) if before else None
     if after is None:
-        return
+        return True
     tx.execute(resource.update().where(resource.c.id == record_id).values(record_state(after)))
     events.append(tx, [event(row, after, event_id, now)])
+    return True
+
+
+def unread(tx: Tx, stack_id: str) -> bool:
+    """Whether the owner has mail about marks that it has not acted upon."""
+    mine = sa.select(mail.c.id).where(mail.c.stack_id == stack_id, mail.c.kind == MAIL).limit(1)
+    return tx.first(mine) is not None
 
 
 def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:

@@ -36,12 +36,17 @@ def upgrade(store: Store) -> None:
 
 def is_current(store: Store) -> bool:
     """Whether the database is at this release's schema."""
+    try:
+        return version(store) == head()
+    except DBAPIError:
+        return False
+
+
+def version(store: Store) -> str | None:
+    """The newest migration that the database has seen. Raises DBAPIError where it has no tables."""
     with store.sync_engine.connect() as connection:
-        try:
-            found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars()
-            return list(found) == [head()]
-        except DBAPIError:
-            return False
+        found = connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+        return found.scalar()
 
 
 def config() -> Any:

@@ -38,11 +38,18 @@ def find_stack(
         by_id = by_id.where(stack.c.deleted_at.is_(None))
     found = tx.first(by_id)
     if found is None:
-        by_name = sa.select(stack).where(
-            stack.c.name == identity, stack.c.deleted_at.is_(None), mine
-        )
-        found = tx.first(by_name.order_by(stack.c.depth).limit(1))
+        found = _by_name(tx, project_id, identity)
     return stack_row(found) if found is not None else None
+
+
+def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
+    """The live stack nearest to the top; each way of being somebody's has an index of its own."""
+    named = sa.select(stack).where(stack.c.name == name, stack.c.deleted_at.is_(None))
+    named = named.order_by(stack.c.depth).limit(1)
+    if project_id is None:
+        return tx.first(named)
+    found = tx.first(named.where(stack.c.project_id == project_id))
+    return found or tx.first(named.where(stack.c.user_project_id == project_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +176,38 @@ def records(tx: Tx, stack_id: str) -> list[Record]:
     return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
 
 
+_NAMED = Prepared(
+    sa.select(resource)
+    .where(
+        resource.c.stack_id == sa.bindparam("stack_id", type_=sa.String()),
+        resource.c.name == sa.bindparam("name", type_=sa.String()),
+    )
+    .order_by(resource.c.created_at, resource.c.id)
+)
+
+
+def records_named(tx: Tx, stack_id: str, name: str) -> list[Record]:
+    """The records of one name in a stack, oldest first."""
+    return [record_of(tx, row) for row in tx.rows(_NAMED, {"stack_id": stack_id, "name": name})]
+
+
+def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[StackRow]:
+    """The live stacks of a project, two at most, of which something has that physical id."""
+    query = (
+        sa.select(stack)
+        .join(resource, resource.c.stack_id == stack.c.id)
+        .where(
+            resource.c.physical_id == physical_id,
+            resource.c.until.is_(None),
+            stack.c.project_id == project_id,
+            stack.c.deleted_at.is_(None),
+        )
+        .distinct()
+        .limit(2)
+    )
+    return [stack_row(row) for row in tx.rows(query)]
+
+
 _ROOT = stack.alias("root")
 _BESIDE = Prepared(
     sa.select(sa.func.count().label("resources")).select_from(
@@ -278,13 +317,17 @@ class NumberedEvent:
     event: Event
 
 
+_LISTED = [column for column in event.c if column is not event.c.properties]
+
+
 def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
-    """Events, newest first unless asked otherwise. The sequence breaks ties and is the cursor.
+    """Events without properties, newest first unless asked otherwise. The sequence breaks ties and
+    is the cursor.
 
     A marker that is not there is no marker: whoever follows a stack upwards from an event that was
     purged meanwhile goes on with the oldest that is left, and sees none twice.
     """
-    query = sa.select(event).where(event.c.stack_id.in_(wanted.stack_ids))
+    query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
     for name, values in wanted.equal.items():
         query = query.where(event.c[name].in_(values))
     keys = {"event_time": event.c.seq, "resource_type": event.c.resource_type}
@@ -298,15 +341,27 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
     if wanted.limit:
         query = query.limit(wanted.limit)
-    return [_numbered(tx, row) for row in tx.rows(query)]
+    return [_numbered(row) for row in tx.rows(query)]
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
-    row = tx.first(sa.select(event).where(event.c.id == event_id, event.c.stack_id == stack_id))
-    return _numbered(tx, row) if row is not None else None
+    """One event with the properties that the resource had, or was to get."""
+    row = tx.first(sa.select(*_LISTED).where(event.c.id == event_id, event.c.stack_id == stack_id))
+    if row is None:
+        return None
+    if row.physical_id == stack_id:  # of the stack itself
+        return _numbered(row)
+    begun = (
+        sa.select(event.c.properties)
+        .where(event.c.stack_id == stack_id, event.c.resource_name == row.resource_name)
+        .where(event.c.seq <= row.seq, event.c.properties.is_not(None))
+        .order_by(event.c.seq.desc())
+        .limit(1)
+    )
+    return _numbered(row, tx.unseal(tx.value(begun)))
 
 
-def _numbered(tx: Tx, row: Any) -> NumberedEvent:
+def _numbered(row: Any, properties: Any = None) -> NumberedEvent:
     one = Event(
         row.id,
         row.stack_id,
@@ -318,7 +373,7 @@ def _numbered(tx: Tx, row: Any) -> NumberedEvent:
         row.action,
         row.status,
         row.reason,
-        tx.unseal(row.properties),
+        properties,
     )
     return NumberedEvent(row.seq, one)
 

@@ -13,7 +13,7 @@ from hearth.store.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class StackRow:
-    """A row of the table `stack`, with its words as enums."""
+    """A row of the table `stack`, column by column, with its words as enums."""
 
     id: str
     project_id: str
@@ -33,7 +33,6 @@ class StackRow:
     traversal: str
     started_at: float
     deadline: float | None
-    told: str | None
     timeout_mins: int | None
     disable_rollback: bool
     owner: str | None
@@ -47,6 +46,7 @@ class StackRow:
     created_at: float
     updated_at: float | None
     deleted_at: float | None
+    told: str | None
 
     @property
     def state(self) -> str:
@@ -56,11 +56,16 @@ class StackRow:
 
 def stack_row(row: Any) -> StackRow:
     """A row of a select over all columns of `stack`."""
-    values = row._asdict()
-    values["action"] = Action(values["action"])
-    values["status"] = Status(values["status"])
-    values["disable_rollback"] = bool(values["disable_rollback"])
-    return StackRow(**values)
+    values = list(row)
+    for place, word in _WORDS:
+        values[place] = word(values[place])
+    return StackRow(*values)
+
+
+_WORDS = [
+    (StackRow.__slots__.index(name), word)
+    for name, word in (("action", Action), ("status", Status), ("disable_rollback", bool))
+]
 
 
 class Event(msgspec.Struct, frozen=True):

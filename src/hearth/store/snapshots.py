@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hearth.model.problem import EntityNotFound, NotSupported, Rejected, RequestLimitExceeded
+from hearth.model.problem import NotFound, NotSupported, Rejected, RequestLimitExceeded
 from hearth.model.state import Action, Status
 from hearth.store import accept
 from hearth.store.database import Tx
@@ -46,7 +46,7 @@ def take(
     limit: int,
     now: float,
     new_id: accept.NewId,
-    requester: Mapping[str, str] | None = None,
+    requester: Mapping[str, str | None] | None = None,
 ) -> Snapshot:
     """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 is none."""
     accept.lock(tx, stack_id)
@@ -65,11 +65,11 @@ def of_stack(tx: Tx, stack_id: str) -> list[Snapshot]:
 
 
 def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
-    """One snapshot. Raises `Rejected` with EntityNotFound."""
+    """One snapshot. Raises `Rejected` with NotFound."""
     mine = sa.and_(snapshot.c.id == snapshot_id, snapshot.c.stack_id == stack_id)
     row = tx.first(sa.select(snapshot).where(mine))
     if row is None:
-        raise Rejected([EntityNotFound(None, "Snapshot", snapshot_id)])
+        raise Rejected([NotFound(None, f"The Snapshot ({snapshot_id}) could not be found.")])
     return _snapshot(tx, row)
 
 

@@ -105,6 +105,8 @@ stack = Table(
     Index("ix_stack_parent_id", "parent_id"),
     Index("ix_stack_root_id", "root_id"),
     Index("ix_stack_list", "project_id", "created_at"),
+    Index("ix_stack_name", "project_id", "name"),
+    Index("ix_stack_user_project_id", "user_project_id", "name"),
 )
 
 tree = Table(
@@ -246,4 +248,32 @@ snapshot = Table(
     Column("reason", TEXT, nullable=False),
     Column("created_at", TIME, nullable=False),
     Column("body", SEALED, comment="sealed: the stack's document, once it is complete"),
+)
+
+software_config = Table(
+    "software_config",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", String(64), nullable=False),
+    Column("name", NAME),
+    Column("tool", NAME, nullable=False, comment="its group: what the agent runs it with"),
+    Column("body", SEALED, nullable=False, comment="sealed: config, inputs, outputs, options"),
+    Column("created_at", TIME, nullable=False),
+    Index("ix_software_config_list", "project_id", "created_at"),
+)
+
+software_deployment = Table(
+    "software_deployment",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("project_id", String(64), nullable=False),
+    Column("user_project_id", String(64), index=True, comment="whose users may read it too"),
+    Column("config_id", ID, nullable=False, index=True),
+    Column("server_id", NAME, nullable=False, index=True),
+    Column("action", NAME),
+    Column("status", String(16)),
+    Column("body", SEALED, nullable=False, comment="sealed: input and output values, reason"),
+    Column("created_at", TIME, nullable=False),
+    Column("updated_at", TIME),
+    Index("ix_software_deployment_list", "project_id", "created_at"),
 )

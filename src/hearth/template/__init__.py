@@ -8,7 +8,7 @@ of resource types comes through `TypeCatalog`, values of resources through `Worl
 
 from hearth.template.compile import compile_template, module_key, parameter_types
 from hearth.template.environment import Environment
-from hearth.template.functions import EvaluationError
+from hearth.template.functions import BelowError, EvaluationError
 from hearth.template.limits import Limits
 from hearth.template.load import Node, load
 from hearth.template.members import asked
@@ -27,6 +27,7 @@ from hearth.template.walk import walk
 
 __all__ = [
     "NOWHERE",
+    "BelowError",
     "Environment",
     "Evaluated",
     "EvaluationError",

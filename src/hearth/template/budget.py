@@ -25,8 +25,14 @@ MADE_BYTES_MAX = 256 * 1024 * 1024
 READ_SHARE = 4
 """What is only read, from parameters and files, is there already: it counts for a part."""
 
-STEPS_MAX = 25_000_000
-"""Steps that all YAQL expressions may take together: some three seconds."""
+STEPS = 25_000_000
+"""Steps that all YAQL expressions may take together, whatever the template: some three seconds."""
+
+RESOURCE_STEPS = 250_000
+"""How many more for each resource: an expression over a hundred items."""
+
+STEPS_MAX = 100_000_000
+"""Steps that they may take however many resources there are."""
 
 TEXT_BYTES, ITEM_BYTES = 50, 60
 
@@ -34,17 +40,20 @@ TEXT_BYTES, ITEM_BYTES = 50, 60
 class Budget:
     """What is left."""
 
-    __slots__ = ("allowed", "bytes", "steps")
+    __slots__ = ("allowed", "bytes", "steps", "steps_allowed")
 
     def __init__(self) -> None:
         self.allowed = self.bytes = MADE_BYTES
-        self.steps = STEPS_MAX
+        self.steps_allowed = self.steps = STEPS
 
     def widen(self, resources: int) -> None:
         """Allow for what so many resources may need."""
         more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
         self.allowed += more
         self.bytes += more
+        more = min(resources * RESOURCE_STEPS, STEPS_MAX - self.steps_allowed)
+        self.steps_allowed += more
+        self.steps += more
 
     def made(self, function: Function, value: Any) -> None:
         """Count what a function gives; raises EvaluationError where all of it is too much."""

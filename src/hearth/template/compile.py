@@ -48,6 +48,9 @@ each environment that it is in.
 TOO_DEEP = "too-deep"
 """The rule that a chain of child templates breaks."""
 
+UNKNOWN_PROPERTY = "unknown-property"
+"""The rule that a property breaks which the schema does not have."""
+
 NESTED_MAX = 64
 """How many templates of groups a module remembers."""
 
@@ -382,7 +385,7 @@ def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
     near = nearest(name, known)
     words = f'unknown property "{name}"{hint(near)}'
     return StackValidationFailed(
-        at, words, "Property error", code="unknown-property", suggestion=near
+        at, words, "Property error", code=UNKNOWN_PROPERTY, suggestion=near
     )
 
 

@@ -110,7 +110,7 @@ TEXT_COUNTS = 32
 ENDS_OF_YAML_ONLY = ("\x85", "\u2028", "\u2029")
 
 WRITTEN_LINE_MAX = 200
-"""Characters of JSON in one line that a person may have typed."""
+"""Characters of JSON in one line that a person may have typed, if not just as Python writes it."""
 
 
 def load(
@@ -126,18 +126,18 @@ def load(
     if len(source) > limits.template_size_max:
         words = f"{len(source)} characters are more than the {limits.template_size_max} allowed"
         raise Rejected([RequestLimitExceeded(Span(file), words)])
-    is_json = source.lstrip()[:1] in ("{", "[") and _is_json(source)
-    in_one_line = len(source) > WRITTEN_LINE_MAX and "\n" not in source.strip()
-    if is_json and (in_one_line or any(end in source for end in ENDS_OF_YAML_ONLY)):
-        # in one line: a machine wrote it, from a file whose lines are others; a place in it helps
-        # nobody. With an end of a line that is none in JSON, YAML would read other texts.
-        return from_plain(json.loads(source), file, limits)
+    plain = _as_json(source)
+    is_json = plain is not None
+    if is_json and (_is_dumped(source, plain) or any(end in source for end in ENDS_OF_YAML_ONLY)):
+        # a machine wrote it, from a file whose lines are others; a place in it helps nobody.
+        # With an end of a line that is none in JSON, YAML would read other texts.
+        return from_plain(plain, file, limits)
     with collector_paused():
         try:
             return _Composer(source, file, limits, is_json, repeated).compose()
         except yaml.YAMLError as error:
             if is_json:
-                return from_plain(json.loads(source), file, limits)
+                return from_plain(plain, file, limits)
             raise Rejected([_syntax_problem(error, file)]) from None
         except UnicodeError:
             words = "the text holds characters that are none"
@@ -195,12 +195,21 @@ def key_text(key: Any) -> str:
             return str(key)
 
 
-def _is_json(source: str) -> bool:
-    try:
-        json.loads(source)
-    except (ValueError, RecursionError):
+def _is_dumped(source: str, plain: Any) -> bool:
+    """Whether this JSON came out of a program, such as a client that sends what it has read."""
+    if "\n" in source.strip():
         return False
-    return True
+    return len(source) > WRITTEN_LINE_MAX or json.dumps(plain) == source
+
+
+def _as_json(source: str) -> Any:
+    """The value of a text that is a map or a list in JSON; None for any other."""
+    if source.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(source)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _syntax_problem(error: yaml.YAMLError, file: str) -> Problem:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hearth.model.problem import Problem, Rejected, StackValidationFailed
+from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
 from hearth.schema import Findings, Prop, Replace, Rule, Wrong, coerce_all
@@ -18,7 +18,7 @@ from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
 from hearth.template.expr import OMIT, Const, Expr, MapOf
-from hearth.template.functions import EvaluationError
+from hearth.template.functions import BelowError, EvaluationError, ParameterError
 from hearth.template.load import Node, collector_paused
 from hearth.template.parameters import ParameterValue
 from hearth.template.references import Read
@@ -280,7 +280,13 @@ class ResourceDefinition:
             place = at.under(name)
             if error.at is not None:
                 place = replace(error.at, path=place.path)
-            findings.problems.append(StackValidationFailed(place, str(error), "Property error"))
+            missing = isinstance(error, ParameterError)
+            told = (
+                ParameterNotProvided(place, error.reason, "Property error")
+                if missing
+                else StackValidationFailed(place, str(error), "Property error")
+            )
+            findings.problems.append(told)
             return None
 
     def _metadata(self, scope: Scope, findings: Findings) -> Mapping[str, Any]:
@@ -318,15 +324,29 @@ class Output:
 
     def evaluate(self, world: World) -> tuple[Any, str | None]:
         """The value, and why there is none. The value may hold unknowns."""
-        if not self.enabled:
-            return None, None
         try:
-            with spending():
-                value = self.value.evaluate(self.scope.in_world(world))
+            return self.attempt(world), None
+        except BelowError as error:
+            return None, self.scope.masked(error.reason)
         except EvaluationError as error:
             place = f" [{error.at}]" if error.at else ""
             return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
-        return (None if value is OMIT else value), None
+
+    def reason(self, world: World) -> str | None:
+        """Why there is no value, without the place: for a stack above that reads this one."""
+        try:
+            self.attempt(world)
+        except EvaluationError as error:
+            return self.scope.masked(error.reason)
+        return None
+
+    def attempt(self, world: World) -> Any:
+        """The value, which may hold unknowns. Raises EvaluationError."""
+        if not self.enabled:
+            return None
+        with spending():
+            value = self.value.evaluate(self.scope.in_world(world))
+        return None if value is OMIT else value
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hearth.model.problem import Problem, StackValidationFailed, UserParameterMissing, Worded
+from hearth.model.problem import (
+    Problem,
+    StackValidationFailed,
+    UserParameterMissing,
+    Worded,
+    hint,
+    nearest,
+)
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.model.value import Kind
-from hearth.template.functions.entry import EvaluationError, Function
+from hearth.template.functions.entry import EvaluationError, Function, ParameterError
 from hearth.template.functions.signature import spoken
 from hearth.template.limits import Limits
 from hearth.template.members import MEMBER
@@ -142,8 +149,9 @@ class Scope:
             raise EvaluationError(f"the name of a parameter must be text, not {name!r}")
         value = self.parameters.get(name)
         if value is None:
-            raise EvaluationError(
-                f'there is no parameter "{name}", or it has no value',
+            near = nearest(name, self.parameters)
+            raise ParameterError(
+                f"The Parameter ({name}) was not provided{hint(near) or '.'}",
                 problem=partial(UserParameterMissing, name=name) if name in self.missing else None,
                 steps=(0,),
             )

@@ -68,11 +68,14 @@ class TypeCatalog(Protocol):
 
 @dataclass(frozen=True)
 class Facade:
-    """The resource that stands for this stack in its parent."""
+    """The resource that stands for this stack in its parent; `secret` if one of its properties is,
+    or it stands inside of such a one.
+    """
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     deletion_policy: str = "Delete"
     update_policy: Mapping[str, Any] = field(default_factory=dict)
+    secret: bool = False
 
 
 class World(Protocol):

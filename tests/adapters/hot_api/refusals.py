@@ -17,7 +17,7 @@ OF_MERGING = ("ConflictingMergeStrategyForParam", "InvalidMergeStrategyForParam"
 OF_TEXTS = ("HTTPBadRequest", "Invalid")
 """Types of faults that a text may have, be it the template's or that of an environment file."""
 
-PATH = re.compile(r"(?:(?:Property error|[A-Z]\w+): )?(?P<path>[^\s:]\S*?): ")
+PATH = re.compile(r"(?:(?:Property error|[A-Z]\w+): (?:: )?)?(?P<path>[^\s:]\S*?): ")
 """How a message begins that tells a place: `[kind: ]path: text`."""
 
 PLACE = re.compile(r" \[[^\[\]]*:\d+:\d+\]$")

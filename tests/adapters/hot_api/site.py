@@ -34,6 +34,9 @@ stack_domain_admin_password = secret
 stack_user_domain_name = heat
 {limits}
 
+[heat_api_cfn]
+bind_host = 127.0.0.1
+bind_port = 0
 [heat_api]
 bind_host = 127.0.0.1
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pytest
 
 from hearth.devcloud.keystone import signature
 from tests.devcloud.running import Served
@@ -56,18 +59,21 @@ def test_a_request_signed_by_version_2_becomes_a_token(served: Served) -> None:
         "path": "/v1/",
         "params": {**params, "Signature": signed},
     }
-    path = f"{served.url}/identity/v3/ec2tokens"
-    reply = served.session.post(path, json={"ec2Credentials": given})
+    path = "ec2tokens"
+    reply = asked(served, path, {"ec2Credentials": given})
     assert reply.status_code == 200
     assert reply.json()["token"]["project"]["name"] == "demo"
     given["signature"] = "wrong"
-    assert served.session.post(path, json={"ec2Credentials": given}).status_code == 401
+    assert asked(served, path, {"ec2Credentials": given}).status_code == 401
 
 
-def test_a_request_signed_by_version_4_becomes_a_token(served: Served) -> None:
-    credential = pair(served)
-    headers = {"Host": "h:8000", "X-Amz-Date": "20260101T000000Z"}
-    scope = "20260101/RegionOne/cloudformation/aws4_request"
+def asked(served: Served, path: str, body: dict[str, Any], user: str = "admin") -> Any:
+    return served.call("POST", f"/identity/v3/{path}", body, user=user)
+
+
+def signed_by_4(credential: dict[str, Any], date: str) -> dict[str, Any]:
+    headers = {"Host": "h:8000", "X-Amz-Date": date}
+    scope = f"{date[:8]}/RegionOne/cloudformation/aws4_request"
     signed = signature.version_4(
         credential["secret"],
         verb="POST",
@@ -76,14 +82,14 @@ def test_a_request_signed_by_version_4_becomes_a_token(served: Served) -> None:
         headers=headers,
         signed_headers="host;x-amz-date",
         scope=scope,
-        date="20260101T000000Z",
+        date=date,
         body_hash=EMPTY,
     )
     headers["Authorization"] = (
         f"AWS4-HMAC-SHA256 Credential={credential['access']}/{scope}, "
         f"SignedHeaders=host;x-amz-date, Signature={signed}"
     )
-    given = {
+    return {
         "access": credential["access"],
         "signature": signed,
         "host": "h:8000",
@@ -93,8 +99,52 @@ def test_a_request_signed_by_version_4_becomes_a_token(served: Served) -> None:
         "headers": headers,
         "body_hash": EMPTY,
     }
-    path = f"{served.url}/identity/v3/ec2tokens"
-    assert served.session.post(path, json={"credentials": given}).status_code == 200
+
+
+def signed_by(credential: dict[str, Any], version: str, time: str | None) -> dict[str, Any]:
+    params = {
+        "AWSAccessKeyId": credential["access"],
+        "Action": "DescribeStacks",
+        "SignatureVersion": version,
+    }
+    if time is not None:
+        params["Timestamp"] = time
+    secret = credential["secret"]
+    signed = {
+        "0": lambda: signature.version_0(secret, params),
+        "1": lambda: signature.version_1(secret, params),
+        "2": lambda: signature.version_2(secret, "GET", "h", "/v1/", params),
+    }[version]()
+    where = {"host": "h", "verb": "GET", "path": "/v1/"}
+    return {"access": credential["access"], "signature": signed, "params": params, **where}
+
+
+def ago(seconds: float, form: str) -> str:
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).strftime(form)
+
+
+@pytest.mark.parametrize(("age_s", "status"), [(0, 200), (890, 200), (910, 401), (-60, 200)])
+def test_a_signature_of_version_4_ends_after_a_quarter_of_an_hour(served, age_s, status) -> None:
+    given = signed_by_4(pair(served), ago(age_s, "%Y%m%dT%H%M%SZ"))
+    reply = asked(served, "ec2tokens", {"credentials": given})
+    assert reply.status_code == status
+
+
+@pytest.mark.parametrize("version", ["0", "1", "2"])
+@pytest.mark.parametrize(("age_s", "status"), [(0, 200), (910, 401), (None, 200)])
+def test_one_of_an_older_version_ends_if_it_carries_a_time(served, version, age_s, status) -> None:
+    time = None if age_s is None else ago(age_s, "%Y-%m-%dT%H:%M:%SZ")
+    given = signed_by(pair(served), version, time)
+    path = "ec2tokens"
+    assert asked(served, path, {"ec2Credentials": given}).status_code == status
+    given["params"]["Action"] = "DeleteStack"
+    assert asked(served, path, {"ec2Credentials": given}).status_code == 401
+
+
+def test_a_time_that_is_none_is_refused(served) -> None:
+    given = signed_by(pair(served), "2", "soon")
+    reply = asked(served, "ec2tokens", {"credentials": given})
+    assert reply.status_code == 401
 
 
 def test_an_s3_string_to_sign_becomes_a_token(served: Served) -> None:
@@ -104,5 +154,5 @@ def test_an_s3_string_to_sign_becomes_a_token(served: Served) -> None:
     text = base64.urlsafe_b64encode(b"GET\n\n\n\n/box/key").decode()
     signed = signature.s3(credential["secret"], text)
     given = {"access": credential["access"], "token": text, "signature": signed}
-    path = f"{served.url}/identity/v3/s3tokens"
-    assert served.session.post(path, json={"credentials": given}).status_code == 200
+    path = "s3tokens"
+    assert asked(served, path, {"credentials": given}).status_code == 200

@@ -295,3 +295,15 @@ def test_a_network_gateway_has_a_port_in_each_network_it_connects(demo: Network)
     again = demo.refused("PUT", f"{path}/disconnect_network", wanted)
     assert again == (404, "GatewayConnectionNotFound")
     assert demo("DELETE", path).status_code == 204
+
+
+def test_the_parent_of_a_trunk_shows_the_ports_below_it(demo: Network) -> None:
+    net = demo.make("networks", "network", name="n")
+    parent, below = (demo.make("ports", "port", network_id=net["id"]) for _ in range(2))
+    assert "trunk_details" not in parent
+    vlan = {"port_id": below["id"], "segmentation_type": "vlan", "segmentation_id": 7}
+    trunk = demo.make("trunks", "trunk", port_id=parent["id"], sub_ports=[vlan])
+    shown = demo("GET", f"ports/{parent['id']}").json()["port"]["trunk_details"]
+    assert shown["trunk_id"] == trunk["id"]
+    assert shown["sub_ports"] == [{**vlan, "mac_address": below["mac_address"]}]
+    assert "trunk_details" not in demo("GET", f"ports/{below['id']}").json()["port"]

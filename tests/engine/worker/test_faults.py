@@ -172,6 +172,9 @@ def test_after_a_rollback_the_cloud_is_empty() -> None:
         town.knob(SERVERS, {"status": 400})
         row = await town.make(SMALL, {}, rollback=True)
         assert state(row) == "ROLLBACK_COMPLETE"
+        said = "Stack ROLLBACK completed successfully. It was rolled back because of: "
+        assert row.reason == said + row.first_failure
+        assert row.first_failure.startswith("Resource CREATE failed: ")
         assert town.made()["network.subnets"] == 1
         left = [line for line in town.alive() if "trusts" not in line]  # kept with the stack
         assert left == []

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from hearth.cloud import CloudFault, ListingCloud, Response
+from hearth.cloud.contract import Whoami
 from hearth.model.state import Action
 from hearth.resources.base import Change
 from tests.resources.driver import Broken, Driver
@@ -98,3 +99,51 @@ def test_another_region_is_another_stack():
     before, after = {"context": {"region_name": "a"}}, {"context": {"region_name": "b"}}
     assert kind.must_replace(Change(before, after, frozenset({"context"})))
     assert not kind.must_replace(Change(before, before, frozenset({"context"})))
+
+
+class Region(ListingCloud):
+    """A cloud of one region that knows another, and takes one template."""
+
+    def __init__(self, status=400):
+        super().__init__()
+        self.status = status
+
+    async def whoami(self):
+        return Whoami("u", "p", None, (), "", "here")
+
+    async def request(self, service, method, path, *, json=None, **_kw):
+        match service, path:
+            case "identity", "/v3/auth/catalog":
+                endpoints = [{"region_id": "here"}, {"region_id": "there"}]
+                catalog = [{"type": "orchestration", "endpoints": endpoints}]
+                return Response(200, {}, {"catalog": catalog})
+            case "orchestration", "/validate":
+                if json["template"] != "good":
+                    raise CloudFault(service, self.status, "HTTPBadRequest", "it is bad")
+                return Response(200, {}, {})
+        raise AssertionError(path)
+
+
+def refusals(properties, cloud):
+    kind = stack_on(None, {}).kind
+    return list(asyncio.run(kind.refused(properties, cloud)))
+
+
+def test_what_is_wrong_with_the_other_stack_is_known_beforehand():
+    assert refusals({"template": "good"}, Region()) == []
+    assert refusals({"template": "good", "context": {"region_name": "here"}}, Region()) == []
+    assert refusals({"template": None}, Region()) == []  # not known yet
+    (told,) = refusals({"template": "bad"}, Region())
+    assert told == (
+        'Failed validating stack template using Heat endpoint at region "here" due to '
+        '"ERROR: it is bad"'
+    )
+    with pytest.raises(CloudFault):
+        refusals({"template": "bad"}, Region(503))
+
+
+def test_regions_that_cannot_be_reached_are_told_beforehand():
+    (told,) = refusals({"template": "good", "context": {"region_name": "nowhere"}}, Region())
+    assert told.startswith('Cannot establish connection to Heat endpoint at region "nowhere" due')
+    (told,) = refusals({"template": "good", "context": {"region_name": "there"}}, Region())
+    assert told == "Stacks in another region (there) are not supported."

@@ -279,3 +279,53 @@ def test_a_server_that_is_replaced_yields_its_ports_and_can_have_them_back():
 
     port, held, back = drive(story)
     assert held == back == [port]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([{"network": "inner"}], [{"subnet": "low"}]),
+        ([{"subnet": "low"}], [{"network": "inner"}]),
+        ([{"subnet": "low"}], [{"network": "inner", "subnet": "low"}]),
+        (
+            [
+                {"network": "inner"},
+                {"network": "inner", "fixed_ip": "10.1.0.33"},
+                {"subnet": "low"},
+            ],
+            [{"subnet": "low"}, {"network": "inner"}, {"network": "inner", "subnet": "low"}],
+        ),
+    ],
+)
+def test_a_port_stays_where_its_network_is_only_said_in_another_way(before, after):
+    async def story(driver):
+        await ground(driver)
+        server = await driver.create(SERVER, {**PLAIN, "networks": before})
+        ports = [{i["port_id"] for i in await interfaces.attached(server)}]
+        for networks in (after, before, after):
+            await driver.update(server, {**PLAIN, "networks": networks})
+            ports.append({i["port_id"] for i in await interfaces.attached(server)})
+        await driver.delete_all()
+        return ports, driver.left()
+
+    ports, left = drive(story)
+    assert ports[0] == ports[1] == ports[2] == ports[3]
+    assert left == {}
+
+
+def test_a_port_goes_where_another_is_asked_for():
+    async def story(driver):
+        await ground(driver)
+        seen = []
+        extra = {"network": "inner", "port_extra_properties": {"no_fixed_ips": False}}
+        server = await driver.create(SERVER, {**PLAIN, "networks": [extra]})
+        for one in ({"network": "inner"}, {"network": "inner", "fixed_ip": "10.1.0.77"}, extra):
+            seen.append({i["port_id"] for i in await interfaces.attached(server)})
+            await driver.update(server, {**PLAIN, "networks": [one]})
+        seen.append({i["port_id"] for i in await interfaces.attached(server)})
+        await driver.delete_all()
+        return seen, driver.left()
+
+    seen, left = drive(story)
+    assert len(set.union(*seen)) == 4
+    assert left == {}

@@ -4,7 +4,8 @@ from typing import cast
 
 from starlette.requests import Request
 
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.api.operation import Operation
+from hearth.model.problem import EntityNotFound, HTTPBadRequest, Rejected
 from hearth.service.caller import Caller
 from hearth.service.find_stack import find_stack
 from hearth.service.house import House
@@ -17,42 +18,47 @@ def house_of(request: Request) -> House:
 
 
 def caller_of(request: Request) -> Caller:
-    """The caller, whose project must be the one in the path. Raises Rejected."""
-    caller = cast(Caller, request.state.caller)
-    tenant = request.path_params.get("tenant_id")
-    if tenant is not None and tenant != caller.project_id and not caller.admin:
-        words = f"You are not authorized to access project {tenant}."
-        raise Rejected([HTTPForbidden(None, words)])
-    return caller
-
-
-def anyone_of(request: Request) -> Caller:
-    """The caller, for handlers that let `stack_of(guest=True)` decide."""
+    """Who asks; the route's rule has let it in."""
     return cast(Caller, request.state.caller)
 
 
-def member_of(request: Request) -> Caller:
-    """A caller who is not a user of a stack's own project. Raises Rejected."""
-    caller = caller_of(request)
-    if caller.guest:
-        raise Rejected([HTTPForbidden(None, "You are not authorized to complete this action.")])
-    return caller
+def admit(request: Request, operation: Operation) -> None:
+    """Let the caller in, or raise Rejected: by the project in the path and by the rule."""
+    if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
+        words = "There is a null character in the address."  # not all databases can look for it
+        raise Rejected([HTTPBadRequest(None, words)])
+    caller, policy = caller_of(request), house_of(request).policy
+    tenant = request.path_params["tenant_id"]
+    if not caller.project_id:
+        raise _forbidden("The token is not of a project.")
+    if tenant != caller.project_id and not (
+        (operation.guest and caller.guest) or policy.is_admin(caller)
+    ):
+        raise _forbidden(f"You are not authorized to access project {tenant}.")
+    if operation.rule is not None:
+        policy.demand(operation.rule, caller)
 
 
-async def stack_of(request: Request, *, deleted: bool = False, guest: bool = False) -> StackRow:
+def demand(request: Request, rule: str) -> None:
+    """Ask one rule more, which hangs on what the request says. Raises Rejected."""
+    house_of(request).policy.demand(rule, caller_of(request))
+
+
+def _forbidden(words: str) -> Rejected:
+    return Rejected([HTTPForbidden(None, words)])
+
+
+async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """The stack in the path; its name and id must belong together. Raises Rejected.
 
-    With `guest` the users of the stack's own project reach it too, under either project's path.
+    Users of the stack's own project reach it under either project's path.
     """
-    caller = anyone_of(request)
-    if not (guest and caller.guest):
-        caller = member_of(request)
-    path = request.path_params
+    caller, path = caller_of(request), request.path_params
     row = await find_stack(
         house_of(request), caller, path["tenant_id"], path["stack_id"], deleted=deleted
     )
     if row.id != path["stack_id"] or row.name != path["stack_name"]:
         raise Rejected([EntityNotFound(None, "Stack", path["stack_name"])])
     if caller.guest and row.user_project_id != caller.project_id:
-        raise Rejected([HTTPForbidden(None, "You are not authorized to complete this action.")])
+        raise _forbidden("You are not authorized to complete this action.")
     return row

@@ -1,8 +1,9 @@
 """Events of stacks and resources."""
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import house_of, stack_of
 from hearth.model.problem import Rejected
@@ -15,7 +16,7 @@ from hearth.store.rows import StackRow
 
 
 async def of_stack(request: Request) -> Response:
-    """GET .../events."""
+    """The events of a stack, newest first."""
     row = await stack_of(request, deleted=True)
     depth = parse.number(request, "nested_depth") or 0
 
@@ -33,9 +34,9 @@ async def of_stack(request: Request) -> Response:
 
 
 async def of_resource(request: Request) -> Response:
-    """GET .../resources/{r}/events: 404 if there are none."""
+    """The events of a resource, newest first."""
     row = await stack_of(request, deleted=True)
-    name = request.path_params["resource"]
+    name = request.path_params["resource_name"]
     wanted = parse.event_filter(request, (row.id,), resource_name=(name,))
     found = await house_of(request).store.read(lambda tx: reads.list_events(tx, wanted))
     if not found and wanted.marker is None:
@@ -46,10 +47,10 @@ async def of_resource(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET .../resources/{r}/events/{eid}."""
+    """One event, with the properties that the resource had."""
     row = await stack_of(request, deleted=True)
     event_id = request.path_params["event_id"]
     found = await house_of(request).store.read(lambda tx: reads.get_event(tx, row.id, event_id))
-    if found is None or found.event.resource_name != request.path_params["resource"]:
+    if found is None or found.event.resource_name != request.path_params["resource_name"]:
         raise Rejected([HTTPNotFound(None, f"No event {event_id} found")])
     return JSONResponse({"event": view.event(request, row, found, None, full=True)})

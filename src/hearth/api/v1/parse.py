@@ -7,12 +7,21 @@ from typing import Any
 
 from starlette.requests import Request
 
-from hearth.api.v1.context import house_of
-from hearth.model.problem import HTTPBadRequest, Rejected, RequestLimitExceeded
+from hearth.api.v1.context import caller_of, house_of
+from hearth.model.problem import (
+    HTTPBadRequest,
+    InvalidDirection,
+    NoTemplateVersion,
+    Rejected,
+    RequestLimitExceeded,
+)
+from hearth.service.gather import gathered
 from hearth.service.wanted import Wanted
 from hearth.store.reads import EventFilter, StackFilter
+from hearth.template.versions import VERSION_KEYS
 
 TAG_CHARACTERS_MAX = 80
+INTEGER_MAX = 2**31 - 1
 STACK_FILTERS = {
     "stack_name": "name",
     "name": "name",
@@ -64,8 +73,12 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
         return {}
     try:
         found: dict[str, Any] = json.loads(raw)
+        if b"\\u" in raw:  # it may be half of a surrogate pair, which is no text
+            json.dumps(found, ensure_ascii=False).encode()
     except ValueError as problem:
         raise bad(f"The request body is not valid JSON: {problem}") from None
+    except RecursionError:
+        raise bad("The request body is nested too deep") from None
     return found
 
 
@@ -87,6 +100,7 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     rollback, timeout = data.get("disable_rollback"), data.get("timeout_mins")
     return Wanted(
         template=_template(data.get("template")),
+        template_url=None if "template" in data else _text(data, "template_url"),
         parameters=_map(data, "parameters"),
         environment=environment,
         environment_files=tuple(str(name) for name in names),
@@ -94,6 +108,7 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
             name: text if isinstance(text, str) else json.dumps(text)
             for name, text in files.items()
         },
+        files_container=_text(data, "files_container"),
         timeout_mins=None if timeout is None else integer(timeout, "timeout_mins") or None,
         disable_rollback=None if rollback is None else boolean(rollback, "disable_rollback"),
         tags=_tags(data.get("tags")),
@@ -103,9 +118,15 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     )
 
 
-def wanted_update(data: Mapping[str, Any], *, existing: bool) -> Wanted:
+async def wanted_of(request: Request, data: Mapping[str, Any]) -> Wanted:
+    """What a body asks for, with all that it only names. Raises Rejected."""
+    return await gathered(house_of(request), caller_of(request), wanted(data))
+
+
+async def wanted_update(request: Request, data: Mapping[str, Any], *, existing: bool) -> Wanted:
     """The body of an update, its preview or plan; it may name an earlier revision instead."""
     found = wanted(data, existing=existing)
+    found = await gathered(house_of(request), caller_of(request), found)
     if data.get("revision") is None:
         return found
     if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:
@@ -128,7 +149,7 @@ def health(data: Mapping[str, Any]) -> tuple[bool, str]:
         raise bad(f"Invalid keys in resource mark unhealthy {unknown}")
     if "mark_unhealthy" not in data:
         raise bad("Missing mandatory (mark_unhealthy) key from mark unhealthy request")
-    reason = str(data.get("resource_status_reason") or "")
+    reason = plain(str(data.get("resource_status_reason") or ""), "resource_status_reason")
     return boolean(data["mark_unhealthy"], "mark_unhealthy"), reason
 
 
@@ -138,8 +159,25 @@ def _template(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
+        if value.keys().isdisjoint(VERSION_KEYS):
+            words = f"the template has no version; {VERSION_KEYS[0]} is needed"
+            raise Rejected([NoTemplateVersion(None, words)])
         return json.dumps(value)
     raise bad("Template is not valid: it must be a map or text")
+
+
+def _text(data: Mapping[str, Any], name: str) -> str | None:
+    value = data.get(name)
+    if value is not None and not isinstance(value, str):
+        raise bad(f"{name} must be text")
+    return value or None
+
+
+def plain(text: str, name: str) -> str:
+    """Text that is kept as it is: not all databases can keep a null character."""
+    if "\0" in text:
+        raise bad(f"{name} holds a null character")
+    return text
 
 
 def _map(data: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -157,6 +195,7 @@ def _tags(value: Any) -> tuple[str, ...] | None:
     items = value if isinstance(value, list) else str(value).split(",")
     tags = tuple(str(item) for item in items if str(item))
     for tag in tags:
+        plain(tag, "tags")
         if len(tag) > TAG_CHARACTERS_MAX:
             raise bad(f'Invalid tag, "{tag}" is longer than {TAG_CHARACTERS_MAX} characters')
     return tags
@@ -171,25 +210,28 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def integer(value: Any, name: str) -> int:
-    """A whole number from 0 up."""
+    """A whole number from 0 up to what a database takes."""
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal():
         raise bad(f'"{value}" is no valid value for "{name}": it must be a non-negative integer')
+    if len(text) > len(str(INTEGER_MAX)) or int(text) > INTEGER_MAX:
+        raise bad(f'"{name}" is too large: it may be {INTEGER_MAX} at most')
     return int(text)
 
 
-def _last(request: Request, name: str) -> str | None:
+def last(request: Request, name: str) -> str | None:
+    """A key of the query; of a repeated one the last."""
     found = request.query_params.getlist(name)
     return found[-1] if found else None
 
 
 def flag(request: Request, name: str, *, default: bool = False) -> bool:
-    value = _last(request, name)
+    value = last(request, name)
     return default if value is None else boolean(value, name)
 
 
 def number(request: Request, name: str) -> int | None:
-    value = _last(request, name)
+    value = last(request, name)
     return None if value is None else integer(value, name)
 
 
@@ -199,7 +241,7 @@ def _words(request: Request, name: str) -> tuple[str, ...]:
 
 
 def _descending(request: Request) -> bool | None:
-    match _last(request, "sort_dir"):
+    match last(request, "sort_dir"):
         case None:
             return None
         case "asc":
@@ -207,10 +249,11 @@ def _descending(request: Request) -> bool | None:
         case "desc":
             return True
         case other:
-            raise bad(f"Invalid sort_dir {other}: it is asc or desc")
+            words = f"Invalid sort_dir {other}: it is asc or desc"
+            raise Rejected([InvalidDirection(None, words)])
 
 
-def stack_filter(request: Request, project_id: str) -> StackFilter:
+def stack_filter(request: Request, project_id: str | None) -> StackFilter:
     """The query of a stack list. Unknown keys are ignored."""
     equal: dict[str, tuple[Any, ...]] = {}
     for word, column in STACK_FILTERS.items():
@@ -228,7 +271,7 @@ def stack_filter(request: Request, project_id: str) -> StackFilter:
     return StackFilter(
         project_id=project_id,
         limit=number(request, "limit"),
-        marker=_last(request, "marker"),
+        marker=last(request, "marker"),
         sort_keys=_words(request, "sort_keys"),
         descending=_descending(request),
         show_deleted=flag(request, "show_deleted"),
@@ -265,7 +308,7 @@ def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> E
     return EventFilter(
         stack_ids=stack_ids,
         limit=number(request, "limit"),
-        marker=_last(request, "marker"),
+        marker=last(request, "marker"),
         sort_keys=_words(request, "sort_keys"),
         descending=_descending(request),
         equal={**equal, **more},

@@ -1,21 +1,36 @@
 """Resources of a stack, and signals to them."""
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from collections.abc import Callable, Mapping, Sequence
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
-from hearth.api.v1.context import anyone_of, house_of, member_of, stack_of
+from hearth.api.v1.context import caller_of, house_of, stack_of
+from hearth.engine.core.record import Record
 from hearth.service import health
 from hearth.service import resources as use
 from hearth.service.signal import signal
 
-KEYS = {"nested_depth", "with_detail", "type", "name", "status", "action", "id",
-        "physical_resource_id"}  # fmt: skip
+FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
+    "name": lambda record, asked: record.name in asked,
+    "type": lambda record, asked: any(part in record.type for part in asked),
+    "status": lambda record, asked: record.status.value in asked,
+    "action": lambda record, asked: record.action.value in asked,
+    "physical_resource_id": lambda record, asked: (record.physical_id or "") in asked,
+    "id": lambda record, asked: record.id in asked,
+}
+"""Whether a record is one of those asked for."""
+KEYS = {"nested_depth", "with_detail", *FILTERS}
 DEPTH_MAX = 5
 
 
 async def index(request: Request) -> Response:
-    """GET .../resources; unknown query keys are refused."""
+    """The resources of a stack, with those of nested stacks where that is asked for.
+
+    Query parameters that are not listed are refused.
+    """
     unknown = sorted(set(request.query_params) - KEYS)
     if unknown:
         raise parse.bad(f"Invalid filter parameters {unknown}; known are {sorted(KEYS)}")
@@ -23,28 +38,17 @@ async def index(request: Request) -> Response:
     depth = min(parse.number(request, "nested_depth") or 0, DEPTH_MAX)
     detail = parse.flag(request, "with_detail")
     found = await use.resources(
-        house_of(request), member_of(request), row, depth=depth, detail=detail
+        house_of(request), caller_of(request), row, depth=depth, detail=detail
     )
-    return JSONResponse(
-        {"resources": [_view(request, one) for one in found if _wanted(request, one)]}
-    )
-
-
-def _wanted(request: Request, one: use.Shown) -> bool:
-    record = one.record
-    values = {
-        "name": record.name,
-        "status": record.status.value,
-        "action": record.action.value,
-        "physical_resource_id": record.physical_id or "",
-        "id": record.id,
+    asked = {
+        key: request.query_params.getlist(key) for key in request.query_params.keys() & FILTERS
     }
-    for key, value in values.items():
-        asked = request.query_params.getlist(key)
-        if asked and value not in asked:
-            return False
-    types = request.query_params.getlist("type")
-    return not types or any(text in record.type for text in types)
+    shown = [
+        _view(request, one)
+        for one in found
+        if all(FILTERS[key](one.record, values) for key, values in asked.items())
+    ]
+    return JSONResponse({"resources": shown})
 
 
 def _view(request: Request, one: use.Shown) -> view.Body:
@@ -64,10 +68,10 @@ def _view(request: Request, one: use.Shown) -> view.Body:
 
 
 async def show(request: Request) -> Response:
-    """GET .../resources/{r}."""
-    row = await stack_of(request, guest=True)
-    house, caller = house_of(request), anyone_of(request)
-    name = request.path_params["resource"]
+    """One resource with its attributes."""
+    row = await stack_of(request)
+    house, caller = house_of(request), caller_of(request)
+    name = request.path_params["resource_name"]
     if caller.guest:
         await use.guest_may(house, caller, row, await use.find_resource(house, row, name))
     shown = await use.show_resource(
@@ -77,27 +81,27 @@ async def show(request: Request) -> Response:
 
 
 async def metadata(request: Request) -> Response:
-    """GET .../resources/{r}/metadata."""
-    row = await stack_of(request, guest=True)
-    name = request.path_params["resource"]
-    found = await use.metadata(house_of(request), anyone_of(request), row, name)
+    """The metadata of a resource: what a guest reads."""
+    row = await stack_of(request)
+    name = request.path_params["resource_name"]
+    found = await use.metadata(house_of(request), caller_of(request), row, name)
     return JSONResponse({"metadata": found})
 
 
 async def mark(request: Request) -> Response:
-    """PATCH .../resources/{name or physical id}: well or not, as the caller says."""
+    """Say that a resource is not well, or well again; it is named by name or physical id."""
     row = await stack_of(request)
     unhealthy, reason = parse.health(await parse.body(request))
-    name = request.path_params["resource"]
+    name = request.path_params["resource_name"]
     await health.mark(house_of(request), row, name, healthy=not unhealthy, reason=reason)
     return JSONResponse(None)
 
 
 async def send_signal(request: Request) -> Response:
-    """POST .../resources/{r}/signal."""
-    row = await stack_of(request, guest=True)
-    house, caller = house_of(request), anyone_of(request)
-    record = await use.find_resource(house, row, request.path_params["resource"])
+    """Send a signal to a resource, or clear its hook with `unset_hook`."""
+    row = await stack_of(request)
+    house, caller = house_of(request), caller_of(request)
+    record = await use.find_resource(house, row, request.path_params["resource_name"])
     await use.guest_may(house, caller, row, record)
     details = await parse.body(request, needed=False)
     await signal(house, caller, row, record, details or None)

@@ -1,8 +1,9 @@
 """Revisions of a stack: what it was asked to be, and how that changed. Beside the contract."""
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import house_of, stack_of
 from hearth.service import revisions as use
@@ -12,7 +13,7 @@ from hearth.template import load
 
 
 async def index(request: Request) -> Response:
-    """GET .../revisions, newest first."""
+    """The revisions of a stack, newest first."""
     row = await stack_of(request, deleted=True)
     found = await use.list_revisions(house_of(request), row)
     return JSONResponse({"revisions": [_summary(row, one) for one in found]})
@@ -29,7 +30,7 @@ def _summary(row: StackRow, one: RevisionRow) -> view.Body:
 
 
 async def show(request: Request) -> Response:
-    """GET .../revisions/{n}: the template as an object, of files the names."""
+    """One revision: the template as an object, of files the names."""
     row = await stack_of(request, deleted=True)
     kept = await use.show_revision(house_of(request), row, _number(request, "number"))
     body = {
@@ -43,7 +44,7 @@ async def show(request: Request) -> Response:
 
 
 async def diff(request: Request) -> Response:
-    """GET .../revisions/{a}/diff/{b}: what leads from a to b."""
+    """What leads from one revision to another."""
     row = await stack_of(request, deleted=True)
     house = house_of(request)
     before = await use.show_revision(house, row, _number(request, "number"))

@@ -1,46 +1,50 @@
 """Snapshots of a stack."""
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, house_of, stack_of
 from hearth.service import snapshots as use
 
 
 async def create(request: Request) -> Response:
-    """POST .../snapshots: the snapshot, not wrapped in anything."""
+    """Take a snapshot of a stack. The answer is not wrapped."""
     row = await stack_of(request)
     name = (await parse.body(request)).get("name")
     made = await use.take_snapshot(
-        house_of(request), caller_of(request), row, None if name is None else str(name)
+        house_of(request),
+        caller_of(request),
+        row,
+        None if name is None else parse.plain(str(name), "name"),
     )
     return JSONResponse(view.snapshot(made))
 
 
 async def index(request: Request) -> Response:
-    """GET .../snapshots."""
+    """The snapshots of a stack."""
     row = await stack_of(request)
     found = await use.list_snapshots(house_of(request), row)
     return JSONResponse({"snapshots": [view.snapshot(one) for one in found]})
 
 
 async def show(request: Request) -> Response:
-    """GET .../snapshots/{id}."""
+    """One snapshot."""
     row = await stack_of(request)
     found = await use.show_snapshot(house_of(request), row, request.path_params["snapshot_id"])
     return JSONResponse({"snapshot": view.snapshot(found)})
 
 
 async def delete(request: Request) -> Response:
-    """DELETE .../snapshots/{id}."""
+    """Delete a snapshot and what it holds."""
     row = await stack_of(request)
     await use.delete_snapshot(house_of(request), row, request.path_params["snapshot_id"])
     return Response(status_code=204)
 
 
 async def restore(request: Request) -> Response:
-    """POST .../snapshots/{id}/restore."""
+    """Bring a stack back to what a snapshot holds."""
     row = await stack_of(request)
     snapshot_id = request.path_params["snapshot_id"]
     await use.restore_snapshot(house_of(request), caller_of(request), row, snapshot_id)

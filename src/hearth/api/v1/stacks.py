@@ -1,45 +1,57 @@
 """Stacks: list, create, show, change, delete, and what they say of themselves."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
+from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
-from hearth.api.v1.context import caller_of, house_of, member_of, stack_of
-from hearth.model.problem import Rejected
+from hearth.api.v1.context import caller_of, demand, house_of, stack_of
+from hearth.model.problem import EntityNotFound, NotFound, Rejected
 from hearth.model.state import Action
 from hearth.service.create_stack import create_stack
 from hearth.service.documents import abandon_stack, export_stack
 from hearth.service.find_stack import find_stack, list_stacks
 from hearth.service.operate_stack import operate_stack
 from hearth.service.outputs import outputs
-from hearth.service.preview import changes, created_items, plan_create, plan_update
-from hearth.service.problems import NotFound
+from hearth.service.preview import changes, created_items, created_outputs, plan_create, plan_update
 from hearth.service.revisions import masked_environment
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
 from hearth.template import load
 
+ACTIONS = ("suspend", "resume", "check", "cancel_update", "cancel_without_rollback")
+ARN = re.compile(r"^arn:openstack:heat::(?P<project>[^:/]+):stacks/(?P<rest>[^/]+/[^/]+(/.*)?)$")
+
 
 async def index(request: Request) -> Response:
-    """GET /stacks."""
-    member_of(request)
-    wanted = parse.stack_filter(request, request.path_params["tenant_id"])
-    if parse.flag(request, "global_tenant"):
-        from hearth.service.problems import HTTPForbidden
-
-        raise Rejected([HTTPForbidden(None, "global_tenant is not allowed by policy")])
-    rows, count = await list_stacks(
-        house_of(request), wanted, count=parse.flag(request, "with_count")
-    )
-    body: dict[str, object] = {"stacks": [view.summary(request, row) for row in rows]}
+    """Stacks of the project: summaries without parameters and outputs, newest first."""
+    everywhere = parse.flag(request, "global_tenant")
+    if everywhere:
+        demand(request, "stacks:global_index")
+    house, tenant = house_of(request), request.path_params["tenant_id"]
+    wanted = parse.stack_filter(request, None if everywhere else tenant)
+    if not parse.flag(request, "show_hidden"):
+        hidden = house.limits.hidden_stack_tags
+        wanted = replace(wanted, not_tags_any=(*wanted.not_tags_any, *hidden))
+    rows, count = await list_stacks(house, wanted, count=parse.flag(request, "with_count"))
+    of_project = everywhere or house.policy.is_admin(caller_of(request))
+    shown = [view.summary(request, row, project=of_project) for row in rows]
+    body: dict[str, object] = {"stacks": shown}
     if wanted.limit and len(rows) == wanted.limit:
         body["links"] = [{"rel": "next", "href": _next(request, rows[-1].id)}]
     if count is not None:
         body["count"] = count
     return JSONResponse(body)
+
+
+async def detail(request: Request) -> Response:
+    """The same list under its former address."""
+    return await index(request)
 
 
 def _next(request: Request, marker: str) -> str:
@@ -50,13 +62,16 @@ def _next(request: Request, marker: str) -> str:
 
 
 async def create(request: Request) -> Response:
-    """POST /stacks: 201 with the new stack's id and link."""
-    caller = member_of(request)
+    """A new stack, which is made from now on: its id and where it is to be found.
+
+    With `adopt_stack_data` it is made around what the document of another stack names.
+    """
+    caller = caller_of(request)
     data = await parse.body(request)
     name = _new_name(data)
     if "converge" in data:
         raise parse.bad("converge is for updates only")
-    wanted, adopt = parse.wanted(data), parse.adopt_data(data)
+    wanted, adopt = await parse.wanted_of(request, data), parse.adopt_data(data)
     row = await create_stack(house_of(request), caller, name, wanted, adopt=adopt)
     headers = {"Location": view.stack_url(request, row)}
     return JSONResponse(view.created(request, row), status_code=201, headers=headers)
@@ -70,12 +85,14 @@ def _new_name(data: Mapping[str, Any]) -> str:
 
 
 async def preview(request: Request) -> Response:
-    """POST /stacks/preview."""
-    caller = member_of(request)
+    """What a stack would be: its resources with their properties. Nothing is made."""
+    caller = caller_of(request)
     data = await parse.body(request)
-    found = await plan_create(house_of(request), caller, _new_name(data), parse.wanted(data))
+    found = await plan_create(
+        house_of(request), caller, _new_name(data), await parse.wanted_of(request, data)
+    )
     row, items = found.aim.row, created_items(found)
-    body = view.stack(request, row, found.aim.program, None)
+    body = view.stack(request, row, found.aim.program, created_outputs(found))
     for key in ("stack_status", "stack_status_reason"):
         del body[key]
     href = view.stack_url(request, row).removesuffix(row.id) + "None"
@@ -84,25 +101,39 @@ async def preview(request: Request) -> Response:
 
 
 async def lookup(request: Request) -> Response:
-    """Any method on a stack by name or id alone: 302 to where it really is, query and all."""
-    path = request.path_params
-    caller = caller_of(request)
-    if "arn" in path:
-        tenant, _, rest = path["arn"].partition(":stacks/")
-        url = f"{view.base(request)}/{tenant}/stacks/{rest}"
-    else:
-        identity = path["identity"]
-        row = await find_stack(house_of(request), caller, path["tenant_id"], identity, deleted=True)
-        url = view.stack_url(request, row)
-    if "rest" in path:
-        url += f"/{path['rest']}"
-    if request.url.query:
-        url += f"?{request.url.query}"
-    return RedirectResponse(url, status_code=302)
+    """Any method on a stack by name or id alone: redirects to where it is, query and all."""
+    return await _redirected(request, "")
+
+
+async def lookup_below(request: Request) -> Response:
+    """A part of a stack by the stack's name or id alone: redirects to where it is."""
+    return await _redirected(request, "/" + request.url.path.rpartition("/")[2])
+
+
+async def lookup_arn(request: Request) -> Response:
+    """A stack, or a part of one, by its ARN: redirects to where it is, without looking."""
+    arn = f"arn:{request.path_params['arn']}"
+    found = ARN.match(arn)
+    if found is None:
+        raise Rejected([EntityNotFound(None, "Stack", arn)])
+    url = f"{view.base(request)}/{quote(found['project'])}/stacks/{quote(found['rest'])}"
+    return RedirectResponse(_with_query(request, url), status_code=302)
+
+
+async def _redirected(request: Request, below: str) -> Response:
+    path, caller = request.path_params, caller_of(request)
+    identity = path["stack_identity"]
+    row = await find_stack(house_of(request), caller, path["tenant_id"], identity, deleted=True)
+    url = view.stack_url(request, row) + below
+    return RedirectResponse(_with_query(request, url), status_code=302)
+
+
+def _with_query(request: Request, url: str) -> str:
+    return f"{url}?{request.url.query}" if request.url.query else url
 
 
 async def show(request: Request) -> Response:
-    """GET /stacks/{name}/{id}."""
+    """All of a stack: state, parameters, outputs. Deleted ones are found by their id."""
     row = await stack_of(request, deleted=True)
     house = house_of(request)
     values = None
@@ -116,109 +147,120 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """PUT /stacks/{name}/{id}: everything is taken as given."""
+    """Change a stack to what is given: nothing is kept but timeout, rollback and converge."""
     return await _update(request, existing=False)
 
 
 async def patch(request: Request) -> Response:
-    """PATCH /stacks/{name}/{id}: laid over what the stack has."""
+    """Change a stack by what is given, laid over what it has. Absent means: as it is."""
     return await _update(request, existing=True)
 
 
 async def _update(request: Request, *, existing: bool) -> Response:
     row = await stack_of(request)
-    wanted = parse.wanted_update(await parse.body(request), existing=existing)
+    data = await parse.body(request)
+    if existing and not data:
+        demand(request, "stacks:update_no_change")
+    wanted = await parse.wanted_update(request, data, existing=existing)
     await update_stack(house_of(request), caller_of(request), row, wanted)
     return JSONResponse({}, status_code=202)
 
 
 async def update_preview(request: Request) -> Response:
-    """PUT or PATCH /stacks/{name}/{id}/preview."""
+    """What an update would do to each resource. Nothing changes."""
     row = await stack_of(request)
-    wanted = parse.wanted_update(await parse.body(request), existing=request.method == "PATCH")
+    wanted = await parse.wanted_update(
+        request, await parse.body(request), existing=request.method == "PATCH"
+    )
     found = await plan_update(house_of(request), caller_of(request), row, wanted)
     shown = changes(found, show_nested=parse.flag(request, "show_nested"))
     return JSONResponse({"resource_changes": shown})
 
 
 async def create_plan(request: Request) -> Response:
-    """POST /stacks/plan: what a create would do. Beside the contract."""
-    caller = member_of(request)
+    """The plan of a create: what becomes of each resource, and why."""
+    caller = caller_of(request)
     data = await parse.body(request)
-    found = await plan_create(house_of(request), caller, _new_name(data), parse.wanted(data))
+    found = await plan_create(
+        house_of(request), caller, _new_name(data), await parse.wanted_of(request, data)
+    )
     return JSONResponse({"plan": found.plan.as_json()})
 
 
 async def update_plan(request: Request) -> Response:
-    """PUT or PATCH /stacks/{name}/{id}/plan: what an update would do. Beside the contract."""
+    """The plan of an update: what becomes of each resource and property, and why."""
     row = await stack_of(request)
-    wanted = parse.wanted_update(await parse.body(request), existing=request.method == "PATCH")
+    wanted = await parse.wanted_update(
+        request, await parse.body(request), existing=request.method == "PATCH"
+    )
     found = await plan_update(house_of(request), caller_of(request), row, wanted)
     return JSONResponse({"plan": found.plan.as_json()})
 
 
 async def delete(request: Request) -> Response:
-    """DELETE /stacks/{name}/{id}."""
+    """Delete a stack with all it made. Taken in every state; one that runs already is joined."""
     row = await stack_of(request)
     await delete_stack(house_of(request), caller_of(request), row)
     return Response(status_code=204)
 
 
 async def action(request: Request) -> Response:
-    """POST /stacks/{name}/{id}/actions, with exactly one action."""
-    row = await stack_of(request)
+    """Suspend, resume, check or cancel: exactly one action, whose value is not looked at."""
     data = await parse.body(request)
     if len(data) != 1:
         raise parse.bad("Exactly one action is needed")
     (word,) = data
+    if word not in ACTIONS:
+        known = ", ".join(ACTIONS)
+        raise parse.bad(f"Invalid action {word} specified: it is one of {known}")
+    demand(request, f"actions:{word}")
+    row = await stack_of(request)
     match word:
         case "cancel_update":
             await cancel_update(house_of(request), row, rollback=True)
         case "cancel_without_rollback":
             await cancel_update(house_of(request), row, rollback=False)
-        case "suspend" | "resume" | "check":
-            await operate_stack(house_of(request), caller_of(request), row, Action(word.upper()))
         case _:
-            raise parse.bad(f"Invalid action {word} specified")
+            await operate_stack(house_of(request), caller_of(request), row, Action(word.upper()))
     return JSONResponse(None)
 
 
 async def export(request: Request) -> Response:
-    """GET .../export: the document of the stack."""
+    """The document of a stack, from which it can be adopted."""
     row = await stack_of(request)
     return JSONResponse(view.document(await export_stack(house_of(request), row)))
 
 
 async def abandon(request: Request) -> Response:
-    """DELETE .../abandon: the document of the stack, which goes and leaves everything."""
+    """The document of a stack, which goes and leaves everything it made."""
     row = await stack_of(request)
     told = await abandon_stack(house_of(request), caller_of(request), row)
     return JSONResponse(view.document(told))
 
 
 async def template(request: Request) -> Response:
-    """GET .../template: the template as an object."""
+    """The template as an object, also when it was given as text."""
     row = await stack_of(request, deleted=True)
     revision, _ = await house_of(request).program(row)
     return JSONResponse(load(revision.template, "template").plain())
 
 
 async def environment(request: Request) -> Response:
-    """GET .../environment: hidden values are masked."""
+    """The environment; hidden values are masked."""
     row = await stack_of(request, deleted=True)
     revision, program = await house_of(request).program(row)
     return JSONResponse(masked_environment(revision, program))
 
 
 async def files(request: Request) -> Response:
-    """GET .../files."""
+    """The files that came with the template, by name."""
     row = await stack_of(request, deleted=True)
     revision, _ = await house_of(request).program(row)
     return JSONResponse(revision.files)
 
 
 async def output_list(request: Request) -> Response:
-    """GET .../outputs: without values."""
+    """The outputs, without their values."""
     row = await stack_of(request)
     _, program = await house_of(request).program(row)
     found = [
@@ -229,9 +271,9 @@ async def output_list(request: Request) -> Response:
 
 
 async def output_show(request: Request) -> Response:
-    """GET .../outputs/{key}."""
+    """One output with its value, or why it has none."""
     row = await stack_of(request)
-    key = request.path_params["key"]
+    key = request.path_params["output_key"]
     found = await outputs(house_of(request), caller_of(request), row, key)
     if not found:
         raise Rejected([NotFound(None, f"Specified output key {key} not found.")])

@@ -3,26 +3,28 @@
 import re
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-import hearth
+from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse
 from hearth.api.v1 import type_template as made
-from hearth.api.v1.context import house_of, member_of
-from hearth.model.problem import EntityNotFound, NotSupported, Rejected, nearest
+from hearth.api.v1.context import caller_of, house_of
+from hearth.model.problem import EntityNotFound, Invalid, NotFound, NotSupported, Rejected, nearest
 from hearth.resources.base import ResourceType
 from hearth.schema.describe import as_json
 from hearth.schema.prop import SupportStatus
-from hearth.service.problems import NotFound
 from hearth.service.validate import findings
 from hearth.service.validate import validate as validate_template
 from hearth.template import describe
 
 
 async def validate(request: Request) -> Response:
-    """POST /validate. An extension: with `show_findings`, all that lint finds, and nothing else."""
-    caller = member_of(request)
-    wanted = parse.wanted(await parse.body(request))
+    """Judge a template. Values of parameters may be missing. Every fault has one type.
+
+    With `show_findings`, all that `hearth lint` finds, and nothing else.
+    """
+    caller = caller_of(request)
+    wanted = await parse.wanted_of(request, await parse.body(request))
     codes = request.query_params.get("ignore_errors", "")
     for code in filter(None, codes.split(",")):
         if code != "99001":
@@ -36,11 +38,11 @@ async def validate(request: Request) -> Response:
 
 
 async def type_list(request: Request) -> Response:
-    """GET /resource_types."""
-    member_of(request)
+    """The resource types that the caller may have."""
     status = request.query_params.get("support_status")
     if status is not None and status not in SupportStatus.__members__:
-        raise parse.bad(f"Invalid support status {status}")
+        known = ", ".join(SupportStatus.__members__)
+        raise Rejected([Invalid(None, f"Invalid support status {status}: it is one of {known}")])
     pattern, version = request.query_params.get("name"), request.query_params.get("version")
     found = []
     for kind in _types(request):
@@ -61,9 +63,14 @@ async def type_list(request: Request) -> Response:
 
 
 def _types(request: Request) -> list[ResourceType]:
-    catalog = house_of(request).programs.catalog
+    house, caller = house_of(request), caller_of(request)
+    catalog = house.programs.catalog
     found = (catalog.find(name) for name in catalog.names() if not name.startswith("<"))
-    return [kind for kind in found if isinstance(kind, ResourceType)]
+    return [
+        kind
+        for kind in found
+        if isinstance(kind, ResourceType) and house.policy.allows_type(kind.name, caller)
+    ]
 
 
 def _matches(pattern: str | None, name: str) -> bool:
@@ -81,7 +88,9 @@ def _about(kind: ResourceType) -> str:
 
 def _type(request: Request) -> ResourceType:
     name = request.path_params["type_name"]
-    catalog = house_of(request).programs.catalog
+    house = house_of(request)
+    house.policy.demand_types([name], caller_of(request))
+    catalog = house.programs.catalog
     kind = catalog.find(name)
     if not isinstance(kind, ResourceType):
         like = nearest(name, catalog.names())
@@ -93,8 +102,7 @@ def _type(request: Request) -> ResourceType:
 
 
 async def type_show(request: Request) -> Response:
-    """GET /resource_types/{type}."""
-    member_of(request)
+    """The properties and attributes of a resource type."""
     kind = _type(request)
     support = kind.support
     return JSONResponse(
@@ -109,8 +117,9 @@ async def type_show(request: Request) -> Response:
 
 
 async def type_template(request: Request) -> Response:
-    """GET /resource_types/{type}/template: a template with all that the type has."""
-    member_of(request)
+    """A template with all that a type has: a parameter for each property, an output for
+    each attribute.
+    """
     kind = _type(request)
     match request.query_params.get("template_type", "cfn").lower():
         case "cfn":
@@ -133,23 +142,14 @@ def _support(support: object) -> dict[str, object] | None:
 
 
 async def versions(request: Request) -> Response:
-    """GET /template_versions."""
-    member_of(request)
+    """The versions of the template language."""
     return JSONResponse({"template_versions": describe.versions()})
 
 
 async def functions(request: Request) -> Response:
-    """GET /template_versions/{v}/functions."""
-    member_of(request)
-    version = request.path_params["version"]
+    """The functions of a version."""
+    version = request.path_params["template_version"]
     found = describe.functions(version, conditions=parse.flag(request, "with_condition_func"))
     if found is None:
         raise Rejected([NotFound(None, f"Template version {version} not found")])
     return JSONResponse({"template_functions": found})
-
-
-async def build_info(request: Request) -> Response:
-    """GET /build_info."""
-    member_of(request)
-    about = {"revision": f"hearth-{hearth.__version__}"}
-    return JSONResponse({"api": about, "engine": about})

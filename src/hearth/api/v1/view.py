@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -13,27 +14,49 @@ from hearth.service.outputs import OutputValue
 from hearth.store.reads import NumberedEvent
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
+from hearth.store.software_configs import Config
+from hearth.store.software_deployments import Deployment
 from hearth.template import Program, load
 from hearth.template.describe import parameter_texts
 
 Body = dict[str, Any]
 NO_DESCRIPTION = "No description"
+SECTIONS = {
+    "parameters": dict, "parameter_defaults": dict, "resource_registry": dict, "event_sinks": list,
+}  # fmt: skip
+"""The sections of an environment in a document."""
 
 
 def time(seconds: float | None) -> str | None:
     """UTC, in whole seconds."""
     if seconds is None:
         return None
+    return _second(int(seconds // 1))
+
+
+@lru_cache(4096)
+def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@lru_cache(4096)
+def quoted(name: str) -> str:
+    """A name as one segment of a path."""
+    return quote(name, safe="")
+
+
 def base(request: Request) -> str:
-    """Where the client reached us, with the version."""
-    return f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}/v1"
+    """Where the client reached us, with the version; put together once a request."""
+    kept: str | None = request.scope.get("hearth.base")
+    if kept is None:
+        url = request.url
+        kept = f"{url.scheme}://{url.netloc}{request.scope.get('root_path', '')}/v1"
+        request.scope["hearth.base"] = kept
+    return kept
 
 
 def stack_url(request: Request, row: StackRow) -> str:
-    return f"{base(request)}/{row.project_id}/stacks/{quote(row.name, safe='')}/{row.id}"
+    return f"{base(request)}/{row.project_id}/stacks/{quoted(row.name)}/{row.id}"
 
 
 def stack_links(request: Request, row: StackRow) -> list[Body]:
@@ -44,9 +67,11 @@ def created(request: Request, row: StackRow) -> Body:
     return {"stack": {"id": row.id, "links": stack_links(request, row)}}
 
 
-def summary(request: Request, row: StackRow) -> Body:
-    """A stack in a list."""
+def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
+    """A stack in a list; with `project` it tells whose it is."""
+    body: Body = {"project": row.project_id} if project else {}
     return {
+        **body,
         "id": row.id,
         "links": stack_links(request, row),
         "stack_name": row.name,
@@ -86,6 +111,10 @@ def stack(
 def document(body: Mapping[str, Any]) -> Body:
     """The document of a stack, its template as an object."""
     shown = {**body}
+    environment = body.get("environment", {})
+    shown["environment"] = {
+        name: environment.get(name, empty()) for name, empty in SECTIONS.items()
+    }
     if isinstance(template := body.get("template"), str):
         shown["template"] = load(template, "template").plain()
     shown["resources"] = {
@@ -107,6 +136,30 @@ def snapshot(one: Snapshot) -> Body:
     }
 
 
+def software_config_summary(one: Config, *, project: bool) -> Body:
+    """A software configuration in a list, with its project for administrators."""
+    body = {key: one.document()[key] for key in ("id", "name", "group", "creation_time")}
+    return {**body, "project": one.project_id} if project else body
+
+
+def software_deployment(one: Deployment) -> Body:
+    """A software deployment; `updated_time` is there once it was updated."""
+    body: Body = {
+        "id": one.id,
+        "config_id": one.config_id,
+        "server_id": one.server_id,
+        "input_values": one.input_values,
+        "output_values": one.output_values,
+        "action": one.action,
+        "status": one.status,
+        "status_reason": one.reason,
+        "creation_time": time(one.created_at),
+    }
+    if one.updated_at is not None:
+        body["updated_time"] = time(one.updated_at)
+    return body
+
+
 def output(one: OutputValue) -> Body:
     body: Body = {
         "output_key": one.key,
@@ -119,7 +172,7 @@ def output(one: OutputValue) -> Body:
 
 
 def resource_url(request: Request, row: StackRow, name: str) -> str:
-    return f"{stack_url(request, row)}/resources/{quote(name, safe='')}"
+    return f"{stack_url(request, row)}/resources/{quoted(name)}"
 
 
 def resource(

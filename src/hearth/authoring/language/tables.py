@@ -15,7 +15,8 @@ from hearth.model.value import Kind
 from hearth.schema import Prop
 from hearth.schema.check import BAD, CONVERT
 from hearth.schema.patterns import PATIENCE_S
-from hearth.template.budget import MADE_BYTES, MADE_BYTES_MAX, RESOURCE_BYTES
+from hearth.template.budget import MADE_BYTES, MADE_BYTES_MAX, RESOURCE_BYTES, RESOURCE_STEPS
+from hearth.template.budget import STEPS as YAQL_STEPS
 from hearth.template.budget import STEPS_MAX as YAQL_STEPS_MAX
 from hearth.template.compile import TREE_RESOURCES_MAX
 from hearth.template.environment import SECTIONS, SINK_KEYS, SINKS
@@ -317,7 +318,9 @@ _BOUNDS = (
     ("bytes that all values take together, roughly", MADE_BYTES),
     ("and more for each resource", RESOURCE_BYTES),
     ("but no more than", MADE_BYTES_MAX),
-    ("steps that all YAQL expressions take together", YAQL_STEPS_MAX),
+    ("steps that all YAQL expressions take together", YAQL_STEPS),
+    ("and more for each resource", RESOURCE_STEPS),
+    ("but no more than", YAQL_STEPS_MAX),
     ("seconds that all regular expressions take together", int(PATIENCE_S)),
 )
 

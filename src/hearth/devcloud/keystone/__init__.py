@@ -15,7 +15,7 @@ from hearth.devcloud.keystone import (
 )
 from hearth.devcloud.keystone.rest import refusal
 
-_OPEN = {("POST", "tokens"), ("POST", "ec2tokens"), ("POST", "s3tokens")}
+_OPEN = {("POST", "tokens")}
 
 
 def _is_open(call: Call) -> bool:

@@ -124,11 +124,16 @@ def _for_credential(call: Call, user: Thing, credential: Thing) -> Thing:
         roles=roles,
         project_id=credential.body["project_id"],
         application_credential_id=credential.id,
+        expires=tokens.parse_time(expires) if (expires := credential.body["expires_at"]) else None,
     )
 
 
 def _scoped(call: Call, user: Thing, scope: Any, methods: list[str], parent: Thing | None) -> Thing:
     store = call.cloud.store
+    if parent and (parent.body["trust_id"] or parent.body["application_credential_id"]):
+        raise Refusal(
+            403, message="Using a delegated token to create another token is not allowed."
+        )
     expires = parent.body["expires"] if parent is not None else None
     more: Body = {"methods": methods, "parent": parent, "expires": expires}
     if isinstance(scope, dict) and "OS-TRUST:trust" in scope:
@@ -148,8 +153,6 @@ def _scoped(call: Call, user: Thing, scope: Any, methods: list[str], parent: Thi
         project_id = user.body.get("default_project_id")
     if project_id is None:
         return tokens.issue(call.cloud, user=user, roles=[], **more)
-    if parent is not None and parent.body["trust_id"]:
-        raise Refusal(403, message="A token of a trust cannot be used for another scope.")
     roles = expanded(store, roles_on(store, user.id, project_id))
     if not roles:
         if scope is None:
@@ -204,7 +207,8 @@ def _in_trust(call: Call, user: Thing, trust_id: str, more: Body) -> Thing:
 
 def _subject(call: Call) -> Thing:
     subject = call.headers.get("X-Subject-Token") or ""
-    thing = tokens.valid(call.cloud.store, subject)
+    late = tokens.EXPIRED_ALLOWED_S if call.argument("allow_expired") == "1" else 0
+    thing = tokens.valid(call.cloud.store, subject, expired_s=late)
     if thing is None:
         raise missing("token", subject)
     own = subject == call.caller.token and not call.caller.trust_id

@@ -134,7 +134,10 @@ def _ec2_view(call: Call, thing: Thing) -> Body:
 
 
 def _in_project(call: Call, user_id: str) -> None:
-    """The user itself or an administrator, but not one with the scope of a domain only."""
+    """The user itself or an administrator, but not one with the scope of a domain only, nor one
+    who acts for another."""
+    if call.caller.delegated:
+        raise Refusal(403, message="Delegated tokens cannot access credentials directly.")
     self_or_admin(call, user_id)
     if call.caller.project_id is None and call.caller.user_id != user_id:
         raise forbidden()
@@ -203,8 +206,9 @@ def create_application(call: Call) -> Reply:
     caller, store = call.caller, call.cloud.store
     if caller.user_id != call.ids[0] or caller.project_id is None:
         raise forbidden()
-    if caller.application_credential_id or caller.trust_id:
+    if caller.trust_id:
         raise forbidden()
+    _manages_applications(call)
     try:
         values = APPLICATION_CREDENTIALS.for_create(call.object("application_credential"))
     except Invalid as error:
@@ -239,9 +243,19 @@ def create_application(call: Call) -> Reply:
     return Reply(201, {"application_credential": shown})
 
 
+def _manages_applications(call: Call) -> None:
+    """Raises a 403 where an application credential that is restricted asks."""
+    by = call.caller.application_credential_id
+    if by and not find(call, "application_credentials", by).body["unrestricted"]:
+        words = "Using method 'application_credential' is not allowed for managing additional "
+        raise Refusal(403, message=f"{words}application credentials.")
+
+
 def applications(call: Call) -> Reply:
     """GET of a user's application credentials."""
     self_or_admin(call, call.ids[0])
+    if call.caller.trust_id:
+        raise forbidden()
     wanted = {"user_id": call.ids[0]}
     if name := call.argument("name"):
         wanted["name"] = name
@@ -266,6 +280,7 @@ def show_application(call: Call) -> Reply:
 def delete_application(call: Call) -> Reply:
     """DELETE of one: 204; its tokens are void."""
     thing = _application_own(call)
+    _manages_applications(call)
     call.cloud.store.remove(thing)
     drop(call.cloud.store, "tokens", application_credential_id=thing.id)
     return Reply(204)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import hmac
 import json
+from datetime import UTC, datetime
 
-from hearth.devcloud.http import Body, Call, Reply, Route
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import signature, tokens
 from hearth.devcloud.keystone.assignments import expanded, roles_on
 from hearth.devcloud.keystone.auth import unauthorized
 from hearth.devcloud.keystone.credentials import ec2_pair
-from hearth.devcloud.keystone.rest import bad
+from hearth.devcloud.keystone.rest import bad, forbidden
+
+SIGNATURE_LIFE_S = 15 * 60  # of one that carries a time; Keystone's [credential] auth_ttl
+
+
+JUDGES = frozenset({"admin", "service"})  # roles that may ask of signatures
 
 
 def _given(call: Call) -> Body:
+    if not call.caller.roles & JUDGES:
+        raise forbidden()
     body = call.json()
     given = None
     if isinstance(body, dict):
@@ -24,9 +32,26 @@ def _given(call: Call) -> Body:
 
 
 def ec2_tokens(call: Call) -> Reply:
-    """POST /v3/ec2tokens: 200 and a token when the signature holds."""
-    given = _given(call)
-    return _token(call, given, lambda secret: signature.verifies(secret, given))
+    """POST /v3/ec2tokens: 200 and a token when the signature holds and is not too old."""
+    given, now = _given(call), call.cloud.store.time
+    return _token(
+        call, given, lambda secret: signature.verifies(secret, given) and _in_time(given, now)
+    )
+
+
+def _in_time(given: Body, now: float) -> bool:
+    """Whether the signature is young enough; one that carries no time never ends."""
+    params, headers = given.get("params") or {}, given.get("headers") or {}
+    said = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
+    if not said:
+        return True
+    try:
+        signed_at = datetime.fromisoformat(str(said))
+    except ValueError:
+        return False
+    if signed_at.tzinfo is None:
+        signed_at = signed_at.replace(tzinfo=UTC)
+    return now <= signed_at.timestamp() + SIGNATURE_LIFE_S
 
 
 def s3_tokens(call: Call) -> Reply:
@@ -44,7 +69,9 @@ def _token(call: Call, given: Body, holds: object) -> Reply:
     assert callable(holds)
     store = call.cloud.store
     pair = ec2_pair(call, str(given["access"]))
-    if pair is None or not holds(json.loads(pair.body["blob"])["secret"]):
+    if pair is None:
+        raise Refusal(404, message="EC2 access key not found.")
+    if not holds(json.loads(pair.body["blob"])["secret"]):
         raise unauthorized()
     user = store.get("identity.users", pair.body["user_id"])
     project = store.get("identity.projects", pair.body["project_id"])

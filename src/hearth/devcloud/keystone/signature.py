@@ -1,4 +1,4 @@
-"""Signatures of AWS requests, versions 2 and 4, and of S3: what the right one would be."""
+"""Signatures of AWS requests, versions 0, 1, 2 and 4, and of S3: what the right one would be."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ from urllib.parse import quote
 def _hmac(key: bytes, text: str | bytes, digest: str = "sha256") -> bytes:
     data = text.encode() if isinstance(text, str) else text
     return hmac.new(key, data, digest).digest()
+
+
+def version_0(secret: str, params: Mapping[str, str]) -> str:
+    """Base64 of the HMAC over action and time alone."""
+    text = f"{params.get('Action', '')}{params.get('Timestamp', '')}"
+    return base64.b64encode(_hmac(secret.encode(), text, "sha1")).decode()
+
+
+def version_1(secret: str, params: Mapping[str, str]) -> str:
+    """Base64 of the HMAC over all parameters, sorted whatever their case."""
+    names = sorted((name for name in params if name != "Signature"), key=str.lower)
+    text = "".join(f"{name}{params[name]}" for name in names)
+    return base64.b64encode(_hmac(secret.encode(), text, "sha1")).decode()
 
 
 def version_2(secret: str, verb: str, host: str, path: str, params: Mapping[str, str]) -> str:
@@ -74,16 +87,23 @@ _AUTHORIZATION = re.compile(
 
 
 def verifies(secret: str, given: Mapping[str, Any]) -> bool:
-    """Whether the parts of a request, as `ec2tokens` takes them, are signed with this secret."""
-    params = given.get("params") or {}
-    headers = {key.lower(): value for key, value in (given.get("headers") or {}).items()}
+    """Whether the parts of a request, as `ec2tokens` takes them, are signed with this secret.
+
+    The names of headers are looked up as HTTP writes them, with capitals.
+    """
+    params, headers = given.get("params") or {}, given.get("headers") or {}
     verb, path = str(given.get("verb", "")), str(given.get("path", ""))
-    found = _AUTHORIZATION.search(headers.get("authorization", ""))
+    match params.get("SignatureVersion"):
+        case "0":
+            return _equal(version_0(secret, params), given)
+        case "1":
+            return _equal(version_1(secret, params), given)
+    found = _AUTHORIZATION.search(headers.get("Authorization", ""))
     if found is None and "X-Amz-Algorithm" not in params:
         return _verifies_2(secret, given, verb, path, params)
     if found is not None:
         scope, signed = found["scope"], found["signed"]
-        signature, date = found["signature"], headers.get("x-amz-date") or headers.get("date", "")
+        signature, date = found["signature"], headers.get("X-Amz-Date", "")
     else:
         scope = str(params.get("X-Amz-Credential", "")).partition("/")[2]
         signed = str(params.get("X-Amz-SignedHeaders", ""))
@@ -97,17 +117,19 @@ def verifies(secret: str, given: Mapping[str, Any]) -> bool:
         signed_headers=signed,
         scope=scope,
         date=date,
-        body_hash=str(given.get("body_hash") or headers.get("x-amz-content-sha256", "")),
+        body_hash=str(given.get("body_hash") or headers.get("X-Amz-Content-Sha256", "")),
     )
-    return hmac.compare_digest(expected, signature)
+    dated = date.startswith(scope.partition("/")[0])
+    return dated and _equal(expected, {"signature": signature})
+
+
+def _equal(expected: str, given: Mapping[str, Any]) -> bool:
+    return hmac.compare_digest(expected.encode(), str(given.get("signature", "")).encode())
 
 
 def _verifies_2(
     secret: str, given: Mapping[str, Any], verb: str, path: str, params: Mapping[str, str]
 ) -> bool:
-    host, signature = str(given.get("host", "")), str(given.get("signature", ""))
+    host = str(given.get("host", ""))
     hosts = [host, host.partition(":")[0]]
-    return any(
-        hmac.compare_digest(version_2(secret, verb, name, path, params), signature)
-        for name in hosts
-    )
+    return any(_equal(version_2(secret, verb, name, path, params), given) for name in hosts)

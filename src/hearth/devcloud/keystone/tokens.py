@@ -30,6 +30,11 @@ class Caller:
     application_credential_id: str | None = None
 
     @property
+    def delegated(self) -> bool:
+        """Acts by a trust or an application credential."""
+        return bool(self.trust_id or self.application_credential_id)
+
+    @property
     def is_admin(self) -> bool:
         """Has the role admin."""
         return "admin" in self.roles
@@ -67,10 +72,16 @@ def authenticate(cloud: DevCloud, token: str | None) -> Caller | None:
     return caller
 
 
-def valid(store: Store, token: str) -> Thing | None:
-    """The token, if all that it rests on is still there and enabled."""
+EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
+
+
+def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
+    """The token, if all that it rests on is still there and enabled.
+
+    It may have ended, at most `expired_s` ago.
+    """
     thing = store.get("identity.tokens", token)
-    if thing is None or thing.body["expires"] <= store.time:
+    if thing is None or thing.body["expires"] + expired_s <= store.time:
         return None
     body = thing.body
     for table, key in (

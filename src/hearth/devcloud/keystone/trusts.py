@@ -65,9 +65,10 @@ def create(call: Call) -> Reply:
     except Invalid as error:
         raise bad(error.message) from None
     caller, store = call.caller, call.cloud.store
+    _not_by_application(call)
     if values["trustor_user_id"] != caller.user_id:
         raise forbidden()
-    if caller.trust_id or caller.application_credential_id:
+    if caller.trust_id:
         raise forbidden()
     find(call, "users", values["trustee_user_id"])
     project_id = values["project_id"]
@@ -112,7 +113,7 @@ def _unlike_all_before(call: Call, values: Body) -> None:
 
 def trusts(call: Call) -> Reply:
     """GET: those of one trustor or trustee; all for an admin."""
-    found = []
+    _not_by_application(call)
     keys = ("trustor_user_id", "trustee_user_id")
     wanted = {key: value for key in keys if (value := call.argument(key))}
     if not call.caller.is_admin and call.caller.user_id not in wanted.values():
@@ -121,7 +122,13 @@ def trusts(call: Call) -> Reply:
     return listed(call, "trusts", [_view(call, thing, detail=False) for thing in found])
 
 
+def _not_by_application(call: Call) -> None:
+    if call.caller.application_credential_id:
+        raise Refusal(403, message="Delegated tokens cannot manage trusts.")
+
+
 def _own(call: Call) -> Thing:
+    _not_by_application(call)
     thing = find(call, "trusts", call.ids[0])
     parties = (thing.body["trustor_user_id"], thing.body["trustee_user_id"])
     if call.caller.user_id not in parties and not call.caller.is_admin:

@@ -291,6 +291,17 @@ def remove_port(cloud: DevCloud, port: Thing) -> None:
     store.remove(port)
 
 
+def _trunk_details(cloud: DevCloud, port: Thing) -> Body | None:
+    """What the parent port of a trunk shows of it; None for other ports."""
+    for trunk in cloud.store.where("network.trunks", port_id=port.id):
+        subs = [
+            {**sub, "mac_address": cloud.store.table(_TABLE)[sub["port_id"]].body["mac_address"]}
+            for sub in trunk.body["sub_ports"]
+        ]
+        return {"trunk_id": trunk.id, "sub_ports": subs}
+    return None
+
+
 class _Ports(Rest):
     admin_fields = frozenset(
         {
@@ -388,6 +399,8 @@ class _Ports(Rest):
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
         view = super().view(call, thing, created=created)
         view["dns_assignment"] = addresses.assignment(thing.body)
+        if (details := _trunk_details(call.cloud, thing)) is not None:
+            view["trunk_details"] = details
         return view
 
     def matching(self, call: Call, things: list[Thing]) -> list[Thing]:

@@ -10,7 +10,7 @@ import msgspec
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import EXTERNAL, Decision, Verdict, Wanted, decide, to_write
 from hearth.engine.core.record import Record
-from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
+from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.core.visit import asleep
 from hearth.engine.worker import adopt, pure, visit
 from hearth.engine.worker.nest import Nest, is_there, nested_failed
@@ -196,7 +196,7 @@ async def _create(flight: "Flight", kind: ResourceType, wanted: Wanted, attempt:
                 await flight.run_steps(kind, live, Action.CREATE, wanted, attempt, first=first)
         except (CloudFault, Trouble) as problem:
             trouble = trouble_of(problem)
-            if not trouble.retry or attempt >= CREATE_RETRIES_MAX or flight.is_over():
+            if not trouble.retry or attempt >= flight.work.tools.retries or flight.is_over():
                 raise
         else:
             await flight.succeed(kind, live, wanted, Action.CREATE)
@@ -215,7 +215,7 @@ async def _removed(
             await _again(flight, kind, wanted, attempt, trouble)
         except (CloudFault, Trouble) as problem:
             again = trouble_of(problem)
-            if not again.retry or attempt >= CREATE_RETRIES_MAX or flight.is_over():
+            if not again.retry or attempt >= flight.work.tools.retries or flight.is_over():
                 raise trouble from problem
             trouble = again
             continue
@@ -338,7 +338,7 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
     except (CloudFault, Trouble) as problem:
         trouble = trouble_of(problem)
         makes = action in (Action.CREATE, Action.DELETE)  # a delete is that between two attempts
-        if not makes or not trouble.retry or row.attempt >= CREATE_RETRIES_MAX:
+        if not makes or not trouble.retry or row.attempt >= flight.work.tools.retries:
             raise
         flight.row = None
         attempt = await _removed(flight, kind, wanted, row.attempt, trouble)

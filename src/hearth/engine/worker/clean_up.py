@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
 from hearth.engine.core.record import Record
-from hearth.engine.core.retry import CREATE_RETRIES_MAX, retry_delay_s
+from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.worker import pure, strays
 from hearth.engine.worker.nest import Nest
 from hearth.engine.worker.trouble import Trouble
@@ -54,7 +54,7 @@ async def clean_up(flight: "Flight") -> None:
                 await flight.run_steps(kind, live, Action.DELETE, wanted, attempt)
             break
         except CloudFault as fault:
-            if not fault.conflict or attempt >= CREATE_RETRIES_MAX:
+            if not fault.conflict or attempt >= work.tools.retries:
                 raise
         flight.row = None
         attempt += 1

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hearth.cloud.contract import Cloud
+from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.worker.committer import Committer
 from hearth.engine.worker.lifecycle import Plugin
 from hearth.engine.worker.live import Endpoints
@@ -55,8 +56,9 @@ class Clouds(Protocol):
     async def trusted(self, credential: tuple[str, Any]) -> bool:
         """Whether nothing is to be made: the trust is the requester's and works."""
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> str:
-        """The id of a trust from whoever asked last."""
+    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, str | None]:
+        """The id of a trust from whoever asked last, or of an application credential and its
+        secret."""
 
     async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
         """The trusts that others took the place of go."""
@@ -69,7 +71,8 @@ class Clouds(Protocol):
 class Tools:
     """What an engine works with. `clouds` gives a cloud for a credential, `types` finds resource
     types, `new_id` and `luck` are chance, given from outside. Every `look_s` seconds an engine
-    looks for work, unless it is woken before; every `beat_s` it renews its lease."""
+    looks for work, unless it is woken before; every `beat_s` it renews its lease. Making
+    or removing a resource is tried `retries` times more."""
 
     store: Store
     clouds: Clouds
@@ -82,6 +85,7 @@ class Tools:
     stray_watch_s: float = STRAY_WATCH_S
     beat_s: float = BEAT_S
     plugins: tuple[Plugin, ...] = ()
+    retries: int = CREATE_RETRIES_MAX
 
 
 class Engine:

@@ -167,7 +167,8 @@ class Flight(Calls):
             record = record.having(requires=record.requires | wanted.requires)
         work.put(record, full=makes or moves, advance=first)
         if show and before != (action, Status.IN_PROGRESS):
-            work.event(record, Status.IN_PROGRESS, advance=first)
+            aim = wanted if action is Action.UPDATE else None
+            work.event(record, Status.IN_PROGRESS, advance=first, wanted=aim)
         steps = () if kind.nested else self.steps_of(kind, live, action)
         row = self.node_row(action, "intent", steps[0].name if steps else "", attempt, wanted)
         (work.advance.nodes if first else work.sure.moved).append(row)

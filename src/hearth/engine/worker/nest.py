@@ -160,7 +160,10 @@ class Nest:
         elif name in operation.restored:
             inner = operation.restored[name].get("resources", {})
             given = {"for": "RESTORE", "resources": inner}
-        return replace(revision, given=given)
+        source = self.flight.attempted or self.flight.record.held
+        secret = bool(source.secret) or operation.revision.facade.get("secret", False)
+        facade = {**revision.facade, "secret": True} if secret else revision.facade
+        return replace(revision, given=given, facade=facade)
 
     async def _wait(self) -> Mapping[str, Any]:
         flight = self.flight

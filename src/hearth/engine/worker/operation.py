@@ -563,9 +563,16 @@ class Operation:
             row = replace(row, deleted_at=now, live_name=None)
             if stack.parent_id is None:
                 self.work.advance.drop_credential = stack.credential_id
-        self._set(row)
+        self._set(replace(row, reason=reason + self._why_undone()))
         self.work.stack_event(row)
         self._tell_parent(row)
+
+    def _why_undone(self) -> str:
+        """What a stack that was rolled back adds to its reason; its events told it before."""
+        stack = self.work.stack
+        if stack.action is not Action.ROLLBACK or stack.first_failure is None:
+            return ""
+        return f". It was rolled back because of: {stack.first_failure}"
 
     def failed(self, key: Key | None, reason: str) -> None:
         """A node ended badly. A check goes on with what does not wait for it."""

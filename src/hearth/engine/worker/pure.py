@@ -115,7 +115,7 @@ def _apply(
         before=record.held.properties,
         changed=decision.changed,
     )
-    work.event(record, Status.IN_PROGRESS, action=action, advance=True)
+    work.event(record, Status.IN_PROGRESS, action=action, advance=True, wanted=wanted)
     made = kind.make(live) if action is Action.CREATE else kind.amend(live)
     live.physical_id = made.physical_id or record.physical_id or record.id
     live.body = made.body

@@ -14,6 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.foresee import MASK
 from hearth.engine.core.record import Record
 from hearth.engine.worker import strays
 from hearth.engine.worker.operation import Operation
@@ -424,13 +426,14 @@ class StackWork:
             id_, new = str(self.stack.credential_id), self.tools.new_id()
             key = await self.tools.store.run(lambda tx: credentials.next_key(tx, id_, new))
             self.credential = self._with_facts({"next_key": key})
-        trust_id = await clouds.entrust(self.stack, self.credential)
+        trust_id, secret = await clouds.entrust(self.stack, self.credential)
         facts = self.credential[1]
         former = [*facts.get("former", ())]
         if old:
-            former.append((old, facts.get("trust_key", self.stack_id)))
+            owner = [facts.get("trustor")] if facts.get("app_secret") else []
+            former.append((old, facts.get("trust_key", self.stack_id), *owner))
         self._note_credential({
-            "trust_id": trust_id, "trustor": facts.get("user_id"),
+            "trust_id": trust_id, "app_secret": secret, "trustor": facts.get("user_id"),
             "trust_key": facts.get("next_key", self.stack_id), "next_key": None,
             "former": former or None,
         })  # fmt: skip
@@ -569,9 +572,14 @@ class StackWork:
         *,
         action: Action | str | None = None,
         advance: bool = False,
-        properties: Mapping[str, Any] | None = None,
+        wanted: Wanted | None = None,
     ) -> None:
-        """Something happened to a resource."""
+        """Something happened to a resource, which has its own properties or is to get `wanted`."""
+        source = wanted or record.held
+        properties = source.properties
+        all_of_it = self.operation.revision.facade.get("secret", False)
+        if secret := properties.keys() if all_of_it else source.secret:
+            properties = {n: MASK if n in secret else value for n, value in properties.items()}
         pile = self.advance if advance else self.sure
         pile.events.append(
             Event(
@@ -585,7 +593,7 @@ class StackWork:
                 str(action or record.action),
                 status.value,
                 reason,
-                properties,
+                properties or None,
             )
         )
 

@@ -1,7 +1,10 @@
 """Objects that others put signals into, through a temporary URL."""
 
+import json
+from typing import Any
 from urllib.parse import quote
 
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live
 from hearth.resources.heat.stack_user import password_of
@@ -21,6 +24,12 @@ async def temporary_url_key(live: Live) -> str:
         await live.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
         account = await live.cloud.request(OBJECTS, "HEAD", "")
     return account.headers[KEY]
+
+
+async def put_document(cloud: Cloud, container: str, name: str, document: Any) -> None:
+    """Write a document into an object, as JSON."""
+    path = f"/{quote(container)}/{quote(name)}"
+    await cloud.request(OBJECTS, "PUT", path, data=json.dumps(document), idempotent=True)
 
 
 async def drop_object(live: Live, container: str, name: str) -> None:

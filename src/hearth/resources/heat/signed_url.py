@@ -47,9 +47,9 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 
 
 def resource_name(live: Live) -> str:
-    """The resource as an ARN."""
+    """The resource as an ARN, its name percent-encoded like all parts of an ARN."""
     stack = live.stack
-    where = f"stacks/{stack.name}/{stack.id}/resources/{live.name}"
+    where = f"stacks/{stack.name}/{stack.id}/resources/{quote(live.name, safe='')}"
     return f"arn:openstack:heat::{stack.project_id}:{where}"
 
 

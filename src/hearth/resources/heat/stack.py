@@ -1,9 +1,9 @@
 """OS::Heat::Stack: a stack of its own, made through the orchestration API."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hearth.cloud.contract import Body
+from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import (
@@ -91,6 +91,26 @@ class Stack(ResourceType):
         for name in ("credential_secret_id", "ca_cert"):
             if context.get(name):
                 yield f"context.{name} is not supported: stacks are made in this cloud"
+
+    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
+        """Why the stack could not be made where it shall be. Raises CloudFault."""
+        own = (await cloud.whoami()).region
+        region = str((properties.get("context") or {}).get("region_name") or own)
+        if region != str(own):
+            return [await _elsewhere(cloud, region)]
+        template = properties.get("template")
+        if template is None:  # not known yet
+            return []
+        try:
+            await cloud.request(
+                SERVICE, "POST", "/validate", json={"template": template}, idempotent=True
+            )
+        except CloudFault as fault:
+            if fault.status != 400:
+                raise
+            words = f'using Heat endpoint at region "{region}" due to "ERROR: {fault.message}"'
+            return [f"Failed validating stack template {words}"]
+        return []
 
     def must_replace(self, change: Change) -> str | None:
         def region(properties: Mapping[str, Any]) -> Any:
@@ -188,3 +208,17 @@ class Stack(ResourceType):
     def path(self, live: Live) -> str:
         """The stack's URL."""
         return f"/stacks/{live.physical_name}/{live.physical}"
+
+
+async def _elsewhere(cloud: Cloud, region: str) -> str:
+    """Why no stack can be made in another region. The first form is one that programs read."""
+    answer = await cloud.request("identity", "GET", "/v3/auth/catalog")
+    for service in answer.body["catalog"]:
+        if service["type"] == SERVICE and any(
+            region in (one.get("region_id"), one.get("region")) for one in service["endpoints"]
+        ):
+            return f"Stacks in another region ({region}) are not supported."
+    return (
+        f'Cannot establish connection to Heat endpoint at region "{region}" due to '
+        f'"public endpoint for {SERVICE} service in {region} region not found"'
+    )

@@ -3,7 +3,6 @@
 Only servers with user data in the format SOFTWARE_CONFIG have it. Source: software-config.md, 8.
 """
 
-import json
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +10,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.heat import objects as heat_objects
-from hearth.resources.heat.objects import OBJECTS, temporary_url_key
+from hearth.resources.heat.objects import OBJECTS, put_document, temporary_url_key
 from hearth.resources.heat.signed_url import NEVER, temporary_url
 from hearth.resources.heat.stack_user import StackUser
 
@@ -88,7 +87,9 @@ async def write(live: Live) -> Made:
     """The metadata document: that of the template, the section, and no deployment yet."""
     text = document(live)
     if "metadata_object" in live.data:
-        await put(live, live.data["metadata_container"], live.data["metadata_object"], text)
+        data = live.data
+        there = (data["metadata_container"], data["metadata_object"])
+        await put_document(live.cloud, *there, text)
     return Made(metadata=text)
 
 
@@ -136,7 +137,7 @@ async def make_object(live: Live) -> Made:
     container, name = place(live)
     key = await temporary_url_key(live)
     await live.cloud.request(OBJECTS, "PUT", f"/{quote(container)}", idempotent=True)
-    await put(live, container, name, {})
+    await put_document(live.cloud, container, name, {})
     base = await live.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")
     return Made(
@@ -148,12 +149,6 @@ def place(live: Live) -> tuple[str, str]:
     """Container and name of the object that the guest polls."""
     given: dict[str, Any] = live.given("deployment_swift_data") or {}
     return given.get("container") or live.physical_name, given.get("object") or live.record_id
-
-
-async def put(live: Live, container: str, name: str, text: Any) -> None:
-    """Write a document into an object."""
-    path = f"/{quote(container)}/{quote(name)}"
-    await live.cloud.request(OBJECTS, "PUT", path, data=json.dumps(text), idempotent=True)
 
 
 async def drop_object(live: Live) -> Made:

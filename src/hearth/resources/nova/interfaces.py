@@ -6,7 +6,7 @@ properties of the port, for a floating IP. Their ids are in the private data, `i
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -92,7 +92,7 @@ async def make_ports(live: Live) -> Made:
     """Make the ports that are missing; those of earlier attempts are found by their description."""
     kept = kept_ports(live)
     wanted = [(key, one) for key, one in keyed(live.given("networks") or []) if needs_port(one)]
-    there = await marked_ports(live)
+    there = await marked_ports(live, kept.values())
     for number, (key, one) in enumerate(wanted):
         if key in kept:
             continue
@@ -155,17 +155,17 @@ async def drop_port(live: Live, port: str) -> None:
 
 async def stray_ports(live: Live) -> list[str]:
     """Ports under the record's key that are not recorded, each with a prefix."""
-    kept = set(kept_ports(live).values())
-    ports = await marked_ports(live) if own_ports(live) else {}
-    return [f"{PORT}{ident}" for ident in ports.values() if ident not in kept]
+    kept = kept_ports(live).values()
+    ports = await marked_ports(live, kept) if own_ports(live) else {}
+    return [f"{PORT}{ident}" for ident in ports.values()]
 
 
-async def marked_ports(live: Live) -> dict[str, str]:
-    """Ports that were made for the record: {description: id}."""
+async def marked_ports(live: Live, kept: Collection[str]) -> dict[str, str]:
+    """Ports that were made for the record and are not `kept` yet: {description: id}."""
     return {
         str(port.get("description")): str(port["id"])
         for port in await live.cloud.listing("network", PORTS)
-        if str(port.get("description", "")).startswith(f"{mark(live)}:")
+        if str(port.get("description", "")).startswith(f"{mark(live)}:") and port["id"] not in kept
     }
 
 
@@ -194,16 +194,56 @@ async def attached(live: Live) -> list[Body]:
     return list(await live.cloud.listing("compute", path))
 
 
+async def reuse(live: Live) -> Made:
+    """Keep what is attached for changed entries that it serves as well, however they say so.
+
+    Such a port is one of our own from then on, even if the compute service made it.
+    """
+    kept = kept_ports(live)
+    wanted = keyed(live.given("networks") or [])
+    before = {key for key, _ in keyed(live.before.get("networks") or [])}
+    held = {key: kept[key] for key, _ in wanted if key in kept}
+    taken = {*held.values(), *(one["port"] for _, one in wanted if one.get("port"))}
+    taken |= {port for key, port in kept.items() if NOTHING_MORE not in key}
+    free = [i for i in await attached(live) if i["port_id"] not in taken]
+    searching = [(key, one) for key, one in wanted if not one.get("port") and key not in held]
+    for key, one in sorted(searching, key=lambda row: row[0] not in before):
+        match = next((i for i in free if serves(i, one)), None)
+        if match is not None:
+            free.remove(match)
+            if needs_port(one) or match["port_id"] in kept.values():
+                held[key] = match["port_id"]
+    left = {key: port for key, port in kept.items() if port not in held.values()}
+    ports = {**left, **held}
+    return Made(data={"internal_ports": json.dumps(ports, sort_keys=True) if ports else None})
+
+
+NOTHING_MORE = '"port_extra_properties": null'
+"""In the key of an entry whose port is like any other."""
+
+
+def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
+    """Whether an interface that is there will do for an entry."""
+    if one.get("port_extra_properties") or one.get("tag") or one.get("allocate_network"):
+        return False
+    subnets = {ip.get("subnet_id") for ip in interface.get("fixed_ips") or []}
+    if one.get("subnet") and one["subnet"] not in subnets:
+        return False
+    network = one.get("network") or (interface["net_id"] if one.get("subnet") else None)
+    return fits(interface, {**one, "network": network})
+
+
 def leaving(live: Live, interfaces: list[Body]) -> list[str]:
     """Ports of interfaces that no entry wants any more."""
     kept = kept_ports(live)
-    wanted = dict(keyed(live.given("networks") or []))
-    ports = {one.get("port") or kept.get(key) for key, one in wanted.items()}
+    wanted = keyed(live.given("networks") or [])
+    ports = {one.get("port") or kept.get(key) for key, one in wanted}
     free = [i for i in interfaces if i["port_id"] not in ports]
-    for one in wanted.values():
-        if one.get("port") or needs_port(one):
+    ours = set(kept.values())  # one that no entry wants is not left to another
+    for key, one in wanted:
+        if one.get("port") or needs_port(one) or key in kept:
             continue
-        match = next((i for i in free if fits(i, one)), None)
+        match = next((i for i in free if i["port_id"] not in ours and fits(i, one)), None)
         if match is not None:
             free.remove(match)
     return [i["port_id"] for i in free]
@@ -245,7 +285,7 @@ async def attach(live: Live) -> Made | None:
     wanted = keyed(live.given("networks") or [])
     free = await attached(live)
     for key, one in wanted:
-        port = one.get("port") or (kept.get(key) if needs_port(one) else None)
+        port = one.get("port") or kept.get(key)
         match = next((i for i in free if i["port_id"] == port or (not port and fits(i, one))), None)
         if match is not None:
             free.remove(match)

@@ -34,6 +34,7 @@ def update_steps(server: "Server", live: Live) -> tuple[Step, ...]:
     if "image" in changed or new_data:
         steps.append(Step("rebuild", change.rebuild, change.rebuild_begun, change.rebuilt))
     if "networks" in changed and live.given("networks"):
+        steps.append(Step("reuse", interfaces.reuse))
         if interfaces.own_ports(live):
             steps.append(Step("ports", interfaces.make_ports))
         steps.append(Step("detach", interfaces.detach, poll=interfaces.detached))

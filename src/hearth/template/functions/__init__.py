@@ -4,11 +4,20 @@ Adding one is one entry here and a line in `versions`. Names with a dot are olde
 """
 
 from hearth.template.functions import data, logic, query, read, strings
-from hearth.template.functions.entry import EvaluationError, Function, named, pure
+from hearth.template.functions.entry import (
+    BelowError,
+    EvaluationError,
+    Function,
+    ParameterError,
+    named,
+    pure,
+)
 
 __all__ = [
+    "BelowError",
     "EvaluationError",
     "Function",
+    "ParameterError",
     "data",
     "logic",
     "named",

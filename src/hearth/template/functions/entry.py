@@ -26,8 +26,11 @@ Check = Callable[[Any], str | None]
 class EvaluationError(Exception):
     """A value can not be computed; `at` is the function that failed, or its argument at `steps`.
 
-    `problem` makes the problem to tell where it is not a failed validation.
+    `problem` makes the problem to tell where it is not a failed validation. `reason` is the text as
+    it was; with `whole` nothing is put to it, neither the function nor the place.
     """
+
+    whole = False
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class EvaluationError(Exception):
         steps: Sequence[Step] | None = None,
     ) -> None:
         super().__init__(text)
+        self.reason = text
         self.at = at
         self.problem = problem
         self.steps = steps
@@ -45,8 +49,18 @@ class EvaluationError(Exception):
         """Name the function that failed, in the words of the template, and its place."""
         self.at = at
         word = function.partition(".")[0]
-        if word not in str(self):
+        if word not in str(self) and not self.whole:
             self.args = (f"{word}: {self}",)
+
+
+class ParameterError(EvaluationError):
+    """A parameter that is not there, or has no value."""
+
+
+class BelowError(EvaluationError):
+    """A stack below tells why there is no value."""
+
+    whole = True
 
 
 class Reads(Enum):

@@ -1,0 +1,20 @@
+"""Answers as JSON."""
+
+from typing import Any
+
+import msgspec
+from starlette import responses
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class JSONResponse(responses.JSONResponse):
+    """An answer in JSON: lists of stacks, resources and events are long."""
+
+    def render(self, content: Any) -> bytes:
+        """The body. What the quick encoder does not know, the slow one does: whole numbers beyond
+        64 bits, and texts that know their place in a template."""
+        try:
+            return _ENCODER.encode(content)
+        except (TypeError, OverflowError):
+            return super().render(content)

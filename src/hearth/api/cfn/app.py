@@ -1,0 +1,106 @@
+"""The application of this API: at the root of a port of its own, and below /cfn of the main one."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from hearth.api.answer import JSONResponse
+from hearth.api.auth import unauthorized
+from hearth.api.cfn import actions, faults, signal
+from hearth.api.cfn.auth import Gate, NoToken
+from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.query import read
+from hearth.api.front.rate import Rates
+from hearth.api.v1.context import house_of
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Rejected
+from hearth.service.house import House
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+async def query(request: Request) -> Response:
+    """GET or POST /v1/: one of the actions."""
+    asked = await read(request, form=True)
+    request.state.as_json = asked.as_json
+    gate: Gate = request.app.state.gate
+    caller = await gate.caller(request, asked)
+    request.state.caller = caller
+    rates: Rates = request.app.state.rates
+    if (wait_s := rates.wait_s(caller.project_id)) > 0:
+        raise Refused("Throttling", f"wait for {wait_s:.1f} s")
+    action = actions.ACTIONS.get(asked.params.get("Action", ""))
+    if action is None:
+        named = asked.params.get("Action")
+        raise Refused("InvalidAction", f"{named} is none" if named else "Action is missing")
+    house = house_of(request)
+    if not house.policy.allows(action.rule, caller):
+        raise Refused("AccessDenied", action.rule)
+    found = await action.act(actions.Request(house, caller, asked.params))
+    return faults.answer(request, {f"{action.name}Result": found}, f"{action.name}Response")
+
+
+async def versions(request: Request) -> Response:
+    """GET /: 300, as the REST API has it."""
+    root = request.scope.get("root_path", "")
+    href = f"{request.url.scheme}://{request.url.netloc}{root}/v1/"
+    links = [{"rel": "self", "href": href}]
+    shown = {"versions": [{"id": "v1.0", "status": "CURRENT", "links": links}]}
+    return JSONResponse(shown, status_code=300)
+
+
+async def unknown(request: Request) -> Response:
+    """Any other path or method of this version."""
+    raise Refused("InvalidAction", f"there is no {request.method} {request.url.path}")
+
+
+async def unheard(request: Request, problem: Exception) -> Response:
+    """Handler for `NoToken`: as the main application refuses a token."""
+    gate: Gate = request.app.state.gate
+    return unauthorized(gate.auth_url)
+
+
+async def elsewhere(request: Request, problem: Exception) -> Response:
+    """Handler for the framework's own refusals: paths without a version."""
+    assert isinstance(problem, HTTPException)
+    return PlainTextResponse(str(problem.detail), problem.status_code, problem.headers)
+
+
+def _route(path: str, by_method: dict[str, Handler]) -> Route:
+    """A route that takes any method, for what is not there is unknown and no 405."""
+
+    async def handle(request: Request) -> Response:
+        return await by_method.get(request.method, unknown)(request)
+
+    return Route(path, handle, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+
+def application(house: House, gate: Gate, rates: Rates) -> Starlette:
+    """The ASGI application."""
+    app = Starlette(
+        routes=[
+            Route("/", versions),
+            _route("/v1/", {"GET": query, "POST": query}),
+            _route("/v1", {"GET": query, "POST": query}),
+            _route("/v1/waitcondition/{arn:path}", {"PUT": signal.waitcondition}),
+            _route("/v1/signal/{arn:path}", {"POST": signal.plain}),
+            _route("/v1/{rest:path}", {}),
+        ],
+        exception_handlers={
+            Refused: faults.refused,
+            NoToken: unheard,
+            Rejected: faults.rejected,
+            CloudFault: faults.cloud_fault,
+            HTTPException: elsewhere,
+            Exception: faults.unexpected,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.house = house
+    app.state.gate = gate
+    app.state.rates = rates
+    return app

@@ -1,0 +1,179 @@
+"""Who asks: whoever signed, as Keystone says, or the owner of a token.
+
+Each request is judged anew, however alike: a signature that was good may be old or replayed by now.
+Source: spec/cfn-api.md, section 2.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.requests import Request
+
+from hearth.api.auth import Tokens, caller_from
+from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.query import Asked
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.service.caller import STACK_USER_ROLE, Caller
+
+log = logging.getLogger(__name__)
+
+OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
+"""Parameters that no signature covers: the signature itself."""
+PROVEN_S = 60.0  # a token that was good so lately is not what a 401 is about
+_CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
+_SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A Keystone that judges signatures, as a user of the service reaches it."""
+
+    cloud: Cloud
+    auth_url: str
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A signature and whose it claims to be. `four` is its version 4, which is made otherwise."""
+
+    signature: str
+    access: str | None
+    four: bool = False
+
+
+class NoToken(Exception):
+    """A request that was passed on to the tokens and has no valid one."""
+
+
+class Gate:
+    """Tells who asks. `identities` are tried in turn; the first that knows the signer decides."""
+
+    def __init__(
+        self,
+        identities: Sequence[Identity],
+        tokens: Tokens,
+        auth_url: str,
+        guest_role: str = STACK_USER_ROLE,
+    ) -> None:
+        self._identities = tuple(identities)
+        self._guest_role = guest_role
+        self._tokens = tokens
+        self.auth_url = auth_url
+
+    async def caller(self, request: Request, asked: Asked) -> Caller:
+        """The caller. Raises Refused and NoToken."""
+        found = signed(asked.params, request.headers.get("authorization", ""))
+        if found is None:
+            if "x-auth-user" in request.headers:
+                return await self._by_token(request)
+            raise Refused("IncompleteSignature", "there is no signature")
+        if not found.access:
+            raise Refused("MissingAuthenticationToken")
+        if found.four and request.method == "POST" and (loose := _unsigned(asked)):
+            words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
+            raise Refused("IncompleteSignature", words)
+        credentials = credentials_of(request, asked, found)
+        last = Refused("AccessDenied")
+        for identity in self._identities:
+            try:
+                return await _by_signature(identity, credentials, self._guest_role)
+            except Refused as refused:
+                last = refused
+        raise last
+
+    async def _by_token(self, request: Request) -> Caller:
+        token = request.headers.get("x-auth-token")
+        try:
+            caller = await self._tokens.caller(token) if token else None
+        except CloudFault as fault:
+            log.error("a token cannot be checked: %s", fault)
+            raise Refused("ServiceUnavailable", "Keystone cannot check the token") from None
+        if caller is None or not caller.project_id:
+            raise NoToken
+        return caller
+
+
+def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
+    """The signature of a request; None if there is none."""
+    if old := params.get("Signature"):
+        return Signed(old, params.get("AWSAccessKeyId") or _access(params, authorization))
+    if new := params.get("X-Amz-Signature"):
+        return Signed(new, _access(params, authorization), four=True)
+    if in_header := _SIGNATURE.search(authorization):
+        access = _access(params, authorization) or params.get("AWSAccessKeyId")
+        return Signed(in_header[1], access, four=True)
+    return None
+
+
+def _access(params: Mapping[str, str], authorization: str) -> str | None:
+    """The access key as version 4 gives it."""
+    if credential := params.get("X-Amz-Credential"):
+        return credential.partition("/")[0]
+    found = _CREDENTIAL.search(authorization)
+    return found[1] if found else None
+
+
+def _unsigned(asked: Asked) -> list[str]:
+    return sorted(key for key in asked.query if not key.startswith("X-Amz-"))
+
+
+def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, Any]:
+    """What Keystone needs to make the signature again: the request as the signer saw it."""
+    path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
+    headers: dict[str, str] = {}
+    for name, value in request.headers.items():
+        name = name.title()  # as Keystone looks them up
+        headers[name] = f"{headers[name]},{value}" if name in headers else value
+    return {
+        "access": found.access,
+        "signature": found.signature,
+        "host": request.headers.get("host", ""),
+        "verb": request.method,
+        "path": unquote(path.partition(b"?")[0].decode("latin-1")),
+        "params": {key: value for key, value in asked.params.items() if key not in OUTSIDE},
+        "headers": headers,
+        "body_hash": hashlib.sha256(asked.raw).hexdigest(),
+    }
+
+
+async def _by_signature(
+    identity: Identity, credentials: Mapping[str, Any], guest_role: str
+) -> Caller:
+    try:
+        answer = await identity.cloud.request(
+            "identity",
+            "POST",
+            "/v3/ec2tokens",
+            json={"ec2Credentials": credentials},
+            idempotent=True,
+            renew_after_s=PROVEN_S,
+        )
+    except CloudFault as fault:
+        raise _refusal(fault) from None
+    token = answer.headers.get("x-subject-token", "")
+    caller = None
+    if token:
+        caller = caller_from(answer.part("token"), token, identity.auth_url, guest_role)
+    if caller is None or not caller.project_id:
+        raise Refused("AccessDenied", "the signer has no project")
+    return caller
+
+
+def _refusal(fault: CloudFault) -> Refused:
+    words = fault.message.lower()
+    if "access key not found" in words or fault.status == 404:
+        return Refused("InvalidClientTokenId")
+    if "signature not supplied" in words:
+        return Refused("SignatureDoesNotMatch")
+    if fault.status in (0, 429) or fault.status > 500:
+        log.error("a signature cannot be checked: %s", fault)
+        return Refused("ServiceUnavailable", "Keystone cannot check the signature")
+    if fault.status == 500:  # how Keystone takes a signature of a form that it does not know
+        log.warning("Keystone failed over a signature: %s", fault)
+    return Refused("AccessDenied")

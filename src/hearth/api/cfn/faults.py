@@ -1,0 +1,116 @@
+"""Refusals of this API: codes, their HTTP status and text, as XML or JSON.
+
+A missing stack is a 400 here. Source: spec/cfn-api.md, section 5.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.cfn import xml
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Problem, Rejected
+
+log = logging.getLogger(__name__)
+
+CODES: Mapping[str, tuple[int, str]] = {
+    "AccessDenied": (403, "The signer may not do that"),
+    "AlreadyExists": (400, "There is a stack of that name"),
+    "APINotImplemented": (500, "This is not offered"),
+    "IncompleteSignature": (400, "The request is not signed as it has to be"),
+    "InternalFailure": (500, "The request failed for a reason that lies within the service"),
+    "InvalidAction": (400, "There is no such action, or it cannot be done now"),
+    "InvalidClientTokenId": (403, "Nobody has that access key"),
+    "InvalidParameterCombination": (400, "These parameters exclude each other"),
+    "InvalidParameterValue": (400, "A parameter has a value that cannot be used"),
+    "InvalidQueryParameter": (400, "The query cannot be read"),
+    "MalformedQueryString": (404, "The query is not well formed"),
+    "MissingAction": (400, "The parameter Action is missing"),
+    "MissingAuthenticationToken": (403, "The request names no access key"),
+    "MissingParameter": (400, "A parameter is missing"),
+    "OptInRequired": (403, "The access key is not admitted to this service"),
+    "RequestExpired": (400, "The request has expired"),
+    "RequestLimitExceeded": (400, "A limit of this service is exceeded"),
+    "ServiceUnavailable": (503, "The service cannot answer at the moment"),
+    "SignatureDoesNotMatch": (403, "The signature is missing or not the right one"),
+    "Throttling": (400, "There are too many requests"),
+}
+
+OF_PROBLEM: Mapping[str, str] = {
+    "ActionInProgress": "InvalidAction",
+    "Forbidden": "AccessDenied",
+    "HTTPForbidden": "AccessDenied",
+    "HTTPServiceUnavailable": "ServiceUnavailable",
+    "NotAuthorized": "AccessDenied",
+    "RequestLimitExceeded": "RequestLimitExceeded",
+    "StackExists": "AlreadyExists",
+}
+"""Codes of problems by their kind; InvalidParameterValue is that of all others."""
+
+
+class Refused(Exception):
+    """A request that gets an error of this API; `code` is one of CODES."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+def answer(request: Request, tree: Any, root: str, status: int = 200) -> Response:
+    """A tree below its root, as XML unless JSON was asked for."""
+    if getattr(request.state, "as_json", False):
+        body = json.dumps({root: tree}, default=str)
+        return Response(body, status_code=status, media_type="application/json")
+    body_xml = xml.document(root, tree)
+    return Response(body_xml, status_code=status, media_type="application/xml")
+
+
+def of_problems(problems: tuple[Problem, ...]) -> Refused:
+    """One refusal for all that is wrong: the first gives the code, each its own line."""
+    code = OF_PROBLEM.get(problems[0].kind, "InvalidParameterValue")
+    return Refused(code, "\n".join(problem.message for problem in problems))
+
+
+def shown(request: Request, refused: Refused) -> Response:
+    """The body of a refusal."""
+    status, words = CODES[refused.code]
+    error = {
+        "Type": "Server" if status >= 500 else "Sender",
+        "Code": refused.code,
+        "Message": f"{words}: {refused.detail}" if refused.detail else words,
+    }
+    return answer(request, {"Error": error}, "ErrorResponse", status)
+
+
+async def refused(request: Request, problem: Exception) -> Response:
+    """Handler for `Refused`."""
+    assert isinstance(problem, Refused)
+    return shown(request, problem)
+
+
+async def rejected(request: Request, problem: Exception) -> Response:
+    """Handler for `Rejected`."""
+    assert isinstance(problem, Rejected)
+    return shown(request, of_problems(problem.problems))
+
+
+async def cloud_fault(request: Request, problem: Exception) -> Response:
+    """Handler for faults of the cloud that reach the edge."""
+    assert isinstance(problem, CloudFault)
+    if problem.status in (401, 403):
+        return shown(request, Refused("AccessDenied", problem.message))
+    if problem.status in (404, 409):
+        return shown(request, Refused("InvalidParameterValue", problem.message))
+    return shown(request, Refused("ServiceUnavailable", str(problem)))
+
+
+async def unexpected(request: Request, problem: Exception) -> Response:
+    """Handler for what only we can fix; tells nothing that may be secret."""
+    request_id = getattr(request.state, "request_id", "-")
+    log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
+    return shown(request, Refused("InternalFailure"))

@@ -1,0 +1,155 @@
+"""Values as this API shows them, field by field. Source: spec/cfn-api.md, section 3."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth.api.cfn.arn import stack_arn
+from hearth.api.v1.view import NO_DESCRIPTION, time
+from hearth.engine.core.record import Record
+from hearth.service.describe_resource import Described
+from hearth.service.outputs import OutputValue
+from hearth.store.rows import Event, StackRow
+from hearth.template import Program
+from hearth.template.describe import parameter_texts
+
+Tree = dict[str, Any]
+
+
+def summary(row: StackRow, program: Program | None) -> Tree:
+    """A stack in ListStacks."""
+    return {
+        **_who(row),
+        "CreationTime": time(row.created_at),
+        "LastUpdatedTime": time(row.updated_at),
+        "DeletionTime": time(row.deleted_at),
+        "StackStatus": row.state,
+        "StackStatusReason": row.reason,
+        "TemplateDescription": _description(program),
+    }
+
+
+def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]) -> Tree:
+    """A stack in DescribeStacks; `LastUpdatedTime` only if it ever was updated."""
+    shown: Tree = {
+        **_who(row),
+        "Description": _description(program),
+        "StackStatus": row.state,
+        "StackStatusReason": row.reason,
+        "CreationTime": time(row.created_at),
+        "LastUpdatedTime": time(row.updated_at),
+        "DisableRollback": row.disable_rollback,
+        "TimeoutInMinutes": row.timeout_mins,
+        "Capabilities": [],
+        "NotificationARNs": [],
+        "Parameters": [
+            {"ParameterKey": name, "ParameterValue": text}
+            for name, text in (parameter_texts(program) if program is not None else {}).items()
+        ],
+        "Outputs": [
+            {
+                "OutputKey": one.key,
+                "OutputValue": _without_colons(one.value),
+                "Description": one.description,
+            }
+            for one in outputs
+        ],
+    }
+    if row.updated_at is None:
+        del shown["LastUpdatedTime"]
+    return shown
+
+
+def detail(one: Described) -> Tree:
+    """A resource with its metadata, in DescribeStackResource."""
+    return {
+        **_who(one.stack),
+        **resource(one.record),
+        "LastUpdatedTimestamp": _changed(one.record),
+        "Description": one.description,
+        "Metadata": one.metadata,
+    }
+
+
+def described(row: StackRow, record: Record, description: str) -> Tree:
+    """A resource in DescribeStackResources."""
+    return {
+        **_who(row),
+        **resource(record),
+        "Timestamp": _changed(record),
+        "Description": description,
+    }
+
+
+def resource_summary(record: Record) -> Tree:
+    """A resource in ListStackResources."""
+    return {**resource(record), "LastUpdatedTimestamp": _changed(record)}
+
+
+def resource(record: Record) -> Tree:
+    """What all three say of a resource."""
+    return {
+        "LogicalResourceId": record.name,
+        "PhysicalResourceId": record.physical_id or "",
+        "ResourceType": record.type,
+        "ResourceStatus": record.state,
+        "ResourceStatusReason": record.reason,
+    }
+
+
+def event(row: StackRow, one: Event) -> Tree:
+    """An event; its properties are JSON text."""
+    return {
+        "EventId": one.id,
+        **_who(row),
+        "LogicalResourceId": one.resource_name,
+        "PhysicalResourceId": one.physical_id or "",
+        "ResourceType": one.resource_type,
+        "Timestamp": time(one.time),
+        "ResourceStatus": f"{one.action}_{one.status}",
+        "ResourceStatusReason": one.reason,
+        "ResourceProperties": json.dumps(one.properties or {}, default=str),
+    }
+
+
+def validated(found: Mapping[str, Any]) -> Tree:
+    """What a template declares, parameters as a list."""
+    shown: Tree = {
+        "Description": found["Description"],
+        "Parameters": [_parameter(name, one) for name, one in found["Parameters"].items()],
+    }
+    if "ParameterGroups" in found:
+        shown["ParameterGroups"] = found["ParameterGroups"]
+    return shown
+
+
+def _parameter(name: str, one: Mapping[str, Any]) -> Tree:
+    default = one.get("Default", "")
+    text = default if isinstance(default, str) else json.dumps(default, default=str)
+    return {
+        "ParameterKey": name,
+        "DefaultValue": text,
+        "Description": one["Description"],
+        "NoEcho": one["NoEcho"],
+    }
+
+
+def _who(row: StackRow) -> Tree:
+    return {"StackId": stack_arn(row), "StackName": row.name}
+
+
+def _description(program: Program | None) -> str:
+    return program.description if program is not None else NO_DESCRIPTION
+
+
+def _changed(record: Record) -> str | None:
+    return time(record.updated_at or record.created_at)
+
+
+def _without_colons(value: Any) -> Any:
+    """A value whose maps have no colon in their keys, for these become tags."""
+    if isinstance(value, Mapping):
+        return {str(k).replace(":", "."): _without_colons(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_colons(one) for one in value]
+    return value

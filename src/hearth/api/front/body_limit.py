@@ -1,0 +1,40 @@
+"""Bodies that are larger than the operator lets any be, with or without a length said before."""
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hearth.api.front.settings import Front
+from hearth.model.problem import Rejected, RequestLimitExceeded
+
+
+class BodyLimit:
+    """Whoever reads a body gets Rejected once it is too large, and never more of it."""
+
+    def __init__(self, app: ASGIApp, front: Front) -> None:
+        self._app = app
+        self._front = front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = self._front.settings.body_bytes
+        if scope["type"] != "http" or limit is None:
+            await self._app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "")
+        size = 0
+
+        async def bounded() -> Message:
+            nonlocal size
+            if declared.isdecimal() and int(declared) > limit:
+                raise _too_large(int(declared), limit)
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > limit:
+                raise _too_large(size, limit)
+            return message
+
+        await self._app(scope, bounded, send)
+
+
+def _too_large(size: int, limit: int) -> Rejected:
+    words = f"Request limit exceeded: a body of {size} bytes exceeds the maximum of {limit} bytes."
+    return Rejected([RequestLimitExceeded(None, words)])

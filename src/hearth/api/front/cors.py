@@ -1,0 +1,68 @@
+"""Pages of other origins that call the API from a browser: those that the operator names may."""
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hearth.api.front.settings import Cors, Front
+
+SIMPLE = frozenset(
+    ("accept", "accept-language", "content-language", "content-type", "cache-control", "expires",
+     "last-modified", "pragma")
+)  # fmt: skip
+ANY = "*"
+
+
+class CrossOrigin:
+    """Answers the question that a browser asks first, and marks the answers it may show."""
+
+    def __init__(self, app: ASGIApp, front: Front) -> None:
+        self._app = app
+        self._front = front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        cors = self._front.settings.cors
+        if scope["type"] != "http" or not cors.origins:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        origin = headers.get("origin", "")
+        allowed = bool(origin) and not cors.origins.isdisjoint((origin, ANY))
+        method = headers.get("access-control-request-method", "")
+        if allowed and method and scope["method"] == "OPTIONS":
+            wanted = headers.get("access-control-request-headers", "")
+            await _preflight(cors, origin, method, wanted)(scope, receive, send)
+            return
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answer = MutableHeaders(scope=message)
+                answer.add_vary_header("Origin")
+                if allowed:
+                    _mark(cors, origin, answer)
+                    if cors.expose:
+                        answer["Access-Control-Expose-Headers"] = ", ".join(cors.expose)
+            await send(message)
+
+        await self._app(scope, receive, marked)
+
+
+def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
+    """What the page may do; nothing, where it wants more than it may."""
+    answer = Response(status_code=200)
+    answer.headers["Vary"] = "Origin"
+    names = {one.strip().lower() for one in wanted.split(",") if one.strip()}
+    if method.upper() in cors.methods and names <= SIMPLE | {one.lower() for one in cors.headers}:
+        _mark(cors, origin, answer.headers)
+        answer.headers["Access-Control-Allow-Methods"] = ", ".join(cors.methods)
+        answer.headers["Access-Control-Max-Age"] = str(cors.max_age_s)
+        if names:
+            answer.headers["Access-Control-Allow-Headers"] = ", ".join(sorted(names))
+    return answer
+
+
+def _mark(cors: Cors, origin: str, headers: MutableHeaders) -> None:
+    named = origin in cors.origins
+    headers["Access-Control-Allow-Origin"] = origin if named else ANY
+    if cors.credentials and named:  # browsers refuse them to all the world
+        headers["Access-Control-Allow-Credentials"] = "true"

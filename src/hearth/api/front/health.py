@@ -1,0 +1,110 @@
+"""What a monitor or a load balancer is told: whether this process should be sent requests."""
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hearth.api.front.proxies import HEADERS
+from hearth.api.front.scope import peer
+from hearth.api.front.settings import Front, Health
+
+log = logging.getLogger(__name__)
+
+DATABASE_S = 5.0  # longer than that the database is as good as away
+OK = "OK"
+
+
+class Healthcheck:
+    """Answers at the path of the settings: 200 while every check is well, 503 if not. Whoever may
+    not ask gets what the API says of that path."""
+
+    def __init__(
+        self, app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]]
+    ) -> None:
+        self._app = app
+        self._front = front
+        self._database = database
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        health = self._front.settings.health
+        if (
+            scope["type"] == "http"
+            and scope["path"] == health.path
+            and scope["method"] in ("GET", "HEAD")
+            and _may_ask(scope, health)
+        ):
+            answer = _shown(scope, health, await self._looked(scope, health))
+            await answer(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _looked(self, scope: Scope, health: Health) -> dict[str, str]:
+        """What each check found; OK is well."""
+        server = scope.get("server")
+        port = server[1] if server else None
+        by_port = health.disabled_by_port.get(port) if port is not None else None
+        found: dict[str, str] = {}
+        for check in health.checks:
+            match check:
+                case "database":
+                    found[check] = await self._asked()
+                case "disable_by_file":
+                    found[check] = "DISABLED BY FILE" if _there(health.disabled_by) else OK
+                case "disable_by_files_ports":
+                    found[check] = "DISABLED BY FILE" if _there(by_port) else OK
+                case _:
+                    missing = [one for one in health.enabled_by if not _there(one)]
+                    found[check] = "FILE PATH MISSING" if missing else OK
+        return found
+
+    async def _asked(self) -> str:
+        try:
+            async with asyncio.timeout(DATABASE_S):
+                await self._database()
+        except TimeoutError:
+            return "NO ANSWER"
+        except Exception as problem:  # whatever it is, the database cannot be used
+            log.warning("the database cannot be used: %s", str(problem).partition("\n")[0])
+            return "NOT REACHED"
+        return OK
+
+
+def _there(path: str | None) -> bool:
+    return path is not None and Path(path).exists()
+
+
+def _may_ask(scope: Scope, health: Health) -> bool:
+    if health.unproxied and any(name in Headers(scope=scope) for name in HEADERS):
+        return False
+    if not health.sources:
+        return True
+    with suppress(ValueError):
+        address = ipaddress.ip_address(peer(scope).partition("%")[0])
+        return any(address in network for network in health.sources)
+    return False
+
+
+def _shown(scope: Scope, health: Health, found: Mapping[str, str]) -> Response:
+    """Text, or JSON for those who ask for it; which check failed only in detail."""
+    bad = {check: words for check, words in found.items() if words != OK}
+    status = 503 if bad else 200
+    if "application/json" in Headers(scope=scope).get("accept", ""):
+        body: dict[str, object] = {"detailed": health.detailed}
+        if health.detailed:
+            body["reasons"] = [
+                {"class": check, "reason": words, "details": ""} for check, words in found.items()
+            ]
+        else:
+            body["reasons"] = list(bad.values()) or [OK]
+        return JSONResponse(body, status_code=status)
+    words = "\n".join(bad.values()) or OK
+    if health.detailed and found:
+        words = "\n".join(f"{check}: {words}" for check, words in found.items())
+    return PlainTextResponse(words, status_code=status)

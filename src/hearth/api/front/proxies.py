@@ -1,0 +1,91 @@
+"""What a proxy in front says of the request it passes on: how and as what the client asked.
+
+Only where the operator says so: otherwise any client could say it.
+"""
+
+import re
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hearth.api.front.scope import state
+from hearth.api.front.settings import Front
+
+HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
+           "x-forwarded-port", "x-forwarded-prefix")  # fmt: skip
+HOST = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?", re.ASCII)
+PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
+ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}")
+USUAL_PORTS = {"http": "80", "https": "443"}
+
+
+class ProxyHeaders:
+    """Makes the request what the client sent to the first proxy. A value that cannot be one is as
+    if it were not there."""
+
+    def __init__(self, app: ASGIApp, front: Front) -> None:
+        self._app = app
+        self._front = front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            state(scope)["proxied"] = any(name in headers for name in HEADERS)
+            if self._front.settings.proxies and state(scope)["proxied"]:
+                scope = _as_sent(scope, told(headers))
+        await self._app(scope, receive, send)
+
+
+def told(headers: Mapping[str, str]) -> dict[str, str]:
+    """What the first proxy says: proto, host, for, prefix. `Forwarded` counts before the others."""
+    found = {
+        name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()
+        for name in ("proto", "host", "for", "port", "prefix")
+    }
+    if "forwarded" in headers:
+        first = headers["forwarded"].partition(",")[0]
+        pairs = (part.partition("=") for part in first.split(";"))
+        given = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
+        found |= {name: given.get(name, "") for name in ("proto", "host", "for")} | {"port": ""}
+    return _checked(found)
+
+
+def _checked(found: Mapping[str, str]) -> dict[str, str]:
+    proto, host, prefix = found["proto"].lower(), found["host"], found["prefix"].rstrip("/")
+    address = found["for"]
+    if address.startswith("["):
+        address = address[1:].partition("]")[0]
+    elif address.count(":") == 1:  # an IPv4 address and a port
+        address = address.partition(":")[0]
+    good: dict[str, str] = {}
+    if proto in USUAL_PORTS:
+        good["proto"] = proto
+    if HOST.fullmatch(host):
+        port = found["port"]
+        bare = host.rpartition("]")[2].count(":") == 0
+        if bare and port.isdecimal() and port != USUAL_PORTS.get(proto or "http"):
+            host = f"{host}:{port}"
+        good["host"] = host
+    if PREFIX.fullmatch(prefix) and ".." not in prefix.split("/"):
+        good["prefix"] = prefix
+    if ADDRESS.fullmatch(address):
+        good["for"] = address
+    return good
+
+
+def _as_sent(scope: Scope, sent: Mapping[str, str]) -> Scope:
+    changed = dict(scope)
+    if "proto" in sent:
+        changed["scheme"] = sent["proto"]
+    if "host" in sent:
+        others = [pair for pair in scope["headers"] if pair[0] != b"host"]
+        changed["headers"] = [(b"host", sent["host"].encode()), *others]
+    if "for" in sent:
+        changed["client"] = (sent["for"], 0)
+    if "prefix" in sent:
+        prefix = sent["prefix"]
+        changed["root_path"] = prefix
+        changed["path"] = prefix + scope["path"]
+        changed["raw_path"] = prefix.encode() + (scope.get("raw_path") or scope["path"].encode())
+    return changed

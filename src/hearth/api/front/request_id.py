@@ -1,0 +1,37 @@
+"""Every request has an id, which its answer names; the client's own, if it sent one, is noted."""
+
+import re
+import uuid
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hearth.api.front.scope import state
+
+NAME = "x-openstack-request-id"
+OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+class RequestId:
+    """Puts `request_id` into the state of each request, and `global_request_id` where the client
+    sent one: `req-` and a UUID, anything else is left out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        told = Headers(scope=scope).get(NAME, "")
+        mine = f"req-{uuid.uuid4()}"
+        state(scope)["request_id"] = mine
+        state(scope)["global_request_id"] = told if OURS.fullmatch(told) else None
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                mark = (NAME.encode(), mine.encode())
+                message["headers"] = [*message.get("headers", ()), mark]
+            await send(message)
+
+        await self._app(scope, receive, marked)

@@ -1,0 +1,61 @@
+"""How requests are received. A process may be given others while it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Cors:
+    """Which pages may call the API from a browser; `*` among the origins: all of them."""
+
+    origins: frozenset[str] = frozenset()
+    credentials: bool = True
+    expose: tuple[str, ...] = ()
+    max_age_s: int = 3600
+    methods: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Requests of a project: so many a second on the average, 0 is any number; `burst` at once."""
+
+    per_second: float = 0.0
+    burst: int = 50
+
+
+@dataclass(frozen=True)
+class Health:
+    """What monitors are told, and which. `disabled_by_port` is {port: path of a file}."""
+
+    CHECKS: ClassVar = frozenset(
+        {"database", "disable_by_file", "disable_by_files_ports", "enable_by_files"}
+    )
+    path: str = "/healthcheck"
+    detailed: bool = False
+    checks: tuple[str, ...] = ()
+    sources: tuple[IPv4Network | IPv6Network, ...] = ()
+    unproxied: bool = False  # only without a proxy between
+    disabled_by: str | None = None
+    disabled_by_port: Mapping[int, str] = field(default_factory=dict)
+    enabled_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FrontSettings:
+    """How requests are received."""
+
+    proxies: bool = False  # whether the headers of proxies are believed
+    body_bytes: int | None = None  # besides what each API allows
+    cors: Cors = field(default_factory=Cors)
+    rate: Rate = field(default_factory=Rate)
+    health: Health = field(default_factory=Health)
+
+
+class Front:
+    """The settings in force: whoever reads them at each request sees the newest."""
+
+    def __init__(self, settings: FrontSettings | None = None) -> None:
+        self.settings = settings or FrontSettings()

@@ -1,0 +1,89 @@
+"""The API reference: made of the route table, with an exchange that took place for each operation.
+
+The exchanges are kept beside this file; the walk over the routes that the tests make writes them.
+"""
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from hearth.api.openapi import PARAMETER, operation_id
+from hearth.api.operation import Operation
+from hearth.api.v1.routes import TABLE
+from hearth.api.v1.shapes import FLAG_TEXT
+
+HEAD = """# Orchestration API v1
+
+Made of the route table by `hearth docs api`; `GET /openapi.json` has the same for programs, with
+the shapes of all bodies. Paths are below `/v1`. Every request carries a token in `X-Auth-Token`,
+and the project in the path is the token's. Each exchange below took place; identifiers, times and
+addresses are replaced, long lists end with "…".
+
+An error is a JSON object with `code`, `title`, `explanation` and `error`; `error` has `type`,
+`message` and `traceback`. Query parameters that are not listed are ignored, except where it says
+otherwise. Operations marked *beyond Heat* are Hearth's own.
+"""
+
+
+@cache
+def exchanges() -> dict[str, Any]:
+    """By operation id: "success" and "refusal", each with path, status, body, answer."""
+    text = resources.files("hearth.api").joinpath("exchanges.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def page() -> str:
+    """The whole reference, as Markdown."""
+    parts = [HEAD]
+    for tag, operations in TABLE.items():
+        parts.append(f"## {tag}\n")
+        parts += [_operation(operation) for operation in operations]
+    return "\n".join(parts)
+
+
+def _operation(operation: Operation) -> str:
+    name = operation_id(operation)
+    lines = [f"### {name.replace('_', ' ')}", "", f"`{operation.method} {operation.path}`", ""]
+    lines += [f"{operation.text}{' *Beyond Heat.*' if operation.beside else ''}", ""]
+    if operation.rule is not None:
+        lines += [f"Policy: `{operation.rule}`.", ""]
+    if names := PARAMETER.findall(operation.path):
+        lines += [f"In the path: {', '.join(f'`{one}`' for one in names)}.", ""]
+    if operation.query:
+        lines += ["| query | values | meaning |", "| --- | --- | --- |"]
+        for query in operation.query:
+            more = "; more than once" if query.repeated else ""
+            lines.append(f"| `{query.name}` | {_values(query.shape)}{more} | {query.text} |")
+        lines.append("")
+    kept = exchanges().get(name, {})
+    for kind in ("success", "refusal"):
+        if kind in kept:
+            lines += [_exchange(operation.method, kept[kind]), ""]
+    return "\n".join(lines)
+
+
+def _values(shape: Any) -> str:
+    if "enum" in shape:
+        return ", ".join(f"`{word}`" for word in shape["enum"])
+    if shape is FLAG_TEXT:
+        return "`true`, `false`"
+    return "a number from 0 up" if shape.get("type") == "integer" else "text"
+
+
+def _exchange(method: str, kept: Any) -> str:
+    lines = [f"{method} /v1{kept['path']}"]
+    if "body" in kept:
+        lines += ["", _json(kept["body"])]
+    lines += ["", f"=> {kept['status']}"]
+    if "location" in kept:
+        lines.append(f"Location: {kept['location']}")
+    if "answer" in kept:
+        lines += ["", _json(kept["answer"])]
+    return "\n".join(["```", *lines, "```"])
+
+
+def _json(value: Any) -> str:
+    """JSON that is written in one line where that is short."""
+    flat = json.dumps(value, ensure_ascii=False)
+    return flat if len(flat) <= 100 else json.dumps(value, indent=1, ensure_ascii=False)

@@ -1,0 +1,50 @@
+"""What serves: the engines, and the release."""
+
+from datetime import UTC, datetime
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+import hearth
+from hearth.api.answer import JSONResponse
+from hearth.api.v1.context import house_of
+from hearth.engine.worker.engine import BEAT_S
+from hearth.model.problem import Rejected
+from hearth.service.problems import HTTPServiceUnavailable
+from hearth.store.engines import EngineRow, engines
+
+
+async def index(request: Request) -> Response:
+    """The engines, with when each gave its last sign of life."""
+    found = await house_of(request).store.read(engines)
+    if not any(one.up for one in found):
+        words = "No engine is running: nothing of what is asked for will be done."
+        raise Rejected([HTTPServiceUnavailable(None, words)])
+    return JSONResponse({"services": [_view(one) for one in found]})
+
+
+def _view(one: EngineRow) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "binary": "hearth-engine",
+        "engine_id": one.id,
+        "host": one.host,
+        "hostname": one.host,
+        "topic": "engine",
+        "report_interval": BEAT_S,
+        "created_at": _time(one.started_at),
+        "updated_at": _time(one.beat_at),
+        "deleted_at": None,
+        "status": "up" if one.up else "down",
+    }
+
+
+def _time(seconds: float) -> str:
+    """UTC with microseconds and no zone, unlike everywhere else: so it is in this answer."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
+
+
+async def build_info(request: Request) -> Response:
+    """The release of the API and of the engines."""
+    about = {"revision": f"hearth-{hearth.__version__}"}
+    return JSONResponse({"api": about, "engine": about})

@@ -1,0 +1,153 @@
+"""Bodies of software configurations and deployments as values.
+
+What is wrong is refused with the field's name, everything at once. Source: spec/rest-api.md,
+section 6.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.model.problem import HTTPBadRequest, Invalid, Problem, Rejected
+from hearth.model.span import Span
+from hearth.resources.heat import software_io
+from hearth.resources.heat.software_io import UNGROUPED
+from hearth.service.software_configs import WantedConfig
+from hearth.service.software_deployments import WantedDeployment
+from hearth.template.walk import too_deep
+
+NAME_CHARACTERS_MAX = 255
+PROJECT_CHARACTERS_MAX = 64
+STATUSES = ("IN_PROGRESS", "COMPLETE", "FAILED")
+
+
+def config(data: Mapping[str, Any]) -> WantedConfig:
+    """The body of a new configuration. Raises Rejected."""
+    fields = _Fields(data)
+    found = WantedConfig(
+        name=fields.text("name"),
+        group=fields.text("group") or UNGROUPED,
+        config=fields.value("config"),
+        inputs=software_io.inputs(fields.value("inputs"), Span(path="inputs"), fields.problems),
+        outputs=software_io.outputs(fields.value("outputs"), Span(path="outputs"), fields.problems),
+        options=fields.map("options") or {},
+    )
+    fields.done()
+    return found
+
+
+def deployment(data: Mapping[str, Any]) -> WantedDeployment:
+    """The body of a new deployment. Raises Rejected."""
+    fields = _Fields(data)
+    found = WantedDeployment(
+        config_id=fields.needed("config_id"),
+        server_id=fields.needed("server_id"),
+        input_values=fields.map("input_values") or {},
+        action=fields.text("action"),
+        status=fields.status(),
+        reason=fields.text("status_reason", most=None),
+        user_project_id=fields.text("stack_user_project_id", most=PROJECT_CHARACTERS_MAX),
+    )
+    fields.done()
+    return found
+
+
+def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a deployment's update: what is to change, by the names of `Deployment`.
+
+    Null leaves a field as it is. Raises Rejected.
+    """
+    fields = _Fields(data)
+    found = {
+        "config_id": fields.text("config_id"),
+        "input_values": fields.map("input_values"),
+        "output_values": fields.map("output_values"),
+        "action": fields.text("action"),
+        "status": fields.status(),
+        "reason": fields.text("status_reason", most=None),
+    }
+    fields.done()
+    return {name: value for name, value in found.items() if value is not None}
+
+
+class _Fields:
+    """The fields of a body, and what is wrong with them."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self.problems: list[Problem] = []
+
+    def done(self) -> None:
+        """Raises Rejected if anything was wrong."""
+        if self.problems:
+            raise Rejected(self.problems)
+
+    def value(self, name: str) -> Any:
+        """Any JSON value; None where there is none, or one that cannot be kept."""
+        found = self._data.get(name)
+        if (words := _unkept(found)) is None:
+            return found
+        self._wrong(name, words)
+        return None
+
+    def map(self, name: str) -> dict[str, Any] | None:
+        found = self.value(name)
+        if found is None or isinstance(found, dict):
+            return found
+        self._wrong(name, "this must be a map")
+        return None
+
+    def text(self, name: str, *, most: int | None = NAME_CHARACTERS_MAX) -> str | None:
+        """A text; numbers count as theirs. `most` is in characters."""
+        found = self.value(name)
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            found = str(found)
+        if found is None:
+            return None
+        if not isinstance(found, str):
+            self._wrong(name, "this must be text")
+            return None
+        if most is not None and (len(found) > most or "\0" in found):
+            words = f"this must be at most {most} characters long, without null characters"
+            self.problems.append(Invalid(Span(path=name), words))
+        return found
+
+    def needed(self, name: str) -> str:
+        found = self.text(name)
+        if not found and not any(one.at and one.at.path == name for one in self.problems):
+            self._wrong(name, "this is missing")
+        return found or ""
+
+    def status(self) -> str | None:
+        found = self.text("status")
+        if found is not None and found not in STATUSES:
+            self._wrong("status", f'"{found}" is none of {", ".join(STATUSES)}')
+        return found
+
+    def _wrong(self, name: str, words: str) -> None:
+        self.problems.append(HTTPBadRequest(Span(path=name), words))
+
+
+def _unkept(value: Any) -> str | None:
+    """Why a value cannot be kept as it is; None if it can."""
+    if too_deep(value):
+        return "this is nested too deep"
+    waiting = [value]
+    for one in waiting:
+        if isinstance(one, Mapping):
+            waiting += (*one.keys(), *one.values())
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, float) and not math.isfinite(one):
+            return f"{one} is not a number of JSON"
+        elif isinstance(one, str) and not one.isascii() and _broken(one):
+            return "this has half a character (a lone surrogate)"
+    return None
+
+
+def _broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

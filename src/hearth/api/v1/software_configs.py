@@ -1,0 +1,46 @@
+"""Software configurations."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.answer import JSONResponse
+from hearth.api.v1 import parse, software, view
+from hearth.api.v1.context import caller_of, demand, house_of
+from hearth.service import software_configs as use
+
+
+async def index(request: Request) -> Response:
+    """Software configurations, newest first."""
+    everywhere = parse.flag(request, "global_tenant")
+    if everywhere:
+        demand(request, "software_configs:global_index")
+    found = await use.list_configs(
+        house_of(request),
+        None if everywhere else request.path_params["tenant_id"],
+        limit=parse.number(request, "limit"),
+        marker=parse.last(request, "marker"),
+    )
+    of_project = everywhere or house_of(request).policy.is_admin(caller_of(request))
+    shown = [view.software_config_summary(one, project=of_project) for one in found]
+    return JSONResponse({"software_configs": shown})
+
+
+async def create(request: Request) -> Response:
+    """A new software configuration. It never changes."""
+    wanted = software.config(await parse.body(request))
+    made = await use.create_config(house_of(request), request.path_params["tenant_id"], wanted)
+    return JSONResponse({"software_config": made.document()})
+
+
+async def show(request: Request) -> Response:
+    """One software configuration."""
+    path = request.path_params
+    found = await use.show_config(house_of(request), path["tenant_id"], path["config_id"])
+    return JSONResponse({"software_config": found.document()})
+
+
+async def delete(request: Request) -> Response:
+    """Delete a software configuration, unless a deployment names it."""
+    path = request.path_params
+    await use.delete_config(house_of(request), path["tenant_id"], path["config_id"])
+    return Response(status_code=204)

@@ -1,0 +1,65 @@
+"""Software deployments, and what servers read of them."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.answer import JSONResponse
+from hearth.api.v1 import parse, software, view
+from hearth.api.v1.context import caller_of, house_of
+from hearth.service import software_deployments as use
+from hearth.store.software_deployments import Deployment
+
+
+async def index(request: Request) -> Response:
+    """Software deployments, oldest first."""
+    found = await use.list_deployments(
+        house_of(request), request.path_params["tenant_id"], parse.last(request, "server_id")
+    )
+    shown = [view.software_deployment(one) for one in found]
+    return JSONResponse({"software_deployments": shown})
+
+
+async def create(request: Request) -> Response:
+    """A new software deployment: the server finds it in its metadata."""
+    wanted = software.deployment(await parse.body(request))
+    tenant = request.path_params["tenant_id"]
+    return _shown(await use.create_deployment(house_of(request), tenant, wanted))
+
+
+async def show(request: Request) -> Response:
+    """One software deployment, with results that wait for it in the cloud."""
+    caller, path = caller_of(request), request.path_params
+    found = await use.show_deployment(
+        house_of(request), caller, path["tenant_id"], path["deployment_id"]
+    )
+    return _shown(found)
+
+
+async def update(request: Request) -> Response:
+    """Change what is given; null changes nothing."""
+    path = request.path_params
+    changes = software.deployment_changes(await parse.body(request))
+    changed = await use.update_deployment(
+        house_of(request), path["tenant_id"], path["deployment_id"], changes
+    )
+    return _shown(changed)
+
+
+async def delete(request: Request) -> Response:
+    """Delete a software deployment; its configuration stays."""
+    path = request.path_params
+    await use.delete_deployment(house_of(request), path["tenant_id"], path["deployment_id"])
+    return Response(status_code=204)
+
+
+async def metadata(request: Request) -> Response:
+    """What a server has to do: its configurations, by name."""
+    caller, path = caller_of(request), request.path_params
+    found = await use.server_configs(
+        house_of(request), path["tenant_id"], path["server_id"], guest=caller.guest
+    )
+    return JSONResponse({"metadata": [config.document() for config in found]})
+
+
+def _shown(one: Deployment) -> Response:
+    return JSONResponse({"software_deployment": view.software_deployment(one)})

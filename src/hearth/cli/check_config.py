@@ -1,0 +1,68 @@
+"""`hearth serve --check-config`: what a configuration means, without starting anything."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sqlalchemy.exc import ArgumentError
+
+from hearth.cli.configuration import Configuration, read
+from hearth.cli.early import WrongSetting
+from hearth.cli.from_conf import settings
+from hearth.cli.logs import checked_levels
+from hearth.cli.options import OPTIONS
+from hearth.cli.options.register import values
+from hearth.cli.serve import address
+from hearth.cli.settings import Settings
+from hearth.service.policy import Policy, WrongRules
+from hearth.store.database import shown_url
+
+
+def run(configs: Sequence[Path], role: str) -> int:
+    """Say it; 0 if it could be served, 1 with the reason if not. Nothing is connected to."""
+    try:
+        told = read(configs)
+        conf = told.conf
+        checked_levels(conf)
+        found = settings(conf, address(conf.heat_api, ()), address(conf.heat_api_cfn, ()))
+        Policy(conf).load()
+        lines = list(_lines(told, found, role))
+    except ArgumentError as problem:
+        print(f"hearth: [database] connection: {problem}", file=sys.stderr)
+        return 1
+    except (WrongSetting, WrongRules) as problem:
+        print(f"hearth: {problem}", file=sys.stderr)
+        return 1
+    print("\n".join(lines))
+    return 0
+
+
+def _lines(told: Configuration, found: Settings, role: str) -> Iterator[str]:
+    conf = told.conf
+    yield f"read: {', '.join(told.files)}"
+    yield f"role: {role}"
+    if role != "engine":
+        yield f"orchestration: {address(conf.heat_api, ())}/v1, told to servers as {found.heat_url}"
+        yield f"cloudformation: {address(conf.heat_api_cfn, ())}/v1/"
+    yield f"database: {shown_url(found.database)}"
+    yield f"identity: {found.auth_url}, as {found.service_user.username or 'a user id'}"
+    if found.trustee is not None:
+        yield f"trusts: given to {found.trustee.username or found.trustee.user_id}"
+    if found.domain_admin is not None:
+        place = found.stack_domain_name or found.stack_domain_id
+        yield f"users of stacks: in {place}, by {found.domain_admin.username}"
+    else:
+        yield "users of stacks: in the project of the stack, for no stack_domain_admin is set"
+    sent = found.notifications
+    yield f"notifications: {'none' if sent is None else ', '.join(sent.topics)}"
+    for option, value in values(conf, OPTIONS):
+        if value != option.default:
+            yield f"set: {option.place} = {'***' if option.secret else _text(value)}"
+    for place, why in sorted(told.idle.items()):
+        yield f"does nothing here: {place}: {why}"
+    for words in told.not_known():
+        yield f"not known: {words}"
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

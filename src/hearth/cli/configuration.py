@@ -1,0 +1,90 @@
+"""The configuration files, read whole: what they say, and what of it is not understood."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.cli import options
+from hearth.cli.early import WrongSetting
+from hearth.cli.options.register import register, values
+from hearth.model.problem import hint
+
+log = logging.getLogger(__name__)
+
+PLACES = (Path("/etc/heat/heat.conf"), Path("/etc/hearth/hearth.conf"))  # the later counts
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A read oslo.config and the files it is of. `idle` names what was set and does nothing here,
+    with the reason; `unknown` what nobody knows, with what may be meant."""
+
+    conf: Any
+    files: tuple[str, ...]
+    idle: Mapping[str, str]
+    unknown: Mapping[str, str | None]
+
+    def values(self) -> dict[str, Any]:
+        """All values in force, by place. Secrets are among them."""
+        return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
+
+    def tell(self) -> None:
+        """Say in the log what is not understood: one line for each kind."""
+        if self.idle:
+            log.warning("these settings do nothing here: %s", ", ".join(sorted(self.idle)))
+        if self.unknown:
+            log.warning("these settings are not known: %s", ", ".join(self.not_known()))
+
+    def not_known(self) -> list[str]:
+        """The settings that nobody knows, with suggestions."""
+        return [f"{place}{hint(near)}" for place, near in sorted(self.unknown.items())]
+
+
+def read(configs: Sequence[Path]) -> Configuration:
+    """The files, or those of the usual places. Raises WrongSetting."""
+    from oslo_config import cfg
+
+    for path in configs:
+        if not path.is_file():
+            raise WrongSetting(f"--config {path}: there is no such file")
+    files = [str(path) for path in configs or [p for p in PLACES if p.is_file()]]
+    if not files:
+        raise WrongSetting(f"no configuration: give --config FILE or write {PLACES[-1]}")
+    conf = cfg.ConfigOpts()
+    register(conf, options.OPTIONS)
+    try:
+        conf([], project="heat", prog="hearth", default_config_files=files)
+        for name in conf.ec2authtoken.clouds if conf.ec2authtoken.multi_cloud else ():
+            place = f"{options.NESTED}{name}"
+            register(conf, options.of_group("ec2authtoken"), place)
+            for option in options.of_group("ec2authtoken"):
+                conf[place][option.name]
+        values(conf, options.OPTIONS)
+        idle, unknown = {}, {}
+        for group, name in _written(files, conf.config_dirs):
+            place = name if group == "DEFAULT" else f"[{group}] {name}"
+            if (why := options.reason(group, name)) is not None:
+                idle[place] = why
+            elif not options.known(group, name):
+                unknown[place] = options.suggestion(group, name)
+    except (cfg.Error, ValueError) as problem:
+        raise WrongSetting(f"{', '.join(files)}: {_line(problem)}") from None
+    return Configuration(conf, tuple(files), idle, unknown)
+
+
+def _written(files: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Every section and name that the files hold."""
+    from oslo_config import cfg
+
+    more = [str(path) for folder in folders for path in sorted(Path(folder).glob("*.conf"))]
+    sections: dict[str, dict[str, Any]] = {}
+    for file in (*files, *more):
+        cfg.ConfigParser(file, sections).parse()
+    for group, found in sections.items():
+        yield from ((group, name) for name in found)
+
+
+def _line(problem: Exception) -> str:
+    return " ".join(str(problem).split())

@@ -1,0 +1,301 @@
+"""The settings of a process as a configuration in the form of heat.conf says them."""
+
+import ipaddress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hearth.api.front.settings import Cors, FrontSettings, Health, Rate
+from hearth.bus.notification import LEVELS, Notifications, addresses
+from hearth.cli.early import WrongSetting
+from hearth.cli.options.cloud import SERVICES
+from hearth.cli.settings import Judging, Settings, with_version
+from hearth.cli.signers import signers
+from hearth.cloud.credential import PasswordCredential
+from hearth.cloud.fetch import FetchConfig
+from hearth.cloud.reach import Reach, Tls
+from hearth.service.house import Limits
+from hearth.store.retention import Retention
+
+CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3": "block-storage"}
+
+
+def settings(conf: Any, url: str, cfn_url: str) -> Settings:
+    """The settings of a process that listens at these addresses. Raises WrongSetting."""
+    tokens, clients = conf.keystone_authtoken, conf.clients
+    _demand(conf)
+    service_user = _service_user(conf)
+    admin = _domain_admin(conf)
+    database = conf.database.connection
+    lock = None
+    if database.startswith("sqlite:///"):
+        lock = Path(database.removeprefix("sqlite:///") + ".lock")
+    auth_url = tokens.www_authenticate_uri or tokens.auth_url
+    return Settings(
+        database=database,
+        secret=conf.auth_encryption_key,
+        auth_url=auth_url,
+        service_user=service_user,
+        trustee=_trustee(conf, service_user),
+        signers=signers(conf, service_user),
+        domain_admin=admin,
+        stack_domain_id=conf.stack_user_domain_id,
+        stack_domain_name=conf.stack_user_domain_name if admin is not None else None,
+        stack_user_role=conf.heat_stack_user_role,
+        region=conf.region_name_for_services,
+        interface=clients.endpoint_type.removesuffix("URL"),
+        tls=_believed("clients", _tls(clients)),
+        services=_services(conf),
+        judging=_judging(conf),
+        trust_from_start=conf.reauthentication_auth_method == "trusts",
+        by_application=conf.deferred_auth_method == "application_credential",
+        trust_roles=tuple(conf.trusts_delegated_roles),
+        identity_url=conf.clients_keystone.auth_uri or "",
+        heat_url=_heat_url(conf, url),
+        cfn_url=with_version(conf.heat_metadata_server_url or ""),
+        cfn_here=with_version(cfn_url),
+        waitcondition_url=conf.heat_waitcondition_server_url or "",
+        limits=_limits(conf),
+        retention=Retention(
+            events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
+        ),
+        action_timeout_s=float(conf.stack_action_timeout),
+        retries=conf.action_retry_limit,
+        fetching=_fetching(conf),
+        front=front(conf),
+        policy=conf,
+        notifications=_notifications(conf),
+        environment_dir=Path(conf.environment_dir),
+        lock=lock,
+    )
+
+
+def _demand(conf: Any) -> None:
+    auth = conf.keystone_authtoken
+    needed = {
+        "[database] connection": conf.database.connection,
+        "auth_encryption_key": conf.auth_encryption_key,
+        "[keystone_authtoken] auth_url": auth.auth_url,
+        "[keystone_authtoken] username": auth.username or auth.user_id,
+        "[keystone_authtoken] password": auth.password,
+    }
+    missing = [name for name, value in needed.items() if not value]
+    if missing:
+        raise WrongSetting(f"not set: {', '.join(missing)}")
+    for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
+        if (kind := conf[place].auth_type) not in (None, "password", "v3password"):
+            raise WrongSetting(f"[{place}] auth_type: password, not {kind}")
+
+
+def _service_user(conf: Any) -> PasswordCredential:
+    auth = conf.keystone_authtoken
+    return PasswordCredential(
+        auth.auth_url,
+        auth.username or "",
+        auth.password,
+        user_id=auth.user_id,
+        user_domain_id=auth.user_domain_id,
+        user_domain_name=auth.user_domain_name or (None if auth.user_domain_id else "Default"),
+        project_id=auth.project_id,
+        project_name=auth.project_name or (None if auth.project_id else "service"),
+        project_domain_id=auth.project_domain_id,
+        project_domain_name=auth.project_domain_name
+        or (None if auth.project_id or auth.project_domain_id else "Default"),
+    )
+
+
+def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential | None:
+    """Whom trusts are given to; None where that is the service user. A trust brings its project."""
+    auth = conf.trustee
+    if not (auth.username or auth.user_id):
+        return None
+    if not auth.password:
+        raise WrongSetting("[trustee] password: not set")
+    found = PasswordCredential(
+        auth.auth_url or service_user.auth_url,
+        auth.username or "",
+        auth.password,
+        user_id=auth.user_id,
+        user_domain_id=auth.user_domain_id,
+        user_domain_name=auth.user_domain_name or (None if auth.user_domain_id else "Default"),
+    )
+    same = ("auth_url", "username", "user_id", "user_domain_id", "user_domain_name")
+    alike = all(getattr(found, name) == getattr(service_user, name) for name in same)
+    return None if alike else found
+
+
+def _domain_admin(conf: Any) -> PasswordCredential | None:
+    if not conf.stack_domain_admin:
+        return None
+    domain_id, name = conf.stack_user_domain_id, conf.stack_user_domain_name
+    return PasswordCredential(
+        conf.keystone_authtoken.auth_url,
+        conf.stack_domain_admin,
+        conf.stack_domain_admin_password or "",
+        user_domain_id=domain_id,
+        user_domain_name=name,
+        domain_id=domain_id,
+        domain_name=None if domain_id else name,
+    )
+
+
+def _heat_url(conf: Any, url: str) -> str:
+    if conf.clients_heat.url:
+        told: str = conf.clients_heat.url
+        for word in ("%(tenant_id)s", "$(tenant_id)s", "%(project_id)s"):
+            told = told.replace(word, "{project}")
+        return told
+    return f"{(conf.heat_public_url or url).rstrip('/')}/v1/{{project}}"
+
+
+def _tls(group: Any) -> Tls:
+    return Tls(bool(group.insecure), group.ca_file, group.cert_file, group.key_file)
+
+
+def _believed(place: str, tls: Tls) -> Tls:
+    """The same, if its files can be used. Raises WrongSetting."""
+    try:
+        tls.context()
+    except OSError as problem:
+        raise WrongSetting(f"[{place}] ca_file, cert_file, key_file: {problem}") from None
+    return tls
+
+
+def _services(conf: Any) -> dict[str, Reach]:
+    """The services that are reached otherwise than the rest."""
+    shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
+    found: dict[str, Reach] = {}
+    for name, service in SERVICES.items():
+        group = conf[f"clients_{name}"]
+        told = (group.insecure, group.ca_file, group.cert_file, group.key_file)
+        tls = None
+        if any(value is not None for value in told):
+            usual = conf.clients
+            tls = Tls(
+                bool(usual.insecure if group.insecure is None else group.insecure),
+                group.ca_file or usual.ca_file,
+                group.cert_file or usual.cert_file,
+                group.key_file or usual.key_file,
+            )
+            _believed(f"clients_{name}", tls)
+        interface = group.endpoint_type and group.endpoint_type.removesuffix("URL")
+        region = conf.region_name_for_shared_services if service in shared else None
+        if (reach := Reach(interface, region, tls)) != Reach():
+            found[service] = reach
+    return found
+
+
+def _judging(conf: Any) -> Judging:
+    auth = conf.keystone_authtoken
+    tls = Tls(bool(auth.insecure), auth.cafile, auth.certfile, auth.keyfile)
+    told = None if tls == Tls() else _believed("keystone_authtoken", tls)
+    return Judging(
+        kept_s=float(auth.token_cache_time),
+        service_roles=frozenset(auth.service_token_roles),
+        any_service=not auth.service_token_roles_required,
+        reach=Reach(auth.interface and auth.interface.removesuffix("URL"), auth.region_name, told),
+    )
+
+
+def _limits(conf: Any) -> Limits:
+    return Limits(
+        stacks_per_project=conf.max_stacks_per_tenant,
+        resources_per_stack=conf.max_resources_per_stack,
+        snapshots_per_stack=conf.max_snapshots_per_stack,
+        software_configs_per_project=conf.max_software_configs_per_tenant,
+        software_deployments_per_project=conf.max_software_deployments_per_tenant,
+        adopt=conf.enable_stack_adopt,
+        abandon=conf.enable_stack_abandon,
+        nested_depth=conf.max_nested_stack_depth,
+        template_characters=conf.max_template_size,
+        body_bytes=conf.max_json_body_size,
+        hidden_stack_tags=tuple(conf.hidden_stack_tags),
+        yaql_iterators=conf.yaql.limit_iterators,
+        yaql_memory_bytes=conf.yaql.memory_quota,
+    )
+
+
+def _fetching(conf: Any) -> FetchConfig:
+    return FetchConfig(
+        enabled=conf.hearth.template_fetch_enabled,
+        timeout_s=conf.template_fetch_timeout,
+        bytes_max=conf.max_template_size,
+        networks=_networks("[hearth] template_fetch_networks", conf.hearth.template_fetch_networks),
+    )
+
+
+def _networks(
+    place: str, written: list[str]
+) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(one) for one in written)
+    except ValueError as problem:
+        raise WrongSetting(f"{place}: {problem}") from None
+
+
+def front(conf: Any) -> FrontSettings:
+    """What stands before the API. Raises WrongSetting."""
+    cors, health, own, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
+    unknown = set(health.backends) - Health.CHECKS
+    if unknown:
+        words = f"{', '.join(sorted(Health.CHECKS))}; not {', '.join(sorted(unknown))}"
+        raise WrongSetting(f"[healthcheck] backends: {words}")
+    return FrontSettings(
+        proxies=proxies.enable_proxy_headers_parsing,
+        body_bytes=proxies.max_request_body_size,
+        cors=Cors(
+            origins=frozenset(one.rstrip("/") for one in cors.allowed_origin),
+            credentials=cors.allow_credentials,
+            expose=tuple(cors.expose_headers),
+            max_age_s=cors.max_age,
+            methods=tuple(one.upper() for one in cors.allow_methods),
+            headers=tuple(cors.allow_headers),
+        ),
+        rate=Rate(own.requests_per_second, own.requests_burst),
+        health=Health(
+            path=health.path,
+            detailed=health.detailed,
+            checks=tuple(health.backends),
+            sources=_networks("[healthcheck] allowed_source_ranges", health.allowed_source_ranges),
+            unproxied=health.ignore_proxied_requests,
+            disabled_by=health.disable_by_file_path,
+            disabled_by_port=_by_port(health.disable_by_file_paths),
+            enabled_by=tuple(health.enable_by_file_paths),
+        ),
+    )
+
+
+def _by_port(written: list[str]) -> dict[int, str]:
+    found = {}
+    for one in written:
+        port, colon, path = one.partition(":")
+        if not colon or not port.isdecimal():
+            raise WrongSetting(f"[healthcheck] disable_by_file_paths: PORT:FILE, not {one}")
+        found[int(port)] = path
+    return found
+
+
+def _notifications(conf: Any) -> Notifications | None:
+    """Where notifications go; None where nobody wants them. Raises WrongSetting."""
+    group = conf.oslo_messaging_notifications
+    place = "[oslo_messaging_notifications]"
+    drivers = {driver for driver in group.driver if driver not in ("", "noop")}
+    if not drivers:
+        return None
+    if len(drivers) > 1 or not drivers <= {"messaging", "messagingv2"}:
+        raise WrongSetting(f"{place} driver: messagingv2, messaging or noop; not {sorted(drivers)}")
+    url = group.transport_url or conf.transport_url
+    if not url:
+        raise WrongSetting(f"{place} transport_url: not set, and the driver needs one")
+    level = conf.default_notification_level.upper()
+    if level not in LEVELS:
+        raise WrongSetting(f"default_notification_level: one of {', '.join(LEVELS)}; not {level}")
+    try:
+        addresses(url)
+    except ValueError as problem:
+        raise WrongSetting(f"{place} transport_url: {problem}") from None
+    to = Notifications(
+        url, tuple(group.topics), level, exchange=conf.control_exchange,
+        envelope="messagingv2" in drivers,
+    )  # fmt: skip
+    return replace(to, publisher_id=conf.default_publisher_id or to.publisher_id)

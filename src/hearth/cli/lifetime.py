@@ -1,0 +1,147 @@
+"""From a wired process to a stopped one: serve, work, listen to signals, hand everything over."""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from hearth.bus.notification import Notifications
+from hearth.cli.served import applications, server
+from hearth.cli.wiring import Running, calm_collector
+from hearth.cloud.pool import CloudPool
+from hearth.service.event_poster import EventPoster
+from hearth.service.sender import Sender
+from hearth.service.stack_clouds import StackClouds
+
+log = logging.getLogger(__name__)
+
+SENDING = "sending"
+POSTS_AT_ONCE = 16
+
+Reload = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def until_stopped(
+    running: Running,
+    sockets: list[socket.socket],
+    *,
+    api: bool,
+    work: bool,
+    ready: Callable[[], None],
+    cfn_sockets: Sequence[socket.socket] = (),
+    reload: Reload | None = None,
+) -> int:
+    """Serve and work until SIGTERM or SIGINT, then hand everything over; the exit status.
+
+    On `cfn_sockets` the CloudFormation API listens by itself. SIGHUP calls `reload`. A second
+    SIGTERM no longer waits for requests. A part that ends by itself ends the process, with 1.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    servers: list[Any] = []
+
+    def stopping() -> None:
+        for one in servers:
+            one.force_exit = stop.is_set()
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping)
+    if reload is not None:
+        _on_hangup(reload)
+    tasks = _at_work(running) if work else []
+    if api:
+        for app, bound in zip(applications(running), (sockets, [*cfn_sockets]), strict=True):
+            if bound:
+                servers.append(server(app))
+                tasks.append(await _listening(servers[-1], bound))
+    calm_collector()
+    ready()
+    stopped = loop.create_task(stop.wait())
+    await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    broken = [task for task in tasks if task.done()]
+    for task in broken:
+        log.error("a part of the process ended by itself", exc_info=task.exception())
+    for one in servers:
+        one.should_exit = True
+    if work:
+        await _taken_leave(running)
+    for task in tasks:
+        if task.get_name() == SENDING:
+            task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    stopped.cancel()
+    return 1 if broken else 0
+
+
+def _at_work(running: Running) -> list[asyncio.Task[Any]]:
+    loop = asyncio.get_running_loop()
+    running.pool.may_write = running.engine.may_write
+    tasks: list[asyncio.Task[Any]] = [loop.create_task(running.engine.run())]
+    tasks.append(loop.create_task(_post_events(running), name=SENDING))
+    if (to := running.settings.notifications) is not None:
+        tasks.append(loop.create_task(_send(running, to), name=SENDING))
+    return tasks
+
+
+async def _listening(one: Any, sockets: list[socket.socket]) -> asyncio.Task[Any]:
+    task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
+    while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
+        await asyncio.sleep(0.005)
+    return task
+
+
+def _on_hangup(reload: Reload) -> None:
+    """One reading at a time; a signal that comes meanwhile leads to another one."""
+    loop, again = asyncio.get_running_loop(), asyncio.Event()
+
+    async def reloading() -> None:
+        while True:
+            await again.wait()
+            again.clear()
+            try:
+                await reload()
+            except Exception:  # whatever it is, the next signal is answered as well
+                log.exception("the settings could not be read again")
+
+    task = loop.create_task(reloading(), name="reloading")
+    loop.add_signal_handler(signal.SIGHUP, lambda: again.set() if not task.done() else None)
+
+
+async def _taken_leave(running: Running) -> None:
+    try:
+        await running.engine.stop()
+    except SQLAlchemyError as problem:
+        words = str(problem).partition("\n")[0]
+        log.warning("the engine's lease ends by itself, for the database is away: %s", words)
+
+
+async def _send(running: Running, to: Notifications) -> None:
+    """Send notifications for as long as the process works."""
+    from hearth.bus.rabbit import NotSent, Publisher
+
+    house = running.house
+    async with Publisher(to) as publisher:
+        sender = Sender(
+            house.store, house.programs, running.engine.id, to, publisher.publish, NotSent
+        )
+        house.bus.listen(sender.wake)
+        await sender.run()
+
+
+async def _post_events(running: Running) -> None:
+    """Post events to sinks for as long as the process works, over connections of their own."""
+    house = running.house
+    pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
+    pool.may_write = running.engine.may_write
+    poster = EventPoster(house.store, StackClouds(pool), running.engine.id, house.clock)
+    house.bus.listen(poster.wake)
+    try:
+        await poster.run()
+    finally:
+        await pool.aclose()

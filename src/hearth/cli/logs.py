@@ -1,0 +1,86 @@
+"""The log of a server: where it goes, how much of it, and in which form."""
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable, Mapping
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from hearth.cli.early import LINE, WrongSetting
+
+LIBRARIES: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(
+        ("aio_pika", "aiohttp", "aiormq", "alembic", "asyncio", "keystoneauth", "urllib3",
+         "oslo_policy", "sqlalchemy", "uvicorn", "stevedore"), "WARNING",
+    )
+)  # fmt: skip
+"""How much libraries tell, unless the configuration says otherwise."""
+_told: set[str] = set()  # loggers of which a configuration has spoken
+
+
+class AsJson(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        found = {
+            "time": f"{at}.{int(record.msecs):03}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            found["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(found)
+
+
+def open_log(conf: Any) -> None:
+    """From now on the log goes where the configuration says. Raises WrongSetting."""
+    root = logging.getLogger()
+    handler: logging.Handler
+    if conf.log_file:
+        path = Path(conf.log_dir or "", conf.log_file)
+        try:
+            handler = WatchedFileHandler(path)
+        except OSError as problem:
+            raise WrongSetting(f"log_file: {path} cannot be written: {problem.strerror}") from None
+    else:
+        handler = logging.StreamHandler()
+    handler.setFormatter(AsJson() if conf.use_json else logging.Formatter(LINE))
+    root.handlers[:] = [handler]
+    levels(conf)
+
+
+def levels(conf: Any) -> None:
+    """How much is logged; may be changed at any time. Raises WrongSetting."""
+    wanted = checked_levels(conf)
+    for name in _told - wanted.keys():  # as all others again
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    for name, level in wanted.items():
+        logging.getLogger(name).setLevel(level)
+    _told.update(wanted)
+    usual = "DEBUG" if conf.debug else "INFO"
+    logging.getLogger().setLevel(os.environ.get("HEARTH_LOG", usual).upper())
+
+
+def checked_levels(conf: Any) -> dict[str, str]:
+    """The levels of single loggers. Raises WrongSetting."""
+    wanted = {**LIBRARIES, **dict(_pairs(conf.default_log_levels))}
+    known = logging.getLevelNamesMapping()
+    if unknown := sorted({one for one in wanted.values() if one not in known}):
+        raise WrongSetting(f"default_log_levels: there is no level {', '.join(unknown)}")
+    return wanted
+
+
+def _pairs(written: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for one in written:
+        name, _, level = one.partition("=")
+        yield (
+            name.strip(),
+            level.strip().upper(),
+        )

@@ -1,0 +1,177 @@
+"""The jobs of `hearth manage`: each opens the database, does one thing, and says what."""
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from hearth.cli.configuration import read
+from hearth.cli.early import WrongSetting
+from hearth.store import migrate, reads
+from hearth.store.database import Store, Tx
+from hearth.store.engines import EngineRow, clean, engines
+from hearth.store.purge import purge
+from hearth.store.rows import StackRow
+from hearth.store.seal import sealer_from_secret
+from hearth.store.tables import resource
+
+Configs = Sequence[Path]
+SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+
+
+def db_sync(configs: Configs, version: str | None) -> None:
+    """Carry out the migrations that are missing; another `version` than the newest is refused."""
+    if version not in (None, "head", migrate.head()):
+        raise WrongSetting(f"db-sync goes to {migrate.head()}, the schema of this release")
+    with opened(configs, current=False) as store:
+        before = _version(store)
+        migrate.upgrade(store)
+        after = _version(store)
+    print(f"{after}: " + ("as it was" if before == after else f"from {before or 'nothing'}"))
+
+
+def db_version(configs: Configs) -> None:
+    """Print the newest migration that the database has seen, an empty line for none."""
+    with opened(configs, current=False) as store:
+        print(_version(store) or "")
+
+
+def purge_deleted(
+    configs: Configs, age: int, granularity: str, project_id: str | None, batch: int
+) -> None:
+    """Forget old deleted stacks, a batch at a time."""
+    age_s = float(age * SECONDS[granularity])
+    total = 0
+    with opened(configs) as store:
+
+        def one(tx: Tx) -> int:
+            return purge(tx, age_s=age_s, project_id=project_id, most=batch)
+
+        while went := store.transact(one):
+            total += went
+    print(f"{total} deleted stack{'' if total == 1 else 's'} purged")
+
+
+def service_list(configs: Configs) -> None:
+    """Print the engines, oldest first."""
+    with opened(configs) as store:
+        found = store.transact(engines, write=False)
+    head = ("Hostname", "Binary", "Engine_Id", "Host", "Topic", "Status", "Updated At")
+    _table(head, map(_service, found))
+
+
+def service_clean(configs: Configs) -> None:
+    """Forget engines whose lease is over and that hold no stack."""
+    with opened(configs) as store:
+        went, left = store.transact(clean)
+    more = f"; {left} kept until others have taken their stacks over" if left else ""
+    print(f"{went} dead engine{'' if went == 1 else 's'} removed{more}")
+
+
+def resource_data_list(configs: Configs, resource_id: str) -> None:
+    """Print the private data of a record, by its own id or the physical one."""
+
+    def look(tx: Tx) -> dict[str, str] | None:
+        mine = sa.or_(resource.c.id == resource_id, resource.c.physical_id == resource_id)
+        record_id = tx.value(sa.select(resource.c.id).where(mine))
+        return None if record_id is None else reads.data_of(tx, record_id)[1]
+
+    with opened(configs) as store:
+        data = store.transact(look, write=False)
+    if data is None:
+        raise WrongSetting(f"there is no resource {resource_id}")
+    _table(("name", "value"), sorted((name, str(value)) for name, value in data.items()))
+
+
+def reset_stack_status(configs: Configs, stack_id: str) -> None:
+    """Print the state of a stack, and why nothing has to be reset."""
+    with opened(configs) as store:
+        row = store.transact(lambda tx: reads.find_stack(tx, None, stack_id), write=False)
+        if row is None:
+            raise WrongSetting(f"there is no stack {stack_id}")
+        alive = {one.id: one for one in store.transact(engines, write=False)}
+    print(f"stack {row.name} ({row.id}): {row.state}, {row.reason}")
+    print(_held(row, alive.get(row.owner or "")))
+    print(
+        "not needed. The state is what the rows say. A stack whose engine died is taken over by "
+        "another one within seconds and goes on where it was; every operation has a deadline; "
+        "`openstack stack cancel` and `openstack stack delete` count at any time."
+    )
+
+
+def _held(row: StackRow, engine: EngineRow | None) -> str:
+    if row.owner is None:
+        due = "nothing is to be done" if row.due_at is None else f"due {_moment(row.due_at)}"
+        return f"no engine holds it: {due}"
+    if engine is None:
+        return f"held by engine {row.owner}, of which nothing is known"
+    return f"held by engine {engine.id} on {engine.host} ({'up' if engine.up else 'down'})"
+
+
+@contextlib.contextmanager
+def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
+    """The database of a configuration; with `current` only at this release's schema.
+
+    Raises WrongSetting.
+    """
+    conf = read(configs).conf
+    needed = {
+        "[database] connection": conf.database.connection,
+        "auth_encryption_key": conf.auth_encryption_key,
+    }
+    if missing := [name for name, value in needed.items() if not value]:
+        raise WrongSetting(f"not set: {', '.join(missing)}")
+    try:
+        store = Store(conf.database.connection, sealer_from_secret(conf.auth_encryption_key))
+    except (ArgumentError, ModuleNotFoundError) as problem:
+        raise WrongSetting(f"[database] connection: {problem}") from None
+    try:
+        if current and _version(store) != migrate.head():
+            words = f"the database is not at schema {migrate.head()}: run `hearth manage db-sync`"
+            raise WrongSetting(words)
+        yield store
+    except SQLAlchemyError as problem:
+        words = str(problem).partition("\n")[0]
+        raise WrongSetting(f"the database cannot be used: {words}") from None
+    finally:
+        store.close()
+
+
+def _version(store: Store) -> str | None:
+    try:
+        return migrate.version(store)
+    except DBAPIError as problem:
+        if problem.connection_invalidated or _unreachable(store):
+            raise
+        return None
+
+
+def _unreachable(store: Store) -> bool:
+    try:
+        store.sync_engine.connect().close()
+    except DBAPIError:
+        return True
+    return False
+
+
+def _service(one: EngineRow) -> tuple[str, ...]:
+    status = "up" if one.up else "down"
+    return (one.host, "hearth-engine", one.id, one.host, "engine", status, _moment(one.beat_at))
+
+
+def _moment(seconds: float) -> str:
+    if seconds <= time.time():
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"in {seconds - time.time():.0f} s"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    lines = [head, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    for line in lines:
+        shown = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print("  ".join(shown).rstrip())

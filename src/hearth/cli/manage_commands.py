@@ -1,0 +1,135 @@
+"""`hearth manage`: the jobs that operators know from heat-manage, by its names."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+GRANULARITIES = ("days", "hours", "minutes", "seconds")
+
+configs_option = click.option(
+    "--config",
+    "--config-file",
+    "configs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Configuration file in the form of heat.conf; may be repeated.",
+)
+
+
+class ByHeatsNames(click.Group):
+    """Commands whose names may be written with underscores, as heat-manage's are."""
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        return super().get_command(context, name.replace("_", "-"))
+
+
+@click.group(cls=ByHeatsNames)
+@configs_option
+@click.pass_context
+def manage(context: click.Context, configs: tuple[Path, ...]) -> None:
+    """Look after the database: what heat-manage does, by the same names."""
+    context.obj = configs
+
+
+def _job(context: click.Context, name: str, *arguments: Any) -> None:
+    from hearth.cli import manage as jobs
+    from hearth.cli.early import WrongSetting
+
+    job: Callable[..., None] = getattr(jobs, name)
+    try:
+        job(context.obj, *arguments)
+    except WrongSetting as problem:
+        click.echo(f"hearth: {problem}", err=True)
+        sys.exit(1)
+
+
+@manage.command(name="db-sync")
+@click.argument("version", required=False)
+@click.pass_context
+def db_sync(context: click.Context, version: str | None) -> None:
+    """Bring the database to the schema of this release. Processes do it when they start."""
+    _job(context, "db_sync", version)
+
+
+@manage.command(name="db-version")
+@click.pass_context
+def db_version(context: click.Context) -> None:
+    """Tell the schema of the database."""
+    _job(context, "db_version")
+
+
+@manage.command(name="purge-deleted")
+@click.argument("age", type=click.IntRange(0), default=90)
+@click.option("-g", "--granularity", type=click.Choice(GRANULARITIES), default="days",
+              show_default=True, help="What AGE counts.")  # fmt: skip
+@click.option("-p", "--project-id", help="Only stacks of this project.")
+@click.option("-b", "--batch_size", "--batch-size", "batch", type=click.IntRange(1), default=20,
+              show_default=True, help="Stacks in one transaction.")  # fmt: skip
+@click.pass_context
+def purge_deleted(
+    context: click.Context, age: int, granularity: str, project_id: str | None, batch: int
+) -> None:
+    """Forget stacks that were deleted longer ago than AGE (90)."""
+    _job(context, "purge_deleted", age, granularity, project_id, batch)
+
+
+@manage.group()
+def service() -> None:
+    """Engines, as the database knows them."""
+
+
+@service.command(name="list")
+@click.pass_context
+def service_list(context: click.Context) -> None:
+    """All engines that have not taken their leave."""
+    _job(context, "service_list")
+
+
+@service.command(name="clean")
+@click.pass_context
+def service_clean(context: click.Context) -> None:
+    """Forget engines that are gone."""
+    _job(context, "service_clean")
+
+
+@manage.command(name="resource-data-list")
+@click.argument("resource_id")
+@click.pass_context
+def resource_data_list(context: click.Context, resource_id: str) -> None:
+    """Show what a resource keeps to itself, by its physical id. It may be secret."""
+    _job(context, "resource_data_list", resource_id)
+
+
+@manage.command(name="reset-stack-status")
+@click.argument("stack_id")
+@click.pass_context
+def reset_stack_status(context: click.Context, stack_id: str) -> None:
+    """Not needed; tells the state of the stack, and why."""
+    _job(context, "reset_stack_status", stack_id)
+
+
+@manage.command(name="update-params")
+@click.argument("what", type=click.Choice(["encrypt", "decrypt"]))
+@click.option("-v", "--verbose-update-params", is_flag=True, hidden=True)
+def update_params(what: str, *, verbose_update_params: bool) -> None:
+    """Not needed: what users wrote is always encrypted."""
+    click.echo(f"{what}: not needed. What users wrote is encrypted when it is stored, always.")
+
+
+@manage.command(name="migrate-convergence-1")
+@click.argument("stack_ids", nargs=-1)
+def migrate_convergence_1(stack_ids: tuple[str, ...]) -> None:
+    """Not needed: every stack converges."""
+    click.echo("not needed. Every stack converges, from its first operation on.")
+
+
+@manage.command(name="migrate-properties-data")
+def migrate_properties_data() -> None:
+    """Not needed: properties have one place."""
+    click.echo("not needed. The properties of a resource have been in one place all along.")
+
+
+manage.add_command(purge_deleted, "purge-deleted-stacks")

@@ -1,0 +1,44 @@
+"""The tables' options as oslo.config knows them."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from hearth.cli.options.option import Option
+
+
+def register(conf: Any, options: Iterable[Option], group: str | None = None) -> None:
+    """Declare options, in their own section or in another; libraries declare theirs themselves."""
+    for option in options:
+        if not option.library:
+            mine = option if group is None else replace(option, group=group)
+            conf.register_opt(_oslo(mine), None if mine.group == "DEFAULT" else mine.group)
+
+
+def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
+    """The value of each option that is registered. Raises what oslo.config raises."""
+    found = []
+    for option in options:
+        if not option.library:
+            place = conf if option.group == "DEFAULT" else conf[option.group]
+            found.append((option, place[option.name]))
+    return found
+
+
+def _oslo(option: Option) -> Any:
+    from oslo_config import cfg
+
+    more: dict[str, Any] = {"default": option.default, "secret": option.secret}
+    if option.kind in (int, float):
+        more |= {"min": option.least, "max": option.most}
+    if option.choices:
+        more["choices"] = list(option.choices)
+    kinds = {
+        str: cfg.StrOpt,
+        int: cfg.IntOpt,
+        float: cfg.FloatOpt,
+        bool: cfg.BoolOpt,
+        list: cfg.ListOpt,
+        tuple: cfg.MultiStrOpt,
+    }
+    return kinds[option.kind](option.name, **more)

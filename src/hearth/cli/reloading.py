@@ -1,0 +1,70 @@
+"""SIGHUP: the settings are read again. Those that can change while a process runs do; a file that
+cannot be served changes nothing."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from hearth.cli.configuration import Configuration
+from hearth.cli.early import WrongSetting
+from hearth.cli.logs import checked_levels, levels
+from hearth.cli.options import OPTIONS
+from hearth.cli.settings import Settings
+from hearth.cli.wiring import Running, template_limits
+from hearth.service.policy import Policy, WrongRules
+
+log = logging.getLogger(__name__)
+
+LIVE = frozenset(option.place for option in OPTIONS if option.live)
+Read = Callable[[], tuple[Configuration, Settings]]
+
+
+class Reloading:
+    """The configuration in force and how to `read` it again, which raises WrongSetting."""
+
+    def __init__(self, told: Configuration, running: Running, read: Read) -> None:
+        self._told = told
+        self._running = running
+        self._read = read
+
+    async def __call__(self) -> None:
+        """Read it, off the loop, and put what may change in force."""
+        thread = ThreadPoolExecutor(1, "settings")
+        try:
+            loop = asyncio.get_running_loop()
+            told, settings, policy = await loop.run_in_executor(thread, self._looked)
+        except (WrongSetting, WrongRules) as problem:
+            log.error("the settings stay as they are: %s", problem)
+            return
+        finally:
+            thread.shutdown(wait=False)
+        before, after = self._told.values(), told.values()
+        changed = {place for place, value in after.items() if before.get(place) != value}
+        self._told = told
+        put(self._running, settings, policy)
+        levels(told.conf)
+        told.tell()
+        words = ", ".join(sorted(changed & LIVE)) or "nothing but policies"
+        log.warning("the settings were read again; in force by now: %s", words)
+        if fixed := sorted(changed - LIVE):
+            log.warning("these settings count from the next start on: %s", ", ".join(fixed))
+
+    def _looked(self) -> tuple[Configuration, Settings, Policy]:
+        told, settings = self._read()
+        checked_levels(told.conf)
+        policy = Policy(told.conf)
+        policy.load()
+        return told, settings, policy
+
+
+def put(running: Running, settings: Settings, policy: Policy) -> None:
+    """Put in force what may change while a process runs."""
+    house = running.house
+    house.limits = settings.limits
+    house.fetching = settings.fetching
+    house.policy = policy
+    house.programs.limits = template_limits(settings.limits)
+    house.store.retention = settings.retention
+    house.store.action_timeout_s = settings.action_timeout_s
+    running.front.settings = settings.front

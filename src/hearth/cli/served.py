@@ -1,0 +1,58 @@
+"""The applications of a wired process, and the servers that they run in."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from hearth.cli.wiring import Running
+from hearth.store.engines import engines
+
+KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
+LAST_REQUESTS_S = 10  # for requests that are under way when the process is told to stop
+
+
+def applications(running: Running) -> tuple[Any, Any]:
+    """The application with everything, and that of the CloudFormation API for a port of its own."""
+    from hearth.api.app import application
+    from hearth.api.auth import Tokens
+    from hearth.api.cfn.app import application as cfn_application
+    from hearth.api.cfn.auth import Gate, Identity
+    from hearth.api.front.chain import fronted
+    from hearth.api.front.rate import Rates
+
+    settings, judges = running.settings, running.judges
+    service, auth_url, judging = settings.service_user, settings.auth_url, settings.judging
+    tokens = Tokens(
+        judges.cloud(service), auth_url, kept_s=judging.kept_s,
+        service_roles=judging.service_roles, any_service=judging.any_service,
+        guest_role=settings.stack_user_role,
+    )  # fmt: skip
+    asked = settings.signers or (service,)
+    signers = [Identity(judges.cloud(one), one.auth_url) for one in asked]
+    gate = Gate(signers, tokens, auth_url, settings.stack_user_role)
+    house, front = running.house, running.front
+    rates = Rates(front)
+    main = application(house, tokens, gate, auth_url, rates)
+    cfn = cfn_application(house, gate, rates)
+
+    async def database() -> object:
+        return await house.store.read(engines)
+
+    return fronted(main, front, database), fronted(cfn, front, database)
+
+
+def server(app: Any) -> Any:
+    """A server that takes no signals: the process does."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off",
+        timeout_graceful_shutdown=LAST_REQUESTS_S, timeout_keep_alive=KEEP_ALIVE_S,
+        ws="none", proxy_headers=False,
+    )  # fmt: skip
+    return Server(config)

@@ -1,0 +1,45 @@
+"""Which Keystones judge signatures: the sections [ec2authtoken] and [ec2authtoken.NAME]."""
+
+from dataclasses import replace
+from typing import Any
+
+from hearth.cli.early import WrongSetting
+from hearth.cloud.credential import PasswordCredential
+
+SECTION = "ec2authtoken"
+OF_USER = ("user_id", "user_domain_id", "user_domain_name")
+OF_PROJECT = ("project_id", "project_name", "project_domain_id", "project_domain_name")
+
+
+def signers(conf: Any, service_user: PasswordCredential) -> tuple[PasswordCredential, ...]:
+    """As whom to ask, in turn. What a section does not say is as for the service user.
+
+    Raises WrongSetting.
+    """
+    group = conf[SECTION]
+    sections = [f"{SECTION}.{name}" for name in group.clouds] if group.multi_cloud else []
+    if group.multi_cloud and not sections:
+        raise WrongSetting(f"[{SECTION}] clouds: not set, and multi_cloud needs the names of some")
+    return tuple(_signer(conf, section, service_user) for section in sections or [SECTION])
+
+
+def _signer(conf: Any, section: str, service_user: PasswordCredential) -> PasswordCredential:
+    group = conf[section]
+    url = group.auth_url or group.auth_uri
+    if url is None and section != SECTION:
+        raise WrongSetting(f"[{section}] auth_url: not set")
+    if bool(group.username or group.user_id) != bool(group.password):
+        raise WrongSetting(f"[{section}] needs both username and password, or neither")
+    told = {name: group[name] for name in (*OF_USER, *OF_PROJECT) if group[name]}
+    return replace(
+        service_user,
+        auth_url=_base(url) if url else service_user.auth_url,
+        username=group.username or service_user.username,
+        password=group.password or service_user.password,
+        **told,
+    )
+
+
+def _base(url: str) -> str:
+    """Keystone's address; the setting may name the very call, as auth_uri once did."""
+    return url.rstrip("/").removesuffix("/ec2tokens").removesuffix("/v2.0")

@@ -1,0 +1,130 @@
+"""Texts from the web, for users who name an address: bounded, and never from inside.
+
+Whoever may name an address could reach with it what only this machine reaches. So nothing is
+fetched unless the operator says so, and then from public addresses only: judged after the name
+was resolved, for the very connection that is made, and again for each redirection.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+from yarl import URL
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+REDIRECTS_MAX = 5
+CHUNK_BYTES = 64 * 1024
+TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 behind a translator
+
+
+class NotFetched(Exception):
+    """A text that could not be had, or must not be; the message says why."""
+
+
+@dataclass(frozen=True)
+class FetchConfig:
+    """Whether and what may be fetched. `networks` are let in though they are not public."""
+
+    enabled: bool = False
+    timeout_s: float = 60.0
+    bytes_max: int = 524288
+    networks: tuple[Network, ...] = ()
+
+    def allows(self, address: str) -> bool:
+        """Whether an IP address may be connected to."""
+        return _allowed(_plain(address), self.networks)
+
+
+async def fetch(url: str, config: FetchConfig) -> str:
+    """The text at an address. Raises NotFetched."""
+    if not config.enabled:
+        raise NotFetched("fetching is switched off here ([hearth] template_fetch_enabled)")
+    connector = aiohttp.TCPConnector(resolver=_Guarded(config), ttl_dns_cache=0, limit=1)
+    timeout = aiohttp.ClientTimeout(total=config.timeout_s)
+    jar = aiohttp.DummyCookieJar()
+    try:
+        async with aiohttp.ClientSession(
+            connector=connector, timeout=timeout, cookie_jar=jar
+        ) as http:
+            return await _followed(http, _checked(url, config), config)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise NotFetched(str(error) or type(error).__name__) from None
+
+
+async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) -> str:
+    for _ in range(REDIRECTS_MAX + 1):
+        async with http.get(url, allow_redirects=False) as answer:
+            if answer.status in (301, 302, 303, 307, 308):
+                url = _checked(str(url.join(URL(answer.headers.get("Location", "")))), config)
+                continue
+            if answer.status != 200:
+                raise NotFetched(f"the answer is {answer.status} {answer.reason}")
+            return await _read(answer, config.bytes_max)
+    raise NotFetched(f"more than {REDIRECTS_MAX} redirections")
+
+
+async def _read(answer: aiohttp.ClientResponse, most: int) -> str:
+    raw = bytearray()
+    async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
+        raw += chunk
+        if len(raw) > most:
+            raise NotFetched(f"it has more than {most} bytes")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise NotFetched("it is not UTF-8 text") from None
+
+
+def _checked(url: str, config: FetchConfig) -> URL:
+    found = URL(url)
+    if found.scheme not in ("http", "https") or not found.host:
+        raise NotFetched("only http and https addresses are fetched")
+    try:
+        ipaddress.ip_address(found.host)
+    except ValueError:
+        return found  # a name: judged when it is resolved
+    if not config.allows(found.host):
+        raise NotFetched(f"{found.host} is not a public address")
+    return found
+
+
+class _Guarded(AbstractResolver):
+    """Resolves names to those of their addresses that may be connected to."""
+
+    def __init__(self, config: FetchConfig) -> None:
+        self._config = config
+        self._inner = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        allowed = [one for one in found if self._config.allows(one["host"])]
+        if not allowed:
+            raise NotFetched(f"{host} has no public address")
+        return allowed
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def _plain(address: str) -> Address:
+    """The address, or the IPv4 one that it stands for."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        if found in TRANSLATED:
+            return ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        return found.ipv4_mapped or found.sixtofour or (found.teredo or (0, found))[1]
+    return found
+
+
+def _allowed(address: Address, networks: Sequence[Network]) -> bool:
+    if any(address in network for network in networks):
+        return True
+    return address.is_global and not address.is_multicast

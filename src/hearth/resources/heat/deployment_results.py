@@ -1,0 +1,91 @@
+"""What a deployment comes to: the results that a server sends, as values, status and reason.
+
+Source: spec/software-config.md, section 5.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.model.state import Status
+from hearth.template.walk import too_deep
+
+STATUS_CODE = "deploy_status_code"
+ALWAYS = ("deploy_stdout", "deploy_stderr", STATUS_CODE)
+RECEIVED = "Outputs received"
+TOO_DEEP = "(nested too deep)"
+
+
+@dataclass(frozen=True)
+class Results:
+    """COMPLETE or FAILED, why, and what is kept of what was sent."""
+
+    status: Status
+    reason: str
+    output_values: Mapping[str, Any] = field(default_factory=dict)
+
+    def told(self, deployment_id: str) -> str:
+        """The matter of the event that such a signal leaves."""
+        if self.status is Status.COMPLETE:
+            return f"deployment {deployment_id} succeeded"
+        code = self.output_values.get(STATUS_CODE)
+        ended = f" ({code})" if _failed(code) else ""
+        return f"deployment {deployment_id} failed{ended}"
+
+
+def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, Any]]) -> Results:
+    """The results in a signal, for a configuration with these outputs.
+
+    Of the signal the standard values stay, null where they are missing, and the declared outputs
+    that it has. An exit code other than 0, or any value of an error output, is a failure.
+    """
+    told = {name: _clean(value) for name, value in (sent or {}).items()}
+    values = {name: told.get(name) for name in ALWAYS}
+    reasons = []
+    if _failed(code := values[STATUS_CODE]):
+        words = f"Deployment exited with non-zero status code: {code}"
+        reasons.append(f"{STATUS_CODE} : {words}")
+    for output in outputs:
+        name = output["name"]
+        if name in told:
+            values[name] = told[name]
+            if output.get("error_output"):
+                reasons.append(f"{name} : {_text(told[name])}")
+    if reasons:
+        return Results(Status.FAILED, ", ".join(reasons), values)
+    return Results(Status.COMPLETE, RECEIVED, values)
+
+
+def _failed(code: Any) -> bool:
+    """Whether an exit code, a number or text, is another than 0; none is none."""
+    if code is None or code == "":
+        return False
+    try:
+        return float(code) != 0
+    except (TypeError, ValueError, OverflowError):
+        return True
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _clean(value: Any) -> Any:
+    """The value with `?` for halves of characters: servers send whatever their commands print.
+
+    What is nested too deep to be kept becomes a text that says so.
+    """
+    return TOO_DEEP if too_deep(value) else _whole(value)
+
+
+def _whole(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case Mapping():
+            return {_whole(str(key)): _whole(inner) for key, inner in value.items()}
+        case list():
+            return [_whole(inner) for inner in value]
+        case _:
+            return value

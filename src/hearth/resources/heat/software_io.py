@@ -1,0 +1,82 @@
+"""What software configurations take and give: their inputs and outputs, checked.
+
+Source: spec/software-config.md, section 1; spec/rest-api.md, section 6.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.model.problem import Problem, StackValidationFailed
+from hearth.model.span import Span
+from hearth.schema import ANY, BOOLEAN, STRING, AllowedValues, Findings, Prop, coerce_all
+from hearth.schema.check import PREFIX
+from hearth.template.parameters import CFN_NAMES, parse_value
+
+UNGROUPED = "Heat::Ungrouped"
+"""The tool of a configuration that names none."""
+TYPES = {name: kind for kind, name in CFN_NAMES.items()}
+_TYPE = Prop(
+    STRING,
+    "Type of the value.",
+    default="String",
+    constraints=(AllowedValues(tuple(TYPES)),),
+)
+INPUT = {
+    "name": Prop(STRING, "Name of the input.", required=True),
+    "type": _TYPE,
+    "description": Prop(STRING, "What it is for."),
+    "default": Prop(ANY, "Its value where none is given."),
+    "replace_on_change": Prop(BOOLEAN, "Whether another value needs another deployment."),
+    "value": Prop(ANY, "Its value, in the configuration of a deployment."),
+}
+OUTPUT = {
+    "name": Prop(STRING, "Name of the output.", required=True),
+    "type": _TYPE,
+    "description": Prop(STRING, "What it tells."),
+    "error_output": Prop(BOOLEAN, "Whether a value means failure.", default=False),
+}
+
+
+def inputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
+    """Inputs as they are kept. A default must be of its input's type, or empty text; both it and a
+    value stay as they were given."""
+    checked = _items(INPUT, given, at, problems)
+    for index, (item, before) in enumerate(zip(checked, _maps(given), strict=True)):
+        if "value" in before:
+            item["value"] = before["value"]  # null too: agents want one
+        kind, default = TYPES.get(str(item.get("type"))), item.get("default", "")
+        if kind is not None and default != "":
+            try:
+                parse_value(kind, default)
+            except ValueError as wrong:
+                problems.append(_wrong(at.under(index, "default"), str(wrong)))
+    return checked
+
+
+def outputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
+    """Outputs as they are kept."""
+    return _items(OUTPUT, given, at, problems)
+
+
+def _items(
+    schema: Mapping[str, Prop], given: Any, at: Span, problems: list[Problem]
+) -> list[dict[str, Any]]:
+    """The maps of a list, each coerced; what is no map is a problem and left out."""
+    if given is not None and not isinstance(given, list):
+        problems.append(_wrong(at, "this must be a list"))
+        return []
+    found, checked = Findings(problems), []
+    for index, item in enumerate(given or ()):
+        if isinstance(item, Mapping):
+            checked.append(coerce_all(schema, item, at.under(index), found))
+        else:
+            problems.append(_wrong(at.under(index), "this must be a map"))
+    return checked
+
+
+def _maps(given: Any) -> list[Mapping[str, Any]]:
+    return [item for item in given if isinstance(item, Mapping)] if isinstance(given, list) else []
+
+
+def _wrong(at: Span, words: str) -> Problem:
+    return StackValidationFailed(at, words, PREFIX)

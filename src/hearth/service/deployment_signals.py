@@ -1,0 +1,142 @@
+"""Results that a server has put where nobody is told: into an object, or a queue.
+
+They are fetched when the deployment is looked at, with the cloud of whoever looks. Whatever goes
+wrong there, the deployment is shown as it stands. Source: spec/software-config.md, section 7.
+"""
+
+import asyncio
+import json
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.resources.heat.deployment_results import Results, results_of
+from hearth.resources.heat.objects import OBJECTS
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.store import software_deployments as deployments
+from hearth.store.database import Tx
+from hearth.store.software_configs import Config
+from hearth.store.software_deployments import IN_PROGRESS, Deployment
+
+log = logging.getLogger(__name__)
+
+FETCH_S = 5.0
+RESULTS_BYTES_MAX = 1024 * 1024  # more than agents send
+MESSAGES = "messaging"
+
+
+async def fetched(house: House, caller: Caller, one: Deployment, config: Config) -> Deployment:
+    """The deployment with the results that wait for it, if there are any."""
+    try:
+        async with asyncio.timeout(FETCH_S):
+            match config.input("deploy_signal_transport"):
+                case "TEMP_URL_SIGNAL":
+                    return await _of_object(house, house.cloud(caller), one, config)
+                case "ZAQAR_SIGNAL":
+                    return await _of_queue(house, house.cloud(caller), one, config)
+    except (CloudFault, TimeoutError) as problem:
+        words = "the results of deployment %s cannot be fetched: %s"
+        log.warning(words, one.id, problem or "no answer in time")
+    return one
+
+
+async def _of_object(house: House, cloud: Cloud, one: Deployment, config: Config) -> Deployment:
+    """Only what was put after the last change of the deployment is its result."""
+    path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
+    if path is None:
+        log.info("the results of deployment %s lie in another account", one.id)
+        return one
+    head = (await cloud.request(OBJECTS, "HEAD", path)).headers
+    too_large = int(head.get("content-length", "0")) > RESULTS_BYTES_MAX
+    if too_large or (one.updated_at is not None and _put_at(head) <= one.updated_at):
+        return one
+    sent = _as_map((await cloud.request(OBJECTS, "GET", path)).body)
+    return one if sent is None else await _take(house, one, config, sent)
+
+
+def _path_in(account: str, url: str) -> str | None:
+    """The path of an object below the account's URL; None if it is in no container of it.
+
+    The URL may name the service by another address, and clients leave out what is before `/v1`.
+    """
+    name = account.rstrip("/").rpartition("/")[2]
+    _, _, rest = urlsplit(url).path.partition(f"/{name}/")
+    container, _, key = rest.partition("/")
+    return f"/{rest}" if container and key else None
+
+
+def _put_at(headers: Mapping[str, str]) -> float:
+    """When an object was put, in seconds since 1970."""
+    try:
+        return float(headers["x-timestamp"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return parsedate_to_datetime(headers["last-modified"]).timestamp()
+    except (KeyError, ValueError):
+        return 0.0
+
+
+async def _of_queue(house: House, cloud: Cloud, one: Deployment, config: Config) -> Deployment:
+    """Messages go only after what they tell is stored."""
+    queue = f"/v2/queues/{quote(str(config.input('deploy_queue_id') or ''), safe='')}/messages"
+    headers = {"Client-ID": str(uuid.uuid5(uuid.NAMESPACE_URL, one.id))}
+    found = await cloud.request(MESSAGES, "GET", f"{queue}?echo=true", headers=headers)
+    messages = found.body.get("messages", ()) if isinstance(found.body, dict) else ()
+    for message in messages:
+        if one.status != IN_PROGRESS:
+            break
+        sent = _as_map(message["body"])
+        if sent is not None:
+            one = await _take(house, one, config, sent)
+        await cloud.request(
+            MESSAGES, "DELETE", f"{queue}/{quote(message['id'])}", headers=headers, idempotent=True
+        )
+    return one
+
+
+def _as_map(body: Any) -> Mapping[str, Any] | None:
+    """What was sent, as JSON or its text; None where that is no map, or not yet anything."""
+    if isinstance(body, str):
+        try:
+            body = json.loads(body)
+        except (ValueError, RecursionError):
+            return None
+    return body if isinstance(body, Mapping) else None
+
+
+async def _take(
+    house: House, seen: Deployment, config: Config, sent: Mapping[str, Any]
+) -> Deployment:
+    """Store results, unless the deployment has moved on since it was seen."""
+    results, now = results_of(sent, config.outputs), house.clock.now()
+
+    def transaction(tx: Tx) -> Deployment:
+        found = deployments.find(tx, seen.project_id, seen.id, lock=True)
+        if found is None or found != seen:
+            return found or seen
+        after = taking(found, results, now)
+        deployments.change(tx, after)
+        return after
+
+    return await house.store.run(transaction)
+
+
+def taking(one: Deployment, results: Results, now: float) -> Deployment:
+    """The deployment with its results. One that is not in progress takes none."""
+    if one.status != IN_PROGRESS:
+        return one
+    return replace(
+        one,
+        status=results.status.value,
+        reason=results.reason,
+        output_values=dict(results.output_values),
+        updated_at=now,
+    )

@@ -1,0 +1,51 @@
+"""One resource with its metadata, as guests poll it every half minute for ever.
+
+It has to be cheap: one transaction of four statements at most, no call to the cloud, no program.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.engine.core.record import Record
+from hearth.model.problem import EntityNotFound, Rejected
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.service.resources import check_guest, find_resource
+from hearth.store import reads
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+
+@dataclass(frozen=True)
+class Described:
+    """A resource, what guests are told by it, and what the template says of it."""
+
+    stack: StackRow
+    record: Record
+    metadata: Any
+    description: str
+
+
+async def describe_resource(house: House, caller: Caller, identity: str, name: str) -> Described:
+    """The resource of a stack of the caller's project. Raises Rejected.
+
+    A user of a stack's own project reaches the resource that it was made for.
+    """
+
+    def look(tx: Tx) -> tuple[StackRow | None, Record | None, dict[str, str], Any]:
+        row = reads.find_stack(tx, caller.project_id, identity)
+        if row is None:
+            return None, None, {}, None
+        record = reads.in_charge(reads.records_named(tx, row.id, name)).get(name)
+        if record is None:
+            return row, None, {}, None
+        _, data, metadata = reads.data_of(tx, record.id)
+        return row, record, data, metadata
+
+    row, record, data, metadata = await house.store.read(look)
+    if row is None:
+        raise Rejected([EntityNotFound(None, "Stack", identity)])
+    if record is None:
+        record = await find_resource(house, row, name)  # refuses, and says whether it is to come
+    check_guest(caller, row, record, data)
+    return Described(row, record, metadata, await house.description(row, name))

@@ -1,0 +1,82 @@
+"""What a request only names, fetched: a template by its address, files in the object store."""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import quote
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.fetch import NotFetched, fetch
+from hearth.model.problem import DownloadLimitExceeded, HTTPBadRequest, NotFound, Rejected
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.service.problems import HTTPServiceUnavailable
+from hearth.service.wanted import Wanted
+
+FILES_MAX = 1000
+
+
+async def gathered(house: House, caller: Caller, wanted: Wanted) -> Wanted:
+    """The same with its template and files at hand. Raises Rejected."""
+    if wanted.template is None and wanted.template_url is not None:
+        wanted = replace(wanted, template=await template_at(house, wanted.template_url))
+    if wanted.files_container is not None:
+        limit = house.limits.body_bytes - sum(map(len, wanted.files.values()))
+        more = await _files(house.cloud(caller), wanted.files_container, wanted.files, limit)
+        wanted = replace(wanted, files={**more, **wanted.files})
+    return wanted
+
+
+async def template_at(house: House, url: str) -> str:
+    """The text at an address, where the operator lets it be fetched. Raises Rejected."""
+    try:
+        return await fetch(url, house.fetching)
+    except NotFetched as why:
+        words = f"Failed to fetch the template at {url}: {why}. Send it as `template` instead."
+        raise Rejected([HTTPBadRequest(None, words)]) from None
+
+
+async def _files(
+    cloud: Cloud, container: str, known: Mapping[str, str], limit: int
+) -> dict[str, str]:
+    """The objects of a container that are not `known`, by name; `limit` is in bytes."""
+    place = f"/{quote(container, safe='')}"
+    try:
+        wanted = await _listed(cloud, place, known, limit)
+        return {name: await _text(cloud, place, name) for name in wanted}
+    except CloudFault as fault:
+        if fault.status in (401, 403, 404):
+            words = f"Container {container} could not be read: {fault.message}"
+            raise Rejected([NotFound(None, words)]) from None
+        words = f"Container {container} could not be read: {fault}"
+        raise Rejected([HTTPServiceUnavailable(None, words)]) from None
+
+
+async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int) -> list[str]:
+    names: list[str] = []
+    total, marker = 0, ""
+    while True:
+        query = {"format": "json", **({"marker": marker} if marker else {})}
+        page = (await cloud.request("object-store", "GET", place, params=query)).body or []
+        if not page:
+            return names
+        marker = page[-1].get("name") or page[-1].get("subdir")
+        wanted = [one for one in page if "name" in one and one["name"] not in known]
+        names += [one["name"] for one in wanted]
+        total += sum(int(one["bytes"]) for one in wanted)
+        if total > limit or len(names) > FILES_MAX:
+            words = (
+                f"The files of {place} are {len(names)} or more, with {total} bytes or more; "
+                f"at most {FILES_MAX} with {limit} bytes are allowed beside those in the request."
+            )
+            raise Rejected([DownloadLimitExceeded(None, words)])
+
+
+async def _text(cloud: Cloud, place: str, name: str) -> str:
+    """An object as clients put files into requests: text, or base64 of what is none."""
+    answer = await cloud.request("object-store", "GET", f"{place}/{quote(name, safe='')}")
+    try:
+        return answer.raw.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(answer.raw).decode()

@@ -1,0 +1,144 @@
+"""Who may do what: oslo.policy with Heat's rules, and the operator's file laid over them."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hearth.model.problem import Rejected
+from hearth.service.caller import Caller
+from hearth.service.policy_rules import TYPE_RULE, defaults
+from hearth.service.problems import Forbidden, HTTPForbidden
+
+log = logging.getLogger(__name__)
+
+ADMIN_RULE = "context_is_admin"
+KEPT_S = 2.0  # an answer takes oslo.policy half a millisecond, for it looks at its files each time
+KEPT_MAX = 10_000
+USUAL_FILE = "policy.yaml"
+
+
+class WrongRules(Exception):
+    """A policy file that cannot be read; the message says why."""
+
+
+class Policy:
+    """The rules in force. `conf` is a read oslo.config, None for the defaults alone.
+
+    A changed policy file counts two seconds later; one that cannot be read is logged, and the rules
+    there were stay in force. oslo.policy is loaded with the first question:
+    an engine that serves nobody never asks.
+    """
+
+    def __init__(self, conf: Any = None) -> None:
+        self._conf = conf
+        self._made: Any = None
+        self._answers: dict[tuple[str, Caller], bool] = {}
+        self._until = 0.0
+
+    def load(self) -> None:
+        """Read the files now. Raises WrongRules."""
+        try:
+            self._enforcer.load_rules(True)
+        except (ValueError, OSError) as problem:
+            raise WrongRules(f"[oslo_policy]: {' '.join(str(problem).split())}") from None
+        wanted = self._enforcer.policy_file
+        if wanted not in ("", USUAL_FILE) and not self._enforcer.policy_path:
+            log.warning("[oslo_policy] policy_file: there is no %s; the defaults count", wanted)
+
+    def allows(self, rule: str, caller: Caller) -> bool:
+        """Whether the rule lets the caller act in its own project."""
+        return self._kept(rule, caller, lambda: self._enforced(rule, caller))
+
+    def _kept(self, rule: str, caller: Caller, ask: Callable[[], bool]) -> bool:
+        now = time.monotonic()
+        if now > self._until or len(self._answers) > KEPT_MAX:
+            self._answers, self._until = {}, now + KEPT_S
+        known = self._answers.get((rule, caller))
+        if known is None:
+            known = self._answers[rule, caller] = ask()
+        return known
+
+    def _enforced(self, rule: str, caller: Caller) -> bool:
+        target = {"project_id": caller.project_id}
+        facts = _facts(caller)
+        try:
+            return bool(self._enforcer.enforce(rule, target, facts))
+        except (ValueError, OSError) as problem:  # said once: then it goes on with what there was
+            log.error("a policy file cannot be read; its former rules stay: %s", problem)
+            return bool(self._enforcer.enforce(rule, target, facts))
+
+    def demand(self, rule: str, caller: Caller) -> None:
+        """Raises Rejected with HTTPForbidden."""
+        if not self.allows(rule, caller):
+            words = f"You are not authorized to complete this action ({rule})."
+            raise Rejected([HTTPForbidden(None, words)])
+
+    def is_admin(self, caller: Caller) -> bool:
+        """Whether the caller may reach other projects."""
+        return self.allows(ADMIN_RULE, caller)
+
+    def allows_type(self, name: str, caller: Caller) -> bool:
+        """Whether the caller may have resources of a type. Types without a rule are free."""
+        return self._kept(TYPE_RULE + name, caller, lambda: self._type_allowed(name, caller))
+
+    def _type_allowed(self, name: str, caller: Caller) -> bool:
+        self._enforcer.load_rules()
+        rules = self._enforcer.rules
+        if (rule := TYPE_RULE + name) in rules:
+            return self._enforced(rule, caller)
+        parts = name.split("::")
+        for length in range(len(parts) - 1, 0, -1):
+            if (rule := f"{TYPE_RULE}{'::'.join(parts[:length])}::*") in rules:
+                return self._enforced(rule, caller)
+        return True
+
+    def demand_types(self, names: Iterable[str], caller: Caller) -> None:
+        """Raises Rejected with Forbidden, naming every type the caller may not have."""
+        refused = [name for name in sorted(set(names)) if not self.allows_type(name, caller)]
+        if refused:
+            words = f"You are not authorized to use {', '.join(refused)}."
+            raise Rejected([Forbidden(None, words)])
+
+    @property
+    def _enforcer(self) -> Any:
+        if self._made is None:
+            self._made = _enforcer(self._conf)
+        return self._made
+
+
+def _enforcer(conf: Any) -> Any:
+    from oslo_config import cfg
+    from oslo_policy import policy
+
+    if conf is None:
+        conf = cfg.ConfigOpts()
+        conf([], default_config_files=[], default_config_dirs=[])
+    made = policy.Enforcer(conf)
+    made.suppress_deprecation_warnings = True
+    made.suppress_default_change_warnings = True
+    for name, (check, former) in defaults().items():
+        old = former and policy.DeprecatedRule(
+            name, former, deprecated_reason="roles are told apart", deprecated_since="Wallaby"
+        )
+        scope = None if former is None and ":" not in name else ["project"]
+        made.register_default(
+            policy.RuleDefault(name, check, scope_types=scope, deprecated_rule=old or None)
+        )
+    return made
+
+
+def _facts(caller: Caller) -> dict[str, Any]:
+    """The caller as rules see it. Source: the attributes of oslo.context."""
+    return {
+        "user_id": caller.user_id,
+        "project_id": caller.project_id,
+        "tenant": caller.project_id,
+        "roles": sorted(caller.roles),
+        "is_admin_project": caller.is_admin_project,
+        "user_domain_id": caller.user_domain_id,
+        "project_domain_id": caller.project_domain_id,
+        "domain_id": caller.domain_id,
+        "system_scope": caller.system_scope,
+        "service_roles": list(caller.service_roles),
+    }

@@ -1,0 +1,76 @@
+"""Software configurations: make, list, show, delete."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.model.problem import NotFound, Rejected, RequestLimitExceeded
+from hearth.resources.heat.software_io import UNGROUPED
+from hearth.service.house import House
+from hearth.service.problems import ConfigInUse
+from hearth.store import software_configs as configs
+from hearth.store.database import Tx
+from hearth.store.software_configs import Config
+
+
+@dataclass(frozen=True)
+class WantedConfig:
+    """A configuration that is asked for, checked."""
+
+    name: str | None = None
+    group: str = UNGROUPED
+    config: Any = None
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+async def create_config(house: House, project_id: str, wanted: WantedConfig) -> Config:
+    """A new configuration. Raises Rejected with RequestLimitExceeded."""
+    new = Config(
+        house.new_id(), project_id, wanted.name, house.clock.now(), wanted.group, wanted.config,
+        wanted.inputs, wanted.outputs, wanted.options,
+    )  # fmt: skip
+    limit = house.limits.software_configs_per_project
+
+    def transaction(tx: Tx) -> None:
+        if 0 <= limit <= configs.count(tx, project_id):
+            words = f"Request limit exceeded: a project may have {limit} software configs at most."
+            raise Rejected([RequestLimitExceeded(None, words)])
+        configs.put(tx, new)
+
+    await house.store.run(transaction)
+    return new
+
+
+async def list_configs(
+    house: House, project_id: str | None, *, limit: int | None = None, marker: str | None = None
+) -> list[Config]:
+    """The configurations of a project, or of all, newest first."""
+    return await house.store.read(
+        lambda tx: configs.of_project(tx, project_id, limit=limit, marker=marker)
+    )
+
+
+async def show_config(house: House, project_id: str, config_id: str) -> Config:
+    """One configuration of a project. Raises Rejected with NotFound."""
+    found = await house.store.read(lambda tx: configs.find(tx, project_id, config_id))
+    if found is None:
+        raise _missing(config_id)
+    return found
+
+
+async def delete_config(house: House, project_id: str, config_id: str) -> None:
+    """Delete a configuration. Raises Rejected with NotFound, or ConfigInUse."""
+
+    def transaction(tx: Tx) -> None:
+        if configs.find(tx, project_id, config_id, lock=True) is None:
+            raise _missing(config_id)
+        if (user := configs.user_of(tx, config_id)) is not None:
+            raise Rejected([ConfigInUse(None, config_id, user)])
+        configs.forget(tx, config_id)
+
+    await house.store.run(transaction)
+
+
+def _missing(config_id: str) -> Rejected:
+    return Rejected([NotFound(None, f"The Software Config ({config_id}) could not be found.")])

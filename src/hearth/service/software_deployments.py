@@ -1,0 +1,134 @@
+"""Software deployments: make, list, show, change, delete; and what a server finds to do.
+
+What changes the configurations of a server changes the metadata that the server reads, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hearth.model.problem import Invalid, NotFound, Rejected, RequestLimitExceeded
+from hearth.model.span import Span
+from hearth.service.caller import Caller
+from hearth.service.deployment_signals import fetched
+from hearth.service.house import House
+from hearth.service.server_metadata import deliver
+from hearth.store import server_metadata, software_configs
+from hearth.store import software_deployments as deployments
+from hearth.store.database import Tx
+from hearth.store.server_metadata import Server
+from hearth.store.software_configs import Config
+from hearth.store.software_deployments import IN_PROGRESS, Deployment
+
+
+@dataclass(frozen=True)
+class WantedDeployment:
+    """A deployment that is asked for, checked."""
+
+    config_id: str
+    server_id: str
+    input_values: dict[str, Any] = field(default_factory=dict)
+    action: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    user_project_id: str | None = None
+
+
+async def create_deployment(house: House, project_id: str, wanted: WantedDeployment) -> Deployment:
+    """A new deployment. Raises Rejected."""
+    new = Deployment(
+        id=house.new_id(),
+        project_id=project_id,
+        created_at=house.clock.now(),
+        **vars(wanted),
+    )
+    limit = house.limits.software_deployments_per_project
+
+    def transaction(tx: Tx) -> list[Server]:
+        if 0 <= limit <= deployments.count(tx, project_id):
+            words = f"a project may have {limit} software deployments at most."
+            raise Rejected([RequestLimitExceeded(None, f"Request limit exceeded: {words}")])
+        _hold_config(tx, project_id, new.config_id)
+        deployments.put(tx, new)
+        return server_metadata.push(tx, project_id, new.server_id)
+
+    await deliver(house, await house.store.run(transaction))
+    return new
+
+
+async def list_deployments(
+    house: House, project_id: str, server_id: str | None = None
+) -> list[Deployment]:
+    """The deployments that a project sees, of one server or all, oldest first."""
+    return await house.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
+
+
+async def show_deployment(
+    house: House, caller: Caller, project_id: str, deployment_id: str
+) -> Deployment:
+    """One deployment, with the results that wait for it in the cloud. Raises Rejected."""
+
+    def look(tx: Tx) -> tuple[Deployment, Config | None]:
+        found = _found(tx, project_id, deployment_id)
+        waits = found.status == IN_PROGRESS
+        its = (found.project_id, found.config_id)
+        return found, software_configs.find(tx, *its) if waits else None
+
+    found, config = await house.store.read(look)
+    return found if config is None else await fetched(house, caller, found, config)
+
+
+async def update_deployment(
+    house: House, project_id: str, deployment_id: str, changes: Mapping[str, Any]
+) -> Deployment:
+    """The deployment with other values, by the names of `Deployment`. Raises Rejected."""
+    now = house.clock.now()
+
+    def transaction(tx: Tx) -> tuple[Deployment, list[Server]]:
+        found = _found(tx, project_id, deployment_id, lock=True)
+        if "config_id" in changes:
+            _hold_config(tx, found.project_id, changes["config_id"])
+        after = replace(found, updated_at=now, **changes)
+        deployments.change(tx, after)
+        if "config_id" not in changes:
+            return after, []
+        return after, server_metadata.push(tx, found.project_id, found.server_id)
+
+    after, pushed = await house.store.run(transaction)
+    await deliver(house, pushed)
+    return after
+
+
+async def delete_deployment(house: House, project_id: str, deployment_id: str) -> None:
+    """Delete a deployment; its configuration stays. Raises Rejected with NotFound."""
+
+    def transaction(tx: Tx) -> list[Server]:
+        found = _found(tx, project_id, deployment_id, lock=True)
+        deployments.forget(tx, deployment_id)
+        return server_metadata.push(tx, found.project_id, found.server_id)
+
+    await deliver(house, await house.store.run(transaction))
+
+
+async def server_configs(
+    house: House, project_id: str, server_id: str, *, guest: bool = False
+) -> list[Config]:
+    """What a server has to do, by name. A guest sees what its own stack's deployments tell."""
+    return await house.store.read(
+        lambda tx: deployments.configs_of(tx, project_id, server_id, users_only=guest)
+    )
+
+
+def _found(tx: Tx, project_id: str, deployment_id: str, *, lock: bool = False) -> Deployment:
+    found = deployments.find(tx, project_id, deployment_id, lock=lock)
+    if found is None:
+        words = f"The Software Deployment ({deployment_id}) could not be found."
+        raise Rejected([NotFound(None, words)])
+    return found
+
+
+def _hold_config(tx: Tx, project_id: str, config_id: str) -> None:
+    """The configuration is there, and stays so until the transaction ends."""
+    if software_configs.find(tx, project_id, config_id, lock=True) is None:
+        words = f"there is no software config {config_id} in this project"
+        raise Rejected([Invalid(Span(path="config_id"), words)])

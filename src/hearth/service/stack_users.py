@@ -1,0 +1,71 @@
+"""The users of a stack's own project."""
+
+from collections.abc import Callable
+
+from hearth.cloud.credential import PasswordCredential
+from hearth.cloud.identity import StackDomain
+from hearth.cloud.pool import CloudPool
+from hearth.resources.base import Users
+from hearth.store.rows import StackRow
+
+
+class StackUsers(Users):
+    """Users for what runs inside servers, in the project of the root stack.
+
+    `noted` hears of the project's id when it is first made.
+    """
+
+    def __init__(
+        self,
+        pool: CloudPool,
+        domain: StackDomain,
+        row: StackRow,
+        noted: Callable[[str], None],
+    ) -> None:
+        self._pool = pool
+        self._domain = domain
+        self._root_id = row.root_id
+        self._project_id = row.user_project_id
+        self._noted = noted
+
+    async def project(self) -> str:
+        """The id of the stack's own project."""
+        if self._project_id is None:
+            self._project_id = await self._domain.make_project(self._root_id, key=self._root_id)
+            self._noted(self._project_id)
+        return self._project_id
+
+    async def make(self, name: str, password: str, *, key: str) -> str:
+        return await self._domain.make_user(name, await self.project(), password, key=key)
+
+    async def find(self, name: str, *, key: str) -> str | None:
+        return await self._domain.find_user(name, key=key)
+
+    async def key_pair(self, user_id: str) -> tuple[str, str]:
+        pair = await self._domain.make_key_pair(user_id, await self.project())
+        return pair.access, pair.secret
+
+    async def key_pairs(self, user_id: str) -> list[str]:
+        found = await self._domain.key_pairs(user_id, await self.project())
+        return [pair.access for pair in found]
+
+    async def drop_key_pair(self, user_id: str, access: str) -> None:
+        await self._domain.drop_key_pair(user_id, access)
+
+    async def enable(self, user_id: str, *, enabled: bool) -> None:
+        await self._domain.enable_user(user_id, enabled=enabled)
+
+    async def drop(self, user_id: str) -> None:
+        await self._domain.drop_user(user_id)
+
+    async def token(self, user_id: str, password: str) -> str:
+        service = self._pool.config.domain_admin or self._pool.config.service_user
+        assert service is not None
+        mine = PasswordCredential(
+            service.auth_url,
+            "",
+            password,
+            user_id=user_id,
+            project_id=await self.project(),
+        )
+        return await self._pool.cloud(mine).token()

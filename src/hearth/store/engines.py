@@ -1,0 +1,50 @@
+"""Which engines there are, for those who ask."""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from hearth.store.claim import LEASE_S
+from hearth.store.database import Tx
+from hearth.store.prepared import NOW, Prepared
+from hearth.store.tables import engine, stack
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """An engine; times in seconds since 1970, `up` while its lease holds."""
+
+    id: str
+    host: str
+    pid: int
+    started_at: float
+    beat_at: float
+    up: bool
+
+
+_ENGINES = Prepared(
+    sa.select(
+        engine.c.id, engine.c.host, engine.c.pid, engine.c.started_at, engine.c.beat_at,
+        (engine.c.beat_at >= NOW - LEASE_S).label("up"),
+    )
+    .where(engine.c.beat_at > 0)
+    .order_by(engine.c.started_at, engine.c.id)
+)  # fmt: skip
+
+
+def engines(tx: Tx) -> list[EngineRow]:
+    """All engines that have not taken their leave, oldest first."""
+    return [
+        EngineRow(one.id, one.host, one.pid, one.started_at, one.beat_at, bool(one.up))
+        for one in tx.rows(_ENGINES)
+    ]
+
+
+def clean(tx: Tx) -> tuple[int, int]:
+    """Forget engines that are gone; how many went, and how many stay until others have taken
+    their stacks over."""
+    gone = sa.or_(engine.c.beat_at < NOW - LEASE_S, engine.c.beat_at == 0)
+    owners = sa.select(stack.c.owner).where(stack.c.owner.is_not(None))
+    went = tx.execute(engine.delete().where(gone, engine.c.id.not_in(owners))).rowcount
+    left = tx.value(sa.select(sa.func.count(engine.c.id)).where(gone))
+    return went, int(left)

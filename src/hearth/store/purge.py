@@ -1,0 +1,58 @@
+"""Deleted stacks, forgotten for good: their rows, events and revisions.
+
+Texts of templates and files stay: they are stored once by content, and a stack that is being made
+may count on one that is there.
+"""
+
+import sqlalchemy as sa
+
+from hearth.store.claim import LEASE_S
+from hearth.store.database import Tx
+from hearth.store.prepared import NOW
+from hearth.store.tables import (
+    credential,
+    engine,
+    event,
+    mail,
+    node,
+    resource,
+    resource_data,
+    revision,
+    snapshot,
+    stack,
+    stray,
+    tree,
+)
+
+_OF_STACK = (event, mail, node, resource, resource_data, revision, snapshot, stray)
+_ALIVE = sa.select(engine.c.id).where(engine.c.beat_at >= NOW - LEASE_S)
+
+
+def purge(tx: Tx, *, age_s: float, project_id: str | None, most: int) -> int:
+    """Forget at most `most` stacks, nested ones too, that were deleted longer ago than `age_s`
+    seconds by the database's clock; how many it were. One that an engine still holds stays."""
+    left = sa.or_(stack.c.owner.is_(None), stack.c.owner.not_in(_ALIVE))
+    wanted = (
+        sa.select(stack.c.id, stack.c.root_id, stack.c.credential_id)
+        .where(stack.c.deleted_at.is_not(None), stack.c.deleted_at <= NOW - age_s, left)
+        .order_by(stack.c.deleted_at, stack.c.id)
+        .limit(most)
+        .with_for_update()
+    )
+    if project_id is not None:
+        wanted = wanted.where(stack.c.project_id == project_id)
+    found = tx.rows(wanted)
+    if not found:
+        return 0
+    ids = [row.id for row in found]
+    for table in _OF_STACK:
+        tx.execute(table.delete().where(table.c.stack_id.in_(ids)))
+    tx.execute(stack.delete().where(stack.c.id.in_(ids)))
+    roots = sorted({row.root_id for row in found})
+    live_roots = sa.select(stack.c.root_id)
+    for table, column in ((tree, tree.c.root_id), (event, event.c.root_id)):
+        tx.execute(table.delete().where(column.in_(roots), column.not_in(live_roots)))
+    kept = sorted({row.credential_id for row in found if row.credential_id is not None})
+    in_use = sa.select(stack.c.credential_id).where(stack.c.credential_id.is_not(None))
+    tx.execute(credential.delete().where(credential.c.id.in_(kept), credential.c.id.not_in(in_use)))
+    return len(found)

@@ -1,0 +1,72 @@
+"""The list of deployments in a server's metadata, which guests read and agents key on.
+
+Only what changes deployments writes the list; it holds the stack's lock meanwhile, so that of two
+at once the second sees what the first has put there. Source: spec/software-config.md, 4 and 9.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.model.state import Action
+from hearth.store import reads
+from hearth.store.database import Tx
+from hearth.store.software_deployments import configs_of
+from hearth.store.tables import resource, resource_data, stack
+
+DEPLOYMENTS = "deployments"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A resource of a stack that stands for a server."""
+
+    stack_id: str
+    resource_id: str
+
+
+def push(tx: Tx, project_id: str, server_id: str) -> list[Server]:
+    """Write the project's deployments of a server into the metadata of the resources that stand for
+    it; gives those. None does where the server is unknown, or on its way out."""
+    found = _standing_for(tx, project_id, server_id)
+    if not found:
+        return []
+    ids = sorted({one.stack_id for one in found})
+    tx.rows(sa.select(stack.c.id).where(stack.c.id.in_(ids)).order_by(stack.c.id).with_for_update())
+    listed = [config.document() for config in configs_of(tx, project_id, server_id)]
+    for one in found:
+        _write(tx, one, listed)
+    return found
+
+
+def _standing_for(tx: Tx, project_id: str, server_id: str) -> list[Server]:
+    query = (
+        sa.select(resource.c.id, resource.c.stack_id)
+        .join(stack, stack.c.id == resource.c.stack_id)
+        .where(
+            resource.c.physical_id == server_id,
+            resource.c.action != Action.DELETE.value,
+            stack.c.project_id == project_id,
+            stack.c.deleted_at.is_(None),
+        )
+        .order_by(resource.c.stack_id, resource.c.id)
+    )
+    return [Server(row.stack_id, row.id) for row in tx.rows(query)]
+
+
+def _write(tx: Tx, one: Server, listed: list[dict[str, Any]]) -> None:
+    its = resource_data.c.resource_id == one.resource_id
+    tx.rows(sa.select(resource_data.c.version).where(its).with_for_update())
+    version, data, metadata = reads.data_of(tx, one.resource_id)
+    shown = metadata if isinstance(metadata, dict) else {}
+    after = {**shown, DEPLOYMENTS: listed}
+    written = reads.set_data(tx, one.stack_id, one.resource_id, version, data, after)
+    assert written, "the row is locked"
+
+
+def kept(before: Any, after: Any) -> Any:
+    """Metadata that an engine writes, with the deployments that are in the row by now."""
+    if isinstance(before, dict) and isinstance(after, dict) and DEPLOYMENTS in before:
+        return {**after, DEPLOYMENTS: before[DEPLOYMENTS]}
+    return after

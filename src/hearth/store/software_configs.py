@@ -1,0 +1,130 @@
+"""Software configurations: what is to be done in a server, kept as it was given.
+
+A configuration never changes. One that a deployment names stays.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.store.database import Tx
+from hearth.store.tables import software_config, software_deployment
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A row of the table `software_config`. `config` is any JSON value; the items of `inputs` and
+    `outputs` are as `resources/heat/software_io.py` makes them."""
+
+    id: str
+    project_id: str
+    name: str | None
+    created_at: float
+    group: str
+    config: Any = None
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The configuration as agents and clients read it."""
+        made = datetime.fromtimestamp(self.created_at, UTC)
+        return {
+            "id": self.id,
+            "name": self.name,
+            "group": self.group,
+            "config": self.config,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "options": self.options,
+            "creation_time": made.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+
+    def input(self, name: str) -> Any:
+        """The value of one of its inputs; None where it has no such input, or no value."""
+        found = (one.get("value") for one in self.inputs if one["name"] == name)
+        return next(found, None)
+
+
+def put(tx: Tx, new: Config) -> None:
+    """Store a configuration."""
+    body = {
+        "config": new.config,
+        "inputs": new.inputs,
+        "outputs": new.outputs,
+        "options": new.options,
+    }
+    row = {
+        "id": new.id,
+        "project_id": new.project_id,
+        "name": new.name,
+        "tool": new.group,
+        "body": tx.seal(body),
+        "created_at": new.created_at,
+    }
+    tx.execute(software_config.insert(), row)
+
+
+def count(tx: Tx, project_id: str) -> int:
+    """How many a project has."""
+    mine = sa.select(sa.func.count()).where(software_config.c.project_id == project_id)
+    found: int = tx.execute(mine).scalar_one()
+    return found
+
+
+def find(tx: Tx, project_id: str, config_id: str, *, lock: bool = False) -> Config | None:
+    """A configuration of the project; with `lock` nobody deletes it before this transaction ends.
+
+    None where the project has none of that id.
+    """
+    query = sa.select(software_config).where(
+        software_config.c.id == config_id, software_config.c.project_id == project_id
+    )
+    row = tx.first(query.with_for_update() if lock else query)
+    return None if row is None else config_of(tx, row)
+
+
+def of_project(
+    tx: Tx, project_id: str | None, *, limit: int | None = None, marker: str | None = None
+) -> list[Config]:
+    """The configurations of a project, or of all, newest first, after the marker.
+
+    A marker that is not there is none; a limit of 0 is none.
+    """
+    table = software_config.c
+    query = sa.select(software_config)
+    if project_id is not None:
+        query = query.where(table.project_id == project_id)
+    last = None if marker is None else tx.first(query.where(table.id == marker))
+    if last is not None:
+        before = sa.and_(table.created_at == last.created_at, table.id < last.id)
+        query = query.where(sa.or_(table.created_at < last.created_at, before))
+    query = query.order_by(table.created_at.desc(), table.id.desc())
+    return [config_of(tx, row) for row in tx.rows(query.limit(limit) if limit else query)]
+
+
+def user_of(tx: Tx, config_id: str) -> str | None:
+    """The id of a deployment that names the configuration, whosever it is; the oldest one."""
+    table = software_deployment.c
+    query = sa.select(table.id).where(table.config_id == config_id).order_by(table.created_at)
+    found: str | None = tx.value(query.limit(1))
+    return found
+
+
+def forget(tx: Tx, config_id: str) -> None:
+    """The configuration is gone."""
+    tx.execute(software_config.delete().where(software_config.c.id == config_id))
+
+
+def config_of(tx: Tx, row: Any) -> Config:
+    """A configuration from a row that has all columns of the table."""
+    return Config(
+        id=row.id,
+        project_id=row.project_id,
+        name=row.name,
+        created_at=row.created_at,
+        group=row.tool,
+        **tx.unseal(row.body),
+    )

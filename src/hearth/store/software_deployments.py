@@ -1,0 +1,134 @@
+"""Software deployments: which configuration a server shall have, and what came of it.
+
+A deployment is seen by its project, and by the project of its stack's users where it names one.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from hearth.store.database import Tx
+from hearth.store.software_configs import Config, config_of
+from hearth.store.tables import software_config, software_deployment
+
+IN_PROGRESS = "IN_PROGRESS"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A row of the table `software_deployment`. `output_values` is None until there are some."""
+
+    id: str
+    project_id: str
+    config_id: str
+    server_id: str
+    created_at: float
+    user_project_id: str | None = None
+    input_values: dict[str, Any] = field(default_factory=dict)
+    output_values: dict[str, Any] | None = None
+    action: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    updated_at: float | None = None
+
+
+def put(tx: Tx, new: Deployment) -> None:
+    """Store a deployment."""
+    tx.execute(software_deployment.insert(), _values(tx, new))
+
+
+def change(tx: Tx, changed: Deployment) -> None:
+    """Write a deployment that is there."""
+    values = _values(tx, changed)
+    table = software_deployment
+    tx.execute(table.update().where(table.c.id == changed.id).values(values))
+
+
+def forget(tx: Tx, deployment_id: str) -> None:
+    """The deployment is gone."""
+    tx.execute(software_deployment.delete().where(software_deployment.c.id == deployment_id))
+
+
+def find(tx: Tx, project_id: str, deployment_id: str, *, lock: bool = False) -> Deployment | None:
+    """A deployment that the project sees; with `lock` for this transaction alone."""
+    query = sa.select(software_deployment).where(
+        software_deployment.c.id == deployment_id, _seen_by(project_id)
+    )
+    row = tx.first(query.with_for_update() if lock else query)
+    return None if row is None else _deployment(tx, row)
+
+
+def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[Deployment]:
+    """The deployments that a project sees, those of one server or all, oldest first."""
+    table = software_deployment.c
+    query = sa.select(software_deployment).where(_seen_by(project_id))
+    if server_id is not None:
+        query = query.where(table.server_id == server_id)
+    return [_deployment(tx, row) for row in tx.rows(query.order_by(table.created_at, table.id))]
+
+
+def count(tx: Tx, project_id: str) -> int:
+    """How many a project has."""
+    mine = sa.select(sa.func.count()).where(software_deployment.c.project_id == project_id)
+    found: int = tx.execute(mine).scalar_one()
+    return found
+
+
+def configs_of(
+    tx: Tx, project_id: str, server_id: str, *, users_only: bool = False
+) -> list[Config]:
+    """The configurations of a server, as far as the project sees its deployments, by name.
+
+    Names sort by code points, as agents expect it, whatever the database thinks of them. With
+    `users_only` those count whose stack has its users in the project.
+    """
+    table = software_deployment.c
+    seen = table.user_project_id == project_id if users_only else _seen_by(project_id)
+    query = (
+        sa.select(software_config)
+        .join(software_deployment, table.config_id == software_config.c.id)
+        .where(table.server_id == server_id, seen)
+        .order_by(table.created_at, table.id)
+    )
+    found = [config_of(tx, row) for row in tx.rows(query)]
+    return sorted(found, key=lambda config: config.name or "")
+
+
+def _seen_by(project_id: str) -> sa.ColumnElement[bool]:
+    table = software_deployment.c
+    return sa.or_(table.project_id == project_id, table.user_project_id == project_id)
+
+
+def _values(tx: Tx, one: Deployment) -> dict[str, Any]:
+    body = {"inputs": one.input_values, "outputs": one.output_values, "reason": one.reason}
+    return {
+        "id": one.id,
+        "project_id": one.project_id,
+        "user_project_id": one.user_project_id,
+        "config_id": one.config_id,
+        "server_id": one.server_id,
+        "action": one.action,
+        "status": one.status,
+        "body": tx.seal(body),
+        "created_at": one.created_at,
+        "updated_at": one.updated_at,
+    }
+
+
+def _deployment(tx: Tx, row: Any) -> Deployment:
+    body = tx.unseal(row.body)
+    return Deployment(
+        id=row.id,
+        project_id=row.project_id,
+        config_id=row.config_id,
+        server_id=row.server_id,
+        created_at=row.created_at,
+        user_project_id=row.user_project_id,
+        input_values=body["inputs"],
+        output_values=body["outputs"],
+        action=row.action,
+        status=row.status,
+        reason=body["reason"],
+        updated_at=row.updated_at,
+    )

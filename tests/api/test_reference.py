@@ -1,0 +1,32 @@
+"""The API reference: of every operation, and as the repository has it."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from hearth.api.openapi import document, operation_id
+from hearth.api.reference import exchanges, page
+from hearth.api.v1.routes import ROUTES
+
+PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+
+
+def test_the_page_is_what_the_command_prints():
+    assert PAGE.read_text(encoding="utf-8") == page(), "hearth docs api >docs/api.md"
+
+
+def test_each_operation_has_a_name_of_its_own():
+    names = [operation_id(operation) for operation in ROUTES]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("operation", ROUTES, ids=operation_id)
+def test_each_operation_has_an_exchange_that_is_as_the_contract_says(operation):
+    kept = exchanges()[operation_id(operation)]
+    assert kept["success"]["status"] == operation.status
+    assert 400 <= kept["refusal"]["status"] < 500
+    assert set(kept["refusal"]["answer"]) == {"code", "title", "explanation", "error"}
+    if operation.body is not None and "body" in kept["success"]:
+        schema = {**operation.body, "components": document("")["components"]}
+        jsonschema.Draft202012Validator(schema).validate(kept["success"]["body"])

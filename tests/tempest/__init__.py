@@ -1,0 +1,1 @@
+"""The public suite of Heat's makers against Hearth: `make tempest`."""

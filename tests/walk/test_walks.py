@@ -1,0 +1,35 @@
+"""The walks, as the suite takes them; `python -m tests.walk` prints their tables."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from hearth.api.reference import exchanges as kept
+from tests.clients.dev import hearth_dev
+from tests.walk import personas, routes, strangers
+from tests.walk.exchanges import exchanges
+from tests.walk.ground import Ground, prepare
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    with hearth_dev(tmp_path_factory.mktemp("hearth")) as dev:
+        yield prepare(dev)
+
+
+def test_each_route_answers_with_the_keys_and_errors_of_the_original(ground: Ground):
+    _, wrong, walked = routes.walk(ground)
+    assert wrong == []
+    assert exchanges(walked).keys() == kept().keys()
+
+
+def test_each_rule_lets_in_whom_the_recorded_default_does(ground: Ground):
+    _, wrong = personas.walk(ground)
+    assert wrong == []
+
+
+def test_strangers_learn_nothing_and_change_nothing(ground: Ground):
+    _, wrong = strangers.walk(ground)
+    assert wrong == []
