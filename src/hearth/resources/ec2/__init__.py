@@ -1,0 +1,1 @@
+"""AWS types of servers, disks and networks, over the services of the cloud."""

@@ -1,0 +1,262 @@
+"""AWS::EC2::Instance: a virtual machine, in the words of older templates."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Live, Made, Progress, Step
+from hearth.resources.cinder.volume_attachment import VolumeAttachment
+from hearth.resources.ec2.tags import as_map, pairs
+from hearth.resources.nova.server import Server
+from hearth.resources.nova.server_shown import networks_of
+from hearth.resources.reworded import Reworded
+from hearth.schema import (
+    BOOLEAN,
+    LIST,
+    MAP,
+    NUMBER,
+    STRING,
+    AllowedValues,
+    AtMostOne,
+    Attr,
+    Prop,
+    Resolve,
+    Wrong,
+)
+
+DEVICES = Prop(
+    LIST,
+    "Disks made from snapshots, deleted along with the server unless told otherwise.",
+    schema=Prop(
+        MAP,
+        schema={
+            "DeviceName": Prop(STRING, "Name of the device.", required=True),
+            "Ebs": Prop(
+                MAP,
+                "The disk.",
+                schema={
+                    "DeleteOnTermination": Prop(
+                        BOOLEAN, "Whether it is deleted along with the server.", default=True
+                    ),
+                    "Iops": Prop(NUMBER, implemented=False),
+                    "SnapshotId": Prop(
+                        STRING, "Snapshot to start from.", constraint="cinder.snapshot"
+                    ),
+                    "VolumeSize": Prop(STRING, "Size in gigabytes."),
+                    "VolumeType": Prop(STRING, implemented=False),
+                },
+            ),
+            "NoDevice": Prop(MAP, implemented=False),
+            "VirtualName": Prop(STRING, implemented=False),
+        },
+    ),
+)
+NOWHERE = "0.0.0.0"  # noqa: S104
+ADDRESS = "Its first address; 0.0.0.0 where it has none."
+
+
+class Instance(Reworded):
+    """A virtual machine."""
+
+    type_name = "AWS::EC2::Instance"
+    other = Server()
+    physical_name_limit = 53
+    properties = {
+        "AvailabilityZone": Prop(STRING, "Availability zone."),
+        "BlockDeviceMappings": DEVICES,
+        "DisableApiTermination": Prop(STRING, implemented=False),
+        "ImageId": Prop(
+            STRING, "The image, by name or id.", required=True, constraint="glance.image"
+        ),
+        "InstanceType": Prop(
+            STRING,
+            "The flavor, by name or id; a change resizes the server.",
+            required=True,
+            update_allowed=True,
+            constraint="nova.flavor",
+        ),
+        "KernelId": Prop(STRING, implemented=False),
+        "KeyName": Prop(STRING, "Name of the key pair.", constraint="nova.keypair"),
+        "Monitoring": Prop(BOOLEAN, implemented=False),
+        "NetworkInterfaces": Prop(
+            LIST,
+            "Ports, each by id or as a map of NetworkInterfaceId and DeviceIndex.",
+            update_allowed=True,
+        ),
+        "NovaSchedulerHints": pairs("Wishes to the scheduler."),
+        "PlacementGroupName": Prop(STRING, implemented=False),
+        "PrivateIpAddress": Prop(STRING, implemented=False),
+        "RamDiskId": Prop(STRING, implemented=False),
+        "SecurityGroupIds": Prop(LIST, "Security groups, by id."),
+        "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
+        "SourceDestCheck": Prop(BOOLEAN, implemented=False),
+        "SubnetId": Prop(STRING, "Subnet to be in, by id.", update_allowed=True),
+        "Tags": pairs("Metadata of the server.", update_allowed=True),
+        "Tenancy": Prop(
+            STRING, constraints=(AllowedValues(["dedicated", "default"]),), implemented=False
+        ),
+        "UserData": Prop(STRING, "Script or configuration for the first boot."),
+        "Volumes": Prop(
+            LIST,
+            "Volumes, attached one after the other once the server is there.",
+            default=[],
+            schema=Prop(
+                MAP,
+                schema={
+                    "Device": Prop(STRING, "Device name in the server; a wish.", required=True),
+                    "VolumeId": Prop(
+                        STRING, "The volume.", required=True, constraint="cinder.volume"
+                    ),
+                },
+            ),
+        ),
+    }
+    attributes = {
+        "AvailabilityZone": Attr(STRING, "Its availability zone."),
+        "PrivateDnsName": Attr(STRING, ADDRESS),
+        "PrivateIp": Attr(STRING, ADDRESS),
+        "PublicDnsName": Attr(STRING, ADDRESS),
+        "PublicIp": Attr(STRING, ADDRESS),
+    }
+    translation = (
+        Resolve(("ImageId",), "glance.image"),
+        Resolve(("InstanceType",), "nova.flavor"),
+    )
+    relations = (
+        AtMostOne("NetworkInterfaces", "SecurityGroups"),
+        AtMostOne("NetworkInterfaces", "SecurityGroupIds"),
+    )
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+        for number, one in enumerate(properties.get("BlockDeviceMappings") or []):
+            if not (one.get("Ebs") or {}).get("SnapshotId"):
+                path = f"BlockDeviceMappings[{number}]"
+                yield Wrong(path, "Ebs with a SnapshotId is needed")
+            elif not is_number((one["Ebs"]).get("VolumeSize") or 0):
+                yield Wrong(f"{path}.Ebs.VolumeSize", "a number of gigabytes is needed")
+        for number, one in enumerate(properties.get("NetworkInterfaces") or []):
+            port = isinstance(one, Mapping) and one.get("NetworkInterfaceId")
+            place = isinstance(one, Mapping) and is_number(one.get("DeviceIndex") or 0)
+            if not isinstance(one, str) and not (port and place):
+                words = "an id is needed, or a map of NetworkInterfaceId and DeviceIndex"
+                yield Wrong(f"NetworkInterfaces[{number}]", words)
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        given = properties.get
+        groups = [*(given("SecurityGroups") or []), *(given("SecurityGroupIds") or [])]
+        return {
+            "image": given("ImageId"),
+            "flavor": given("InstanceType"),
+            "key_name": given("KeyName"),
+            "availability_zone": given("AvailabilityZone"),
+            "user_data": given("UserData"),
+            "metadata": as_map(given("Tags")),
+            "scheduler_hints": as_map(given("NovaSchedulerHints")),
+            "security_groups": list(dict.fromkeys(groups)) or None,
+            "block_device_mapping": list(devices(given("BlockDeviceMappings") or [])) or None,
+            "networks": networks(properties),
+        }
+
+    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        zone = body.get("OS-EXT-AZ:availability_zone") or live.given("AvailabilityZone")
+        addresses = (ips[0] for _, ips in sorted(networks_of(body).items(), reverse=True) if ips)
+        names = ("PrivateDnsName", "PrivateIp", "PublicDnsName", "PublicIp")
+        return {"AvailabilityZone": zone, **dict.fromkeys(names, next(addresses, NOWHERE))}
+
+    # volumes
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (*super().create_steps(live), *_attaching(live))
+
+    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+        """The new server wants the same volumes and ports."""
+        leave = _detaching(live) if live.physical_id else ()
+        return (*leave, *self.through(self.other.replaced_steps(self.told(live))))
+
+    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+        back = self.through(self.other.taken_back_steps(self.told(live)))
+        return (*back, *_attaching(live))
+
+
+def networks(properties: Mapping[str, Any]) -> list[Body] | None:
+    """Where the server is plugged in: the ports in their order, else the subnet."""
+    ports = [
+        one if isinstance(one, Mapping) else {"NetworkInterfaceId": one, "DeviceIndex": number}
+        for number, one in enumerate(properties.get("NetworkInterfaces") or [])
+    ]
+    if ports:
+        in_order = sorted(ports, key=lambda one: int(one.get("DeviceIndex") or 0))
+        return [{"port": one["NetworkInterfaceId"]} for one in in_order]
+    subnet = properties.get("SubnetId")
+    return [{"subnet": subnet}] if subnet else None
+
+
+def devices(mappings: Iterable[Mapping[str, Any]]) -> Iterator[Body]:
+    """Disks as the server type takes them."""
+    for one in mappings:
+        disk = one.get("Ebs") or {}
+        size = disk.get("VolumeSize")
+        yield {
+            "device_name": one["DeviceName"],
+            "snapshot_id": disk.get("SnapshotId"),
+            "volume_size": int(size) if size else None,
+            "delete_on_termination": disk.get("DeleteOnTermination", True),
+        }
+
+
+def is_number(value: Any) -> bool:
+    """Whether something is a number, or a text that is one."""
+    try:
+        int(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+_attachment = VolumeAttachment()
+
+
+def _as_attachment(live: Live, volume: Mapping[str, Any]) -> Live:
+    told = {
+        "instance_uuid": live.physical,
+        "volume_id": volume["VolumeId"],
+        "mountpoint": volume["Device"],
+    }
+    return replace(live, kind=_attachment, properties=told)
+
+
+def _attaching(live: Live) -> Iterator[Step]:
+    """A step for each volume: two at once are refused while the first is on its way."""
+    for number, volume in enumerate(live.given("Volumes") or [], 1):
+        yield _attach_step(f"attach-{number}", volume)
+
+
+def _attach_step(name: str, volume: Mapping[str, Any]) -> Step:
+    async def attach(live: Live) -> Made | None:
+        if await find(live) is None:
+            await _attachment.attach(_as_attachment(live, volume))
+        return None
+
+    async def find(live: Live) -> Made | None:
+        return None if await _attachment.find(_as_attachment(live, volume)) is None else Made()
+
+    async def attached(live: Live) -> Progress:
+        return await _attachment.attached(_as_attachment(live, volume))
+
+    return Step(name, attach, find, attached)
+
+
+def _detaching(live: Live) -> Iterator[Step]:
+    for number, volume in enumerate(live.given("Volumes") or [], 1):
+        yield _detach_step(f"detach-{number}", volume)
+
+
+def _detach_step(name: str, volume: Mapping[str, Any]) -> Step:
+    async def detach(live: Live) -> Made | None:
+        return await _attachment.detach(_as_attachment(live, volume))
+
+    async def detached(live: Live) -> Progress:
+        return await _attachment.detached(_as_attachment(live, volume))
+
+    return Step(name, detach, poll=detached)

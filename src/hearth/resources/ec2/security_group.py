@@ -1,0 +1,88 @@
+"""AWS::EC2::SecurityGroup: what traffic may reach and leave a server."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Live
+from hearth.resources.neutron.security_group import SecurityGroup as NeutronGroup
+from hearth.resources.reworded import Reworded
+from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Wrong
+
+DIRECTIONS = {"SecurityGroupIngress": "ingress", "SecurityGroupEgress": "egress"}
+ANY = "-1"
+NUMBER = re.compile(r"^-?\d{1,5}$")
+RULE = Prop(
+    MAP,
+    schema={
+        "CidrIp": Prop(STRING, "Network of the other side."),
+        "FromPort": Prop(STRING, "First port, or type of ICMP message; -1 is any."),
+        "IpProtocol": Prop(STRING, "Protocol by name or number; -1 is any."),
+        "SourceSecurityGroupId": Prop(STRING, "Security group of the other side, by id."),
+        "SourceSecurityGroupName": Prop(STRING, "Security group of the other side, by name."),
+        "SourceSecurityGroupOwnerId": Prop(STRING, implemented=False),
+        "ToPort": Prop(STRING, "Last port, or code of ICMP message; -1 is any."),
+    },
+)
+
+
+class SecurityGroup(Reworded):
+    """Says what traffic may reach and leave a server.
+
+    Where no rule for outgoing traffic is given, all of it is allowed.
+    """
+
+    type_name = "AWS::EC2::SecurityGroup"
+    other = NeutronGroup()
+    properties = {
+        "GroupDescription": Prop(STRING, "What it is for.", required=True),
+        "SecurityGroupEgress": Prop(LIST, "What may leave.", update_allowed=True, schema=RULE),
+        "SecurityGroupIngress": Prop(LIST, "What may come in.", update_allowed=True, schema=RULE),
+        "VpcId": Prop(STRING, "Taken for compatibility: a group is for all networks."),
+    }
+    translation = tuple(
+        Resolve((name, "SourceSecurityGroupName"), "neutron.security_group") for name in DIRECTIONS
+    )
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {
+            "description": properties.get("GroupDescription"),
+            "rules": list(rules(properties)),
+        }
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+        for name in DIRECTIONS:
+            for number, rule in enumerate(properties.get(name) or []):
+                for port in ("FromPort", "ToPort"):
+                    if not NUMBER.match(rule.get(port) or ANY):
+                        yield Wrong(f"{name}[{number}].{port}", "a number is needed")
+
+
+def rules(properties: Mapping[str, Any]) -> Iterator[Body]:
+    """The rules of both lists as the network service's own type has them."""
+    for name, direction in DIRECTIONS.items():
+        for given in properties.get(name) or []:
+            yield _rule(direction, given)
+
+
+def _rule(direction: str, given: Mapping[str, Any]) -> Body:
+    network = given.get("CidrIp")
+    group = given.get("SourceSecurityGroupId") or given.get("SourceSecurityGroupName")
+    protocol = given.get("IpProtocol")
+    every = protocol in (None, ANY)
+    return {
+        "direction": direction,
+        "ethertype": "IPv6" if ":" in (network or "") else "IPv4",
+        "protocol": None if every else str(protocol).lower(),
+        "port_range_min": None if every else _port(given.get("FromPort")),
+        "port_range_max": None if every else _port(given.get("ToPort")),
+        "remote_ip_prefix": network,
+        "remote_group_id": group,
+        "remote_mode": "remote_ip_prefix" if network or not group else "remote_group_id",
+    }
+
+
+def _port(text: str | None) -> int | None:
+    number = int(text or ANY)
+    return None if number < 0 else number

@@ -1,0 +1,78 @@
+"""AWS::EC2::Volume and AWS::EC2::VolumeAttachment: disks, and their places in servers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.resources.base import Live, Step
+from hearth.resources.cinder.volume import Volume as CinderVolume
+from hearth.resources.cinder.volume_attachment import VolumeAttachment as CinderAttachment
+from hearth.resources.ec2.tags import as_map, pairs
+from hearth.resources.reworded import Reworded
+from hearth.schema import INTEGER, STRING, AllowedPattern, Prop, Range
+
+
+class Volume(Reworded):
+    """A disk that outlives the servers it is attached to."""
+
+    type_name = "AWS::EC2::Volume"
+    other = CinderVolume()
+    properties = {
+        "AvailabilityZone": Prop(STRING, "Availability zone.", required=True, immutable=True),
+        "Size": Prop(INTEGER, "Size in gigabytes.", immutable=True, constraints=(Range(min=1),)),
+        "SnapshotId": Prop(
+            STRING, "Backup to start from, by id.", immutable=True, constraint="cinder.backup"
+        ),
+        "Tags": pairs("Free keys and values.", immutable=True),
+    }
+    known_by = "the description, which stays"
+    snapshot_policy_allowed = True
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {
+            "availability_zone": properties.get("AvailabilityZone"),
+            "size": properties.get("Size"),
+            "backup_id": properties.get("SnapshotId"),
+            "metadata": as_map(properties.get("Tags")),
+        }
+
+    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.through(self.other.snapshot_steps(self.told(live)))
+
+    async def drop_snapshot(self, live: Live) -> None:
+        await self.other.drop_snapshot(live)
+
+    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        backup = data.get("backup_id")
+        return {**properties, "SnapshotId": backup} if backup else properties
+
+    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.through(self.other.snapshot_delete_steps(self.told(live)))
+
+
+class VolumeAttachment(Reworded):
+    """Connects a volume to a server."""
+
+    type_name = "AWS::EC2::VolumeAttachment"
+    other = CinderAttachment()
+    properties = {
+        "Device": Prop(
+            STRING,
+            "Device name in the server; a wish.",
+            required=True,
+            immutable=True,
+            constraints=(AllowedPattern("/dev/vd[b-z]"),),
+        ),
+        "InstanceId": Prop(
+            STRING, "The server.", required=True, immutable=True, constraint="nova.server"
+        ),
+        "VolumeId": Prop(
+            STRING, "The volume.", required=True, immutable=True, constraint="cinder.volume"
+        ),
+    }
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {
+            "instance_uuid": properties.get("InstanceId"),
+            "volume_id": properties.get("VolumeId"),
+            "mountpoint": properties.get("Device"),
+        }
