@@ -22,6 +22,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "cinder.volume_attachment": ("OS::Cinder::VolumeAttachment",),
     "cinder.volume_type": ("OS::Cinder::VolumeType",),
     "designate.zone": ("OS::Designate::RecordSet", "OS::Designate::Zone"),
+    "ec2.eip": ("AWS::EC2::EIP", "AWS::EC2::EIPAssociation"),
     "ec2.instance": ("AWS::EC2::Instance",),
     "ec2.security_group": ("AWS::EC2::SecurityGroup",),
     "ec2.volume": ("AWS::EC2::Volume", "AWS::EC2::VolumeAttachment"),

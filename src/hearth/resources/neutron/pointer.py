@@ -33,19 +33,23 @@ class Pointer(ResourceType):
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("leave", self.leave),) if live.physical_id else ()
 
+    async def held(self, live: Live) -> str:
+        """Id of the object."""
+        return str(live.properties[self.holder])
+
     async def aim(self, live: Live) -> str:
         """Id of what to point to."""
         return str(live.properties[self.target])
 
     async def point(self, live: Live) -> Made:
         """Make it point there; doing it again changes nothing."""
-        ident, aim = str(live.properties[self.holder]), await self.aim(live)
+        ident, aim = await self.held(live), await self.aim(live)
         fields = {self.field: {self.inner: aim} if self.inner else aim}
         fields |= {name: live.given(name) for name in self.along if live.given(name)}
         return Made(physical_id=f"{ident}:{aim}", body=await self.put(live, ident, fields))
 
     async def find(self, live: Live) -> Made | None:
-        ident, aim = str(live.properties[self.holder]), await self.aim(live)
+        ident, aim = await self.held(live), await self.aim(live)
         now = await live.cloud.member("network", self.objects, ident)
         return Made(f"{ident}:{aim}", body=now) if self.pointed(now) == aim else None
 

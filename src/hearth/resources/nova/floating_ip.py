@@ -9,6 +9,7 @@ from hearth.resources.base import Live, Made
 from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron import floating_ip as neutron
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.neutron.outside import outside
 from hearth.schema import STRING, Attr, Prop, Resolve, Support, SupportStatus
 
 HIDDEN = Support(
@@ -16,7 +17,6 @@ HIDDEN = Support(
     version="11.0.0",
     previous=Support(SupportStatus.DEPRECATED, version="9.0.0", previous=Support(version="2014.1")),
 )
-OUTSIDE = "/v2.0/networks?router:external=True"
 
 
 class FloatingIP(NeutronResource):
@@ -42,7 +42,7 @@ class FloatingIP(NeutronResource):
 
     async def create(self, live: Live) -> Made:
         if live.given("pool") is None:
-            live = replace(live, properties={"pool": await default_pool(live)})
+            live = replace(live, properties={"pool": await outside(live)})
         return await super().create(live)
 
     def recordable(self, live: Live) -> Body:
@@ -73,18 +73,14 @@ class FloatingIPAssociation(neutron.FloatingIPAssociation):
     target = "server_id"
 
     async def aim(self, live: Live) -> str:
-        server = live.properties["server_id"]
-        ports = await live.cloud.listing("network", f"/v2.0/ports?device_id={server}")
-        for port in ports:
-            if any("." in one["ip_address"] for one in port["fixed_ips"]):
-                return str(port["id"])
-        words = f"server_id: server {server} has no port with an address of version 4"
-        raise CloudFault("network", 400, "BadRequest", words)
+        return await port_of_server(live, str(live.properties["server_id"]))
 
 
-async def default_pool(live: Live) -> str:
-    """Id of the outer network that is the default, else of the first one."""
-    networks = await live.cloud.listing("network", OUTSIDE)
-    for network in sorted(networks, key=lambda one: not one.get("is_default")):
-        return str(network["id"])
-    raise CloudFault("network", 400, "BadRequest", "pool: this cloud has no outer network")
+async def port_of_server(live: Live, server: str) -> str:
+    """The first port of a server that an outer address can point to."""
+    ports = await live.cloud.listing("network", f"/v2.0/ports?device_id={server}")
+    for port in ports:
+        if any("." in one["ip_address"] for one in port["fixed_ips"]):
+            return str(port["id"])
+    words = f"server {server} has no port with an address of version 4"
+    raise CloudFault("network", 400, "BadRequest", words)

@@ -1,0 +1,1 @@
+"""AWS types of users and their keys, over the users of stacks."""
