@@ -147,6 +147,15 @@ class StackDomain:
         """The user that an earlier `make_user` with this key made."""
         return await self._find("users", name[-USER_NAME_LIMIT:], key)
 
+    async def user_of_project(self, name: str, project_id: str) -> str | None:
+        """The user of this name that was made in this project."""
+        params = {"name": name[-USER_NAME_LIMIT:], **self._place}
+        answer = await self._admin.request("identity", "GET", "/v3/users", params=params)
+        for user in (answer.body or {}).get("users", []):
+            if user.get("default_project_id") == project_id:
+                return str(user["id"])
+        return None
+
     async def enable_user(self, user_id: str, *, enabled: bool) -> None:
         """Let a user in, or keep it out."""
         await self._admin.request(
@@ -166,16 +175,25 @@ class StackDomain:
         for pair in await self.key_pairs(user_id, project_id):
             return pair
         pair = KeyPair(secrets.token_hex(16), secrets.token_hex(16))
+        await self.keep_key_pair(user_id, project_id, pair)
+        return pair
+
+    async def keep_key_pair(self, user_id: str, project_id: str, pair: KeyPair) -> None:
+        """Give a stack user this key pair, unless it has it."""
         wanted = {
             "type": "ec2",
             "user_id": user_id,
             "project_id": project_id,
             "blob": json.dumps({"access": pair.access, "secret": pair.secret}),
         }
-        await self._admin.request(
-            "identity", "POST", "/v3/credentials", json={"credential": wanted}
-        )
-        return pair
+        try:
+            await self._admin.request(
+                "identity", "POST", "/v3/credentials", json={"credential": wanted}
+            )
+        except CloudFault as fault:
+            there = await self.key_pairs(user_id, project_id) if fault.conflict else []
+            if pair not in there:
+                raise
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
         """The key pairs of a stack user: several when a call came late that was given up."""

@@ -40,6 +40,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "heat.value": ("OS::Heat::Value",),
     "heat.wait_condition": ("OS::Heat::WaitCondition",),
     "heat.wait_condition_handle": ("OS::Heat::WaitConditionHandle",),
+    "iam.user": ("AWS::IAM::AccessKey", "AWS::IAM::User"),
     "keystone.catalogue": (
         "OS::Keystone::Endpoint",
         "OS::Keystone::Region",

@@ -136,8 +136,16 @@ class Users:
         """The id of the user `name` that an earlier `make` with this key made."""
         raise NotImplementedError
 
+    async def named(self, name: str) -> str | None:
+        """The id of the user `name` that some resource of the stack made."""
+        raise NotImplementedError
+
     async def key_pair(self, user_id: str) -> tuple[str, str]:
         """Access key and secret of a user, made if need be."""
+        raise NotImplementedError
+
+    async def keep_key_pair(self, user_id: str, access: str, secret: str) -> None:
+        """Give a user a key pair that is known before, unless it has it."""
         raise NotImplementedError
 
     async def key_pairs(self, user_id: str) -> list[str]:

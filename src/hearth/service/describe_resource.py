@@ -10,7 +10,7 @@ from hearth.engine.core.record import Record
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
 from hearth.service.house import House
-from hearth.service.resources import check_guest, find_resource
+from hearth.service.resources import find_resource, guest_may
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -47,5 +47,5 @@ async def describe_resource(house: House, caller: Caller, identity: str, name: s
         raise Rejected([EntityNotFound(None, "Stack", identity)])
     if record is None:
         record = await find_resource(house, row, name)  # refuses, and says whether it is to come
-    check_guest(caller, row, record, data)
+    await guest_may(house, caller, row, record, data)
     return Described(row, record, metadata, await house.description(row, name))

@@ -10,7 +10,9 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Hook, Status
+from hearth.resources.heat.access_policy import ALLOWED, AccessPolicy
 from hearth.resources.heat.template_resource import TemplateResource
+from hearth.resources.iam.user import User, admits
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
@@ -191,20 +193,42 @@ async def metadata(house: House, caller: Caller, row: StackRow, name: str) -> An
     return found
 
 
-async def guest_may(house: House, caller: Caller, row: StackRow, record: Record) -> None:
+async def guest_may(
+    house: House,
+    caller: Caller,
+    row: StackRow,
+    record: Record,
+    data: Mapping[str, str] | None = None,
+) -> None:
     """A user of a stack's own project reaches the resource that it was made for.
 
-    Raises Rejected with Forbidden.
+    One that the template made for its own purposes reaches what the template lets it. `data` is the
+    resource's private data where it has been read already. Raises Rejected with Forbidden.
     """
     if not caller.guest:
         return
-    _, data, _ = await house.store.read(lambda tx: reads.data_of(tx, record.id))
-    check_guest(caller, row, record, data)
+    known = data or (await house.store.read(lambda tx: reads.data_of(tx, record.id)))[1]
+    here = caller.project_id == row.user_project_id
+    own = known.get("user_id") == caller.user_id
+    if here and (own or await _admitted(house, caller, row, record)):
+        return
+    words = f"You are not authorized to use the resource {record.name}."
+    raise Rejected([Forbidden(None, words)])
 
 
-def check_guest(caller: Caller, row: StackRow, record: Record, data: Mapping[str, str]) -> None:
-    """The same for who has read the resource's private data. Raises Rejected with Forbidden."""
-    ours = caller.project_id == row.user_project_id and data.get("user_id") == caller.user_id
-    if caller.guest and not ours:
-        words = f"You are not authorized to use the resource {record.name}."
-        raise Rejected([Forbidden(None, words)])
+async def _admitted(house: House, caller: Caller, row: StackRow, record: Record) -> bool:
+    """Whether the caller is a user of the template's that may reach the resource."""
+
+    def look(tx: Tx) -> tuple[list[Record], list[Record]]:
+        there = list(reads.in_charge(reads.records(tx, row.id)).values())
+        users = [one for one in there if isinstance(house.programs.type_of(one), User)]
+        mine = [u for u in users if reads.data_of(tx, u.id)[1].get("user_id") == caller.user_id]
+        return there, mine
+
+    there, mine = await house.store.read(look)
+    policies: dict[Any, Sequence[Any]] = {}
+    for one in there:
+        if isinstance(house.programs.type_of(one), AccessPolicy):
+            allowed = one.held.properties.get(ALLOWED) or []
+            policies |= dict.fromkeys((one.name, one.physical_id, one.held.reference), allowed)
+    return any(admits(one.held.properties, record.name, policies) for one in mine)

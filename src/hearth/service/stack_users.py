@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from hearth.cloud.credential import PasswordCredential
-from hearth.cloud.identity import StackDomain
+from hearth.cloud.identity import KeyPair, StackDomain
 from hearth.cloud.pool import CloudPool
 from hearth.resources.base import Users
 from hearth.store.rows import StackRow
@@ -41,9 +41,16 @@ class StackUsers(Users):
     async def find(self, name: str, *, key: str) -> str | None:
         return await self._domain.find_user(name, key=key)
 
+    async def named(self, name: str) -> str | None:
+        return await self._domain.user_of_project(name, await self.project())
+
     async def key_pair(self, user_id: str) -> tuple[str, str]:
         pair = await self._domain.make_key_pair(user_id, await self.project())
         return pair.access, pair.secret
+
+    async def keep_key_pair(self, user_id: str, access: str, secret: str) -> None:
+        pair = KeyPair(access, secret)
+        await self._domain.keep_key_pair(user_id, await self.project(), pair)
 
     async def key_pairs(self, user_id: str) -> list[str]:
         found = await self._domain.key_pairs(user_id, await self.project())

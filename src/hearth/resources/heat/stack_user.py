@@ -38,9 +38,13 @@ class StackUser(ResourceType):
     def resume_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("let-in", self.let_in),) if live.data.get("user_id") else ()
 
+    def password(self, live: Live) -> str:
+        """The user's password, the same at every attempt."""
+        return password_of(live)
+
     async def make_user(self, live: Live) -> Made:
-        """Make the user; the password is the same at every attempt."""
-        password = password_of(live)
+        """Make the user."""
+        password = self.password(live)
         user_id = await users_of(live).make(live.physical_name, password, key=live.key)
         return Made(data={"user_id": user_id, "password": password})
 

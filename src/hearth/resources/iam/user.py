@@ -1,0 +1,142 @@
+"""AWS::IAM::User and AWS::IAM::AccessKey: users of the stack's own, and their keys."""
+
+import hashlib
+import hmac
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
+from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.heat.stack_user import StackUser, password_of, users_of
+from hearth.resources.neutron.order import at
+from hearth.schema import INTEGER, LIST, MAP, STRING, AllowedValues, Attr, Prop
+from hearth.template.expr import Const
+
+POLICIES = "Policies"
+KEY_CHARACTERS = 32
+
+
+class User(StackUser):
+    """A user that may read resources of this stack: all of them, or those its policies name."""
+
+    type_name = "AWS::IAM::User"
+    properties = {
+        "Groups": Prop(LIST, "Taken for compatibility: the users of a stack have no groups."),
+        "LoginProfile": Prop(
+            MAP,
+            "How it logs in.",
+            schema={"Password": Prop(STRING, "Its password; generated when not given.")},
+        ),
+        "Path": Prop(STRING, "Taken for compatibility: users have no paths."),
+        POLICIES: Prop(LIST, "Access policies of this stack; what is no name is passed over."),
+    }
+    known_by = "the name and description of its user in the stack's own project"
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (*self.user_steps(live), Step("name", self.settle))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.drop_user_steps(live)
+
+    def password(self, live: Live) -> str:
+        given = (live.given("LoginProfile") or {}).get("Password")
+        return str(given) if given else password_of(live)
+
+    async def settle(self, live: Live) -> Made:
+        """Its physical id is its name: keys are made for that."""
+        return Made(physical_id=live.physical_name)
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        """The policies that are given by name. Raises Rejected where there is no such resource."""
+        named = [end.value for end in at(POLICIES)(definition.properties) if isinstance(end, Const)]
+        wanted = [one for one in named if isinstance(one, str)]
+        missing = [one for one in wanted if one not in program.resources]
+        if missing:
+            place = definition.span.under("properties").under(POLICIES)
+            raise Rejected(
+                [
+                    InvalidTemplateReference(place, one, nearest(one, program.resources))
+                    for one in missing
+                ]
+            )
+        return wanted
+
+
+class AccessKey(ResourceType):
+    """A key pair of a user; its reference is the access key."""
+
+    type_name = "AWS::IAM::AccessKey"
+    properties = {
+        "Serial": Prop(INTEGER, implemented=False),
+        "Status": Prop(
+            STRING, constraints=(AllowedValues(["Active", "Inactive"]),), implemented=False
+        ),
+        "UserName": Prop(STRING, "The user of this stack, by its reference.", required=True),
+    }
+    attributes = {
+        "SecretAccessKey": Attr(STRING, "The secret.", cached=False),
+        "UserName": Attr(STRING, "The user.", cached=False),
+    }
+    needs_users = True
+    identified_by = IntentKey.OWN_ID
+    known_by = "the access key, which follows from the record"
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("key-pair", self.make_keys, self.find),)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("drop", self.drop),) if live.physical_id else ()
+
+    async def make_keys(self, live: Live) -> Made:
+        """Give the user the pair; it is the same at every attempt."""
+        access, secret = pair_of(live)
+        user = await owner(live)
+        if user is None:
+            words = f"UserName: this stack has no user {live.given('UserName')}"
+            raise CloudFault("identity", 404, "UserNotFound", words)
+        await users_of(live).keep_key_pair(user, access, secret)
+        return Made(physical_id=access, data={"secret_key": secret})
+
+    async def find(self, live: Live) -> Made | None:
+        access, secret = pair_of(live)
+        user = await owner(live)
+        there = await users_of(live).key_pairs(user) if user else []
+        return Made(physical_id=access, data={"secret_key": secret}) if access in there else None
+
+    async def drop(self, live: Live) -> Made | None:
+        """Delete the pair; one that went with its user is gone already."""
+        await users_of(live).drop_key_pair("", live.physical)
+        return None
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        match name:
+            case "SecretAccessKey":
+                return live.data.get("secret_key")
+            case "UserName":
+                return live.given("UserName")
+            case _:
+                return None
+
+
+def admits(
+    properties: Mapping[str, Any], name: str, policies: Mapping[Any, Collection[Any]]
+) -> bool:
+    """Whether a user with these properties may reach the resource `name`.
+
+    `policies` are those of the stack by what they are referred to: {policy: names}.
+    """
+    wanted = [one for one in properties.get(POLICIES) or [] if isinstance(one, str)]
+    return all(name in policies.get(one, ()) for one in wanted)
+
+
+def pair_of(live: Live) -> tuple[str, str]:
+    """The access key and the secret that follow from the record's secret."""
+    seed = (live.secret() or live.key).encode()
+    made = [hmac.new(seed, use, hashlib.sha256).hexdigest() for use in (b"access", b"secret")]
+    return made[0][:KEY_CHARACTERS], made[1][:KEY_CHARACTERS]
+
+
+async def owner(live: Live) -> str | None:
+    """Id of the user that the key is for, if there is one of that name."""
+    return await users_of(live).named(str(live.properties["UserName"]))
