@@ -11,6 +11,14 @@ from hearth.template.specialise import references_in
 SUBNET = "OS::Neutron::Subnet"
 ROUTER = "OS::Neutron::Router"
 INTERFACE = "OS::Neutron::RouterInterface"
+ROUTES = frozenset(
+    [
+        ROUTER,
+        INTERFACE,
+        "AWS::EC2::SubnetRouteTableAssociation",
+        "AWS::EC2::VPCGatewayAttachment",
+    ]
+)
 KEYS = ("network", "network_id")
 Find = Callable[[Expr], Iterator[Expr]]
 
@@ -92,7 +100,7 @@ def links(program: Any) -> Links:
                 ends = (end for key in KEYS for end in at(key)(definition.properties))
                 for network in {word for end in ends for word in name(end)}:
                     by_network.setdefault(network, []).append(subnet)
-        routers = [n for n, d in program.resources.items() if d.type in {ROUTER, INTERFACE}]
+        routers = [n for n, d in program.resources.items() if d.type in ROUTES]
         found = _known[program] = Links(by_network, routers)
     return found
 

@@ -1,0 +1,61 @@
+"""AWS::EC2::NetworkInterface: a port."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.resources.base import Live, Step
+from hearth.resources.ec2.tags import ignored_tags
+from hearth.resources.ec2.vpc import network_of
+from hearth.resources.neutron.port import Port
+from hearth.resources.reworded import Reworded
+from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve
+
+
+class NetworkInterface(Reworded):
+    """A port in a subnet, to plug a server into."""
+
+    type_name = "AWS::EC2::NetworkInterface"
+    other = Port()
+    properties = {
+        "Description": Prop(STRING, "What it is for."),
+        "GroupSet": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
+        "PrivateIpAddress": Prop(STRING, "Its address; any of the subnet when not given."),
+        "SourceDestCheck": Prop(BOOLEAN, implemented=False),
+        "SubnetId": Prop(STRING, "The subnet.", required=True, constraint="neutron.subnet"),
+        "Tags": ignored_tags(),
+    }
+    attributes = {"PrivateIpAddress": Attr(STRING, "Its address.")}
+    translation = (
+        Resolve(("SubnetId",), "neutron.subnet"),
+        Resolve(("GroupSet",), "neutron.security_group"),
+    )
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        address = {
+            "subnet": properties.get("SubnetId"),
+            "ip_address": properties.get("PrivateIpAddress"),
+        }
+        return {
+            "description": properties.get("Description"),
+            "security_groups": properties.get("GroupSet"),
+            "fixed_ips": [address],
+        }
+
+    async def seen(self, live: Live) -> Live:
+        told = self.told(live)
+        if live.physical_id is not None:
+            return told
+        network = await network_of(live, str(live.properties["SubnetId"]))
+        return replace(told, properties={**told.properties, "network": network})
+
+    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+        """The new one may want the same address."""
+        return self.through(self.other.replaced_steps(self.told(live)))
+
+    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.through(self.other.taken_back_steps(self.told(live)))
+
+    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        addresses = body.get("fixed_ips") or [{}]
+        return {"PrivateIpAddress": addresses[0].get("ip_address")}

@@ -1,0 +1,353 @@
+"""AWS::EC2::VPC and its parts, over networks, subnets and routers.
+
+A VPC is a network and a router of the same name. A route table is a router too, with a tag that
+names its VPC; a gateway attachment gives all of these the way out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import (
+    NOTHING_MADE,
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+from hearth.resources.collection import forgiving
+from hearth.resources.ec2.tags import ignored_tags
+from hearth.resources.neutron import order
+from hearth.resources.neutron.net import Net
+from hearth.resources.neutron.outside import outside
+from hearth.resources.neutron.router import Router
+from hearth.resources.neutron.router_interface import port_of
+from hearth.resources.neutron.subnet import Subnet as NeutronSubnet
+from hearth.resources.reworded import Reworded
+from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
+
+ROUTERS = "/v2.0/routers"
+ROUTER = "router:"  # before the id of a stray router, which is no network
+LEG = "network:router_interface"  # and what begins so: owners of ports of routers
+ROUTE_TABLE = "AWS::EC2::RouteTable"
+
+
+class VPC(Reworded):
+    """A network with a router of its own."""
+
+    type_name = "AWS::EC2::VPC"
+    other = Net()
+    known_by = "the description, which stays; that of its router too"
+    properties = {
+        "CidrBlock": Prop(STRING, "Taken for compatibility: its subnets say their addresses."),
+        "InstanceTenancy": Prop(
+            STRING,
+            default="default",
+            constraints=(AllowedValues(["default", "dedicated"]),),
+            implemented=False,
+        ),
+        "Tags": ignored_tags(),
+    }
+    router = Router()
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {}
+
+    def as_router(self, live: Live) -> Live:
+        """The same record as its router."""
+        told = replace(self.told(live), kind=self.router, physical_id=live.data.get("router_id"))
+        return replace(told, properties={"admin_state_up": True})
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (
+            *super().create_steps(live),
+            Step("router", self.make_router, self.find_router, self.router_ready),
+        )
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        router = (Step("drop-router", self.drop_router),) if "router_id" in live.data else ()
+        return (*router, *super().delete_steps(live))
+
+    async def make_router(self, live: Live) -> Made:
+        """Make the router."""
+        return _of_router(await self.router.create(self.as_router(live)))
+
+    async def find_router(self, live: Live) -> Made | None:
+        """The router of an earlier attempt."""
+        found = await self.router.find(self.as_router(live))
+        return None if found is None else _of_router(found)
+
+    async def router_ready(self, live: Live) -> Progress:
+        """Whether the router is there; what is shown stays the network."""
+        match await self.router.poll(replace(self.as_router(live), body=None)):
+            case Ready():
+                return Ready(live.body)
+            case Later(after_s):
+                return Later(after_s, live.body)
+            case failed:
+                return failed
+
+    async def drop_router(self, live: Live) -> Made:
+        """Delete the router."""
+        await forgiving(self.router.drop(self.as_router(live), live.data["router_id"]))
+        return Made(data={"router_id": None})
+
+    async def strays(self, live: Live) -> Sequence[str]:
+        routers = await self.router.strays(self.as_router(live))
+        return [*await super().strays(live), *(f"{ROUTER}{ident}" for ident in routers)]
+
+    async def drop_stray(self, live: Live, physical_id: str) -> None:
+        if physical_id.startswith(ROUTER):
+            router = physical_id.removeprefix(ROUTER)
+            await self.router.drop_stray(self.as_router(live), router)
+        else:
+            await super().drop_stray(live, physical_id)
+
+
+class Subnet(Reworded):
+    """A range of addresses of a VPC, behind the VPC's router."""
+
+    type_name = "AWS::EC2::Subnet"
+    other = NeutronSubnet()
+    known_by = "the description, which stays"
+    properties = {
+        "AvailabilityZone": Prop(
+            STRING, "Taken for compatibility: a subnet is in all availability zones."
+        ),
+        "CidrBlock": Prop(STRING, "The addresses, in CIDR notation.", required=True),
+        "Tags": ignored_tags(),
+        "VpcId": Prop(STRING, "The VPC.", required=True),
+    }
+    attributes = {"AvailabilityZone": Attr(STRING, "The availability zone that was given.")}
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        block = str(properties.get("CidrBlock"))
+        return {
+            "network": properties.get("VpcId"),
+            "cidr": block,
+            "ip_version": 6 if ":" in block else 4,
+        }
+
+    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"AvailabilityZone": live.given("AvailabilityZone")}
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (*super().create_steps(live), Step("route", self.route))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        leave = (Step("leave", self.leave),) if live.physical_id else ()
+        return (*leave, *super().delete_steps(live))
+
+    async def route(self, live: Live) -> Made | None:
+        """Put it behind the VPC's router, unless it is behind one."""
+        if await router_of_subnet(live, live.properties["VpcId"], live.physical) is None:
+            router = await router_of_vpc(live, live.properties["VpcId"])
+            if router is not None:
+                await join(live, router, live.physical)
+        return None
+
+    async def leave(self, live: Live) -> Made | None:
+        """Take it from its router."""
+        router = await router_of_subnet(live, live.properties["VpcId"], live.physical)
+        if router is not None:
+            await part(live, router, live.physical)
+        return None
+
+
+class InternetGateway(ResourceType):
+    """Stands for the outer network; it counts once it is attached to a VPC."""
+
+    type_name = "AWS::EC2::InternetGateway"
+    properties = {"Tags": ignored_tags()}
+    pure = True
+    identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
+    visibility_delay_s = 0
+
+
+class RouteTable(Reworded):
+    """A router of a VPC, for the subnets that are associated with it."""
+
+    type_name = ROUTE_TABLE
+    support = Support(version="2014.1")
+    other = Router()
+    known_by = "the description, which stays"
+    properties = {
+        "Tags": ignored_tags(),
+        "VpcId": Prop(STRING, "The VPC.", required=True),
+    }
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"tags": [tag_of(str(properties.get("VpcId")))]}
+
+
+class VPCGatewayAttachment(ResourceType):
+    """Gives the route tables of a VPC the way out."""
+
+    type_name = "AWS::EC2::VPCGatewayAttachment"
+    properties = {
+        "InternetGatewayId": Prop(STRING, "The gateway; all lead to the one outer network."),
+        "VpcId": Prop(STRING, "The VPC.", required=True),
+        "VpnGatewayId": Prop(STRING, implemented=False),
+    }
+    service = "network"
+    identified_by = IntentKey.NATURAL_KEY
+    known_by = "the VPC: to set the gateways of its routers again changes nothing"
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        """The route tables of the same VPC: what is attached are routers."""
+        own = set(_vpcs(definition))
+        for other, there in program.resources.items():
+            same = there.type == ROUTE_TABLE and own & set(_vpcs(there))
+            if same and not order.reaches(program, other, name):
+                yield other
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("attach", self.attach),)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("detach", self.detach),) if live.physical_id else ()
+
+    async def attach(self, live: Live) -> Made:
+        """Set the gateway of all routers of the VPC's route tables."""
+        vpc = str(live.properties["VpcId"])
+        gateway = {"network_id": await outside(live)}
+        for router in await route_tables(live, vpc):
+            await set_gateway(live, router, gateway)
+        return Made(physical_id=vpc)
+
+    async def detach(self, live: Live) -> Made | None:
+        """Take the gateways away."""
+        for router in await route_tables(live, live.physical):
+            await forgiving(set_gateway(live, router, {}))
+        return None
+
+
+class SubnetRouteTableAssociation(ResourceType):
+    """Puts a subnet behind a route table's router in place of the VPC's own."""
+
+    type_name = "AWS::EC2::SubnetRouteTableAssociation"
+    properties = {
+        "RouteTableId": Prop(STRING, "The route table.", required=True),
+        "SubnetId": Prop(STRING, "The subnet.", required=True, constraint="neutron.subnet"),
+    }
+    service = "network"
+    identified_by = IntentKey.NATURAL_KEY
+    known_by = "the router's port in the subnet; a subnet of a VPC is behind one router"
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("leave", self.leave), Step("join", self.join, self.find))
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("return", self.give_back),) if live.physical_id else ()
+
+    async def leave(self, live: Live) -> Made | None:
+        """Take the subnet from the router that it is behind now."""
+        subnet = str(live.properties["SubnetId"])
+        now = await router_of_subnet(live, await network_of(live, subnet), subnet)
+        if now is not None and now != live.properties["RouteTableId"]:
+            await part(live, now, subnet)
+        return None
+
+    async def join(self, live: Live) -> Made:
+        """Put the subnet behind the router of the route table."""
+        router, subnet = live.properties["RouteTableId"], live.properties["SubnetId"]
+        await join(live, router, subnet)
+        return Made(physical_id=f"{router}:{subnet}")
+
+    async def find(self, live: Live) -> Made | None:
+        router, subnet = live.properties["RouteTableId"], live.properties["SubnetId"]
+        port = await port_of(live, router, {"subnet_id": subnet})
+        return None if port is None else Made(physical_id=f"{router}:{subnet}")
+
+    async def give_back(self, live: Live) -> Made | None:
+        """Put the subnet behind the VPC's own router again, unless it has gone elsewhere."""
+        router, _, subnet = live.physical.partition(":")
+        try:
+            network = await network_of(live, subnet)
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            raise
+        now = await router_of_subnet(live, network, subnet)
+        if now == router:
+            await part(live, router, subnet)
+        if now in (router, None):
+            own = await router_of_vpc(live, network)
+            if own is not None:
+                await join(live, own, subnet)
+        return None
+
+
+def tag_of(vpc: str) -> str:
+    """What tells a router that it is a route table of a VPC."""
+    return f"vpc={vpc}"
+
+
+async def route_tables(live: Live, vpc: str) -> list[str]:
+    """Ids of the routers of a VPC's route tables."""
+    found = await live.cloud.listing("network", f"{ROUTERS}?tags={tag_of(vpc)}")
+    return [str(one["id"]) for one in found]
+
+
+async def router_of_vpc(live: Live, vpc: str) -> str | None:
+    """Id of the router that has the network's name; None when it is gone."""
+    try:
+        network = await live.cloud.member("network", "/v2.0/networks", vpc)
+    except CloudFault as fault:
+        if fault.not_found:
+            return None
+        raise
+    for router in await live.cloud.listing("network", ROUTERS):
+        if router["name"] == network["name"]:
+            return str(router["id"])
+    return None
+
+
+async def router_of_subnet(live: Live, network: str, subnet: str) -> str | None:
+    """Id of the router that a subnet is behind."""
+    for port in await live.cloud.listing("network", f"/v2.0/ports?network_id={network}"):
+        subnets = {one.get("subnet_id") for one in port["fixed_ips"]}
+        if str(port["device_owner"]).startswith(LEG) and subnet in subnets:
+            return str(port["device_id"])
+    return None
+
+
+async def network_of(live: Live, subnet: str) -> str:
+    """The network of a subnet."""
+    return str((await live.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
+
+
+async def join(live: Live, router: str, subnet: str) -> None:
+    """Put a subnet behind a router."""
+    path = f"{ROUTERS}/{router}/add_router_interface"
+    await live.cloud.request("network", "PUT", path, json={"subnet_id": subnet})
+
+
+async def part(live: Live, router: str, subnet: str) -> None:
+    """Take a subnet from a router; what is gone already is done."""
+    path = f"{ROUTERS}/{router}/remove_router_interface"
+    await forgiving(
+        live.cloud.request("network", "PUT", path, json={"subnet_id": subnet}, idempotent=True)
+    )
+
+
+async def set_gateway(live: Live, router: str, gateway: Body) -> None:
+    """Set or clear the way out of a router."""
+    body = {"router": {"external_gateway_info": gateway}}
+    await live.cloud.request("network", "PUT", f"{ROUTERS}/{router}", json=body, idempotent=True)
+
+
+def _of_router(made: Made) -> Made:
+    return Made(data={"router_id": made.physical_id})
+
+
+def _vpcs(definition: Any) -> Iterable[str]:
+    for end in order.at("VpcId")(definition.properties):
+        yield from order.name(end)
