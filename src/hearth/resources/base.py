@@ -20,6 +20,7 @@ from hearth.resources.live import (
     Made,
     Progress,
     Ready,
+    Scaling,
     Signalled,
     StackFacts,
     Step,
@@ -27,6 +28,7 @@ from hearth.resources.live import (
 )
 from hearth.resources.translate import move, renamed_among
 from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, Wrong, broken
+from hearth.template import walk
 
 __all__ = [
     "Change",
@@ -39,6 +41,7 @@ __all__ = [
     "Progress",
     "Ready",
     "ResourceType",
+    "Scaling",
     "Signalled",
     "StackFacts",
     "Step",
@@ -99,6 +102,9 @@ class ResourceType:
     comes_after: ClassVar[Sequence[Before]] = ()  # what comes first although nothing refers to it
     signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
     member_property: ClassVar[str | None] = None  # that defines what a group is made of
+    member_attributes: ClassVar[Set[str]] = frozenset()  # of its child's, whoever reads them
+    scalable: ClassVar[bool] = False  # a group that scaling policies may resize
+    regroups: ClassVar[bool] = False  # what its child shall be depends on what the child is
     substitute: str | None = None  # the type that may take over without a replacement
     service: str | None = None  # without it in the catalogue the type is unavailable
     extension: ClassVar[str | None] = None  # of the network service; the same without it
@@ -276,6 +282,10 @@ class ResourceType:
         """The value of a property as the service takes it."""
         return value
 
+    def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
+        """What stands at the path in the value of an attribute; null where nothing does."""
+        return walk(value, path)
+
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         """What the service shows of it now."""
         return live.body
@@ -322,6 +332,29 @@ class ResourceType:
 
     def child(self, live: Live) -> Child:
         """The child stack that the properties ask for."""
+        raise NotImplementedError(self.type_name)
+
+    async def prepare(self, live: Live) -> None:
+        """Read into `live.found` what `child` needs to know of the world. Raises CloudFault."""
+
+    def next_child(self, live: Live) -> Child | None:
+        """What follows when the child is as it was asked for; None: that was all."""
+        return None
+
+    def metadata_after(self, live: Live) -> Mapping[str, Any] | None:
+        """The metadata of a nested stack's resource after its create or update; None: as it is."""
+        return None
+
+    def after_scaling(self, live: Live) -> Mapping[str, Any] | None:
+        """The metadata of a group after it was scaled; None: as it is."""
+        return None
+
+    def balancers(self, live: Live) -> Sequence[str]:
+        """References of the load balancers that shall know the members of a group."""
+        return ()
+
+    async def set_instances(self, live: Live, instances: Sequence[str]) -> None:
+        """Load balancers: have exactly these servers behind it."""
         raise NotImplementedError(self.type_name)
 
     def location(self, live: Live) -> tuple[str, str, str | None]:

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
+    "autoscaling.group": ("AWS::AutoScaling::AutoScalingGroup",),
+    "autoscaling.launch_configuration": ("AWS::AutoScaling::LaunchConfiguration",),
+    "autoscaling.scaling_policy": ("AWS::AutoScaling::ScalingPolicy",),
     "barbican.container": (
         "OS::Barbican::CertificateContainer",
         "OS::Barbican::GenericContainer",
@@ -37,10 +40,14 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "glance.web_image": ("OS::Glance::WebImage",),
     "heat.access_policy": ("OS::Heat::AccessPolicy",),
+    "heat.autoscaling_group": ("OS::Heat::AutoScalingGroup",),
     "heat.delay": ("OS::Heat::Delay",),
+    "heat.instance_group": ("OS::Heat::InstanceGroup",),
     "heat.none": ("OS::Heat::None",),
     "heat.random_string": ("OS::Heat::RandomString",),
+    "heat.resource_chain": ("OS::Heat::ResourceChain",),
     "heat.resource_group": ("OS::Heat::ResourceGroup",),
+    "heat.scaling_policy": ("OS::Heat::ScalingPolicy",),
     "heat.software_config": ("OS::Heat::SoftwareConfig", "OS::Heat::StructuredConfig"),
     "heat.stack": ("OS::Heat::Stack",),
     "heat.swift_signal": ("OS::Heat::SwiftSignal", "OS::Heat::SwiftSignalHandle"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from hearth.model.state import Action
 
 if TYPE_CHECKING:
     from hearth.resources.base import ResourceType
+    from hearth.resources.heat.adjustment import Adjustment
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Failed:
     error: str = "ResourceInError"
     retry: bool = False
 
+
+INHERITED = "inherited"
+"""The key of private data that holds, as JSON, properties which a resource took from elsewhere."""
 
 Progress = Ready | Later | Failed
 
@@ -109,6 +113,20 @@ class Signalled:
     metadata: Mapping[str, Any] | None = None
     data: Mapping[str, str | None] | None = None
     reason: str | None = None
+    scaling: Scaling | None = None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The wish to change the size of a group, which it knows by its reference or name.
+
+    `cooldown_s` None: as the group has it. `reason` goes with the rest that follows.
+    """
+
+    group: str
+    adjustment: Adjustment
+    cooldown_s: float | None
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,9 @@ class Child:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     timeout_mins: int | None = None
     data: Mapping[str, str | None] = field(default_factory=dict)  # for the record's private data
+    more: bool = False  # the type asks for another one when this one is complete
+    pause_s: float = 0.0  # before it is asked for
+    touched: frozenset[str] = frozenset()  # members that it changes or removes
 
 
 class Users:
@@ -200,12 +221,22 @@ class Live:
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a nested stack
     outputs: Mapping[str, Any] = field(default_factory=dict)  # of a nested stack
     read_metadata: Callable[[str], Awaitable[Mapping[str, Any]]] | None = None
-    definitions: Sequence[Mapping[str, Any]] = ()  # a nested stack's present member definitions
+    found: Mapping[str, Any] = field(default_factory=dict)  # by `prepare`
+    definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Of a group that exists: what its members are by now, as its child's template has them."""
+    at_once: bool = False  # what it shall be in the end, whatever lies between
+    new_id: Callable[[], str] = str
+    read_properties: Callable[[str], Mapping[str, Any] | None] | None = None
 
     async def metadata_of(self, reference: str) -> Mapping[str, Any]:
         """The metadata of the resource of this stack whose reference id is `reference`."""
         assert self.read_metadata is not None, "the engine gives no metadata here"
         return await self.read_metadata(reference)
+
+    def properties_of(self, reference: str) -> Mapping[str, Any] | None:
+        """The stored properties of the resource of this stack whose reference id is `reference`."""
+        assert self.read_properties is not None, "the engine gives no properties here"
+        return self.read_properties(reference)
 
     async def request(
         self, method: str, path_suffix: str = "", json: Any = None, **more: Any

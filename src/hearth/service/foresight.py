@@ -4,7 +4,7 @@ What only I/O can answer (names as ids, nested stacks) is asked while planning; 
 fetched together and the plan is made again, until nothing new is asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -159,7 +159,7 @@ class _Asked:
             return None
         kind = self.house.programs.kind_of(definition)
         known = await self._stored(record)
-        live = _live(self.house, self.cloud, row, nest, known)
+        live = _live(self.house, self.cloud, row, self.aim.records, nest, known)
         properties = nest.evaluated.properties
         if definition.child is None and unknown_in(properties) is not None:
             return None
@@ -201,7 +201,7 @@ class _Asked:
                 return _Stored()
             _, data, metadata = reads.data_of(tx, record_id)
             return _Stored(
-                row, reads.records(tx, child_id), data, metadata, claim.members(tx, child_id)
+                row, reads.records(tx, child_id), data, metadata, *claim.members(tx, child_id)
             )
 
         return await self.house.store.read(look)
@@ -216,9 +216,17 @@ class _Stored:
     data: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     members: Mapping[str, Any] = field(default_factory=dict)
+    definitions: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _live(house: House, cloud: Cloud, row: StackRow, nest: _Nest, known: _Stored) -> Live:
+def _live(
+    house: House,
+    cloud: Cloud,
+    row: StackRow,
+    records: Iterable[Record],
+    nest: _Nest,
+    known: _Stored,
+) -> Live:
     """The resource as its type will see it, as far as the definition of its stack needs it."""
     kind = house.programs.kind_of(nest.definition)
     record = nest.record
@@ -242,7 +250,17 @@ def _live(house: House, cloud: Cloud, row: StackRow, nest: _Nest, known: _Stored
         now=now,
         kind=kind,
         members=known.members,
+        definitions=known.definitions,
+        at_once=True,
+        new_id=house.new_id,
+        read_properties=lambda reference: _properties(records, reference),
     )
+
+
+def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] | None:
+    """The stored properties of the resource with that reference id."""
+    found = (one for one in records if one.until is None and one.held.reference == reference)
+    return next((one.held.properties for one in found), None)
 
 
 def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:

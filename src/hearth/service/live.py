@@ -1,6 +1,7 @@
 """A resource as its type sees it, outside of any operation: for attributes and signals."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hearth.engine.core.naming import physical_name
@@ -25,11 +26,14 @@ async def live_of(
 ) -> Live:
     """The record. The cloud is the caller's, or with `as_stack` that of the stack's credential."""
 
-    def look(tx: Tx) -> tuple[Any, dict[str, str], Any]:
+    def look(tx: Tx) -> tuple[Any, dict[str, str], Any, str | None]:
         _, data, metadata = reads.data_of(tx, record.id)
-        return reads.credential_of(tx, row) if as_stack else None, data, metadata
+        credential = reads.credential_of(tx, row) if as_stack else None
+        # whoever sees a user of the stack's project sees the project, too
+        return credential, data, metadata, row.user_project_id or reads.user_project(tx, row.id)
 
-    credential, data, metadata = await house.store.read(look)
+    credential, data, metadata, project_id = await house.store.read(look)
+    row = replace(row, user_project_id=project_id)
     cloud = house.clouds.of(row, credential) if as_stack else house.cloud(caller)
 
     async def metadata_of(reference: str) -> Mapping[str, Any]:

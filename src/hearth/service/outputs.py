@@ -50,9 +50,10 @@ async def outputs(
     found = await house.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
     fresh = await _fresh(house, caller, row, program, records.values())
-    nested = {name for name, record in records.items() if _is_nested(house, record)}
+    kinds = house.programs.types_of(records)
+    nested = [name for name, kind in kinds.items() if kind.nested]
     broken = await _broken(house, caller, row, program, records, nested)
-    world = StoredWorld(records, fresh, revision.facade, nested, broken)
+    world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True)
     values = []
     with spending():
         for output in wanted:
@@ -95,11 +96,6 @@ async def _broken(
             if one.key in lacking and one.reason is not None:
                 found[name, one.key] = one.reason
     return found
-
-
-def _is_nested(house: House, record: Record) -> bool:
-    kind = house.programs.type_of(record)
-    return kind is not None and kind.nested
 
 
 async def _fresh(

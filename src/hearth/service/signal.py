@@ -10,6 +10,7 @@ from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import ResourceActionNotSupported
+from hearth.service.scale import scale
 from hearth.store import accept, events, hooks, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow
@@ -58,6 +59,9 @@ async def _once(
     live = await live_of(house, caller, row, record, kind, as_stack=True)
     live.data, live.metadata = data, metadata
     done = kind.signal(live, details)
+    if done.scaling is not None:
+        event = _event(row, record, house.new_id(), house.clock.now(), str(done.reason))
+        return await scale(house, caller, row, done.scaling, event), metadata
     merged = {**data, **(done.data or {})}
     after = {key: value for key, value in merged.items() if value is not None}
     result = metadata if done.metadata is None else done.metadata

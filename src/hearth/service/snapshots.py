@@ -53,7 +53,9 @@ async def restore_snapshot(
         raise Rejected([NotSupported(None, words)])
     revision = revision_of_document(found.body, "RESTORE")
     records = await house.store.read(lambda tx: reads.records(tx, row.id))
-    await checked(house, caller, row, revision, world=StoredWorld(reads.in_charge(records)))
+    there = reads.in_charge(records)
+    world = StoredWorld(there, kinds=house.programs.types_of(there))
+    await checked(house, caller, row, revision, world=world)
     operation = accept.Operation(
         Action.RESTORE,
         revision,

@@ -52,7 +52,8 @@ async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) ->
         source = await stored_revision(house, row, wanted.revision)
         revision = revision_from(wanted, source, current)
     records = await house.store.read(lambda tx: reads.records(tx, row.id))
-    world = StoredWorld(reads.in_charge(records))
+    there = reads.in_charge(records)
+    world = StoredWorld(there, kinds=house.programs.types_of(there))
     program = await checked(house, caller, row, revision, world=world)
     _immutable(before, program)
     told = row.told if wanted.told is None else wanted.told

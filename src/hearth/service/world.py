@@ -1,18 +1,19 @@
 """What is recorded of a stack, for outputs and checks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.engine.core.record import Record
 from hearth.model.unknown import Unknown
+from hearth.resources.base import ResourceType
 from hearth.template import BelowError, EvaluationError, Facade, asked, walk
 
 
 class StoredWorld:
     """The `World` of the compiler over records; `fresh` values go before recorded ones.
 
-    What a stack below has and what it lacks is recorded whole: to read what it lacks from one of
-    the `nested` resources is an error. `broken` are outputs of theirs, with the reason why.
+    `kinds` are the types of the resources. `whole`: what a stack below has is recorded whole, and
+    to read what it lacks is an error. `broken` are outputs of such stacks, with the reason why.
     """
 
     def __init__(
@@ -20,11 +21,14 @@ class StoredWorld:
         records: Mapping[str, Record],
         fresh: Mapping[tuple[str, str], Any] | None = None,
         facade: Mapping[str, Any] | None = None,
-        nested: Collection[str] = (),
+        kinds: Mapping[str, ResourceType] | None = None,
         broken: Mapping[tuple[str, str], str] | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
         self._records = records
-        self._nested = nested
+        self._kinds = kinds or {}
+        self._whole = whole
         self._broken = broken or {}
         self._fresh = fresh or {}
         self._facade = facade
@@ -49,6 +53,8 @@ class StoredWorld:
         known, (asked_for, path) = record.held.attributes, asked(attribute, path)
         if (why := self._broken.get((name, asked_for))) is not None:
             raise BelowError(f"Error in {name} output {asked_for}: {why}")
-        if name in self._nested and asked_for not in known:
+        kind = self._kinds.get(name)
+        if self._whole and kind is not None and kind.nested and asked_for not in known:
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
-        return walk(self._fresh.get((name, attribute), known.get(asked_for)), path)
+        value = self._fresh.get((name, attribute), known.get(asked_for))
+        return walk(value, path) if kind is None else kind.within(asked_for, value, path)

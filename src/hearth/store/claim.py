@@ -3,6 +3,7 @@
 All times compared here are the database's own.
 """
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ from hearth.store.tables import (
     stack,
     stray,
 )
-from hearth.store.texts import get_revision
+from hearth.store.texts import get_revision, get_template
 
 LEASE_S = 15.0
 
@@ -316,10 +317,13 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
     return (row.action, row.status) if row is not None else None
 
 
-def members(tx: Tx, stack_id: str) -> dict[str, Any]:
-    """The resources of a nested stack as its parent's type sees them, by name."""
-    found = reads.records(tx, stack_id)
-    return {record.name: member(record) for record in found if record.until is None}
+def members(tx: Tx, stack_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The resources of a nested stack as its parent's type sees them, and what they shall be: both
+    by name."""
+    found = {one.name: member(one) for one in reads.records(tx, stack_id) if one.until is None}
+    row = tx.first(_STACK, {"id": stack_id})
+    text = get_template(tx, stack_id, row.revision) if row is not None else "{}"
+    return found, json.loads(text).get("resources", {})
 
 
 def member(record: Record) -> dict[str, Any]:
@@ -329,4 +333,5 @@ def member(record: Record) -> dict[str, Any]:
         "attributes": record.held.attributes,
         "physical_id": record.physical_id,
         "status": record.status.value,
+        "created_at": record.created_at,
     }

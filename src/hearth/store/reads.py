@@ -42,6 +42,12 @@ def find_stack(
     return stack_row(found) if found is not None else None
 
 
+def user_project(tx: Tx, stack_id: str) -> str | None:
+    """The project of a stack's own users, None as long as it has none."""
+    found: str | None = tx.value(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id))
+    return found
+
+
 def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
     """The live stack nearest to the top; each way of being somebody's has an index of its own."""
     named = sa.select(stack).where(stack.c.name == name, stack.c.deleted_at.is_(None))

@@ -136,6 +136,12 @@ def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
     )
 
 
+def get_template(tx: Tx, stack_id: str, number: int) -> str:
+    """The template of a revision alone."""
+    row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
+    return get_texts(tx, {row.template})[row.template]
+
+
 def revision_content(tx: Tx, stack_id: str, number: int) -> str | None:
     """The keyed hash of a revision's content; equal means equal."""
     found: str | None = tx.value(_CONTENT, {"stack_id": stack_id, "number": number})

@@ -1,4 +1,7 @@
-"""What every installation maps: old names of types. Source: spec/environment.md, section 7."""
+"""What every installation maps: old names of types, and what the members of groups of servers are.
+
+Source: spec/environment.md, section 7; spec/groups-and-nesting.md, section 5.
+"""
 
 from hearth.template.environment import Environment
 
@@ -13,6 +16,7 @@ DEFAULTS = Environment(
     resource_registry={
         "OS::Metering::Alarm": "OS::Aodh::Alarm",
         **{f"OS::Ceilometer::{name}": f"OS::Aodh::{name}" for name in _ALARMS},
+        "OS::Heat::ScaledResource": "AWS::EC2::Instance",
         "OS::Quantum*": "OS::Neutron*",
     }
 )

@@ -13,6 +13,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.core.visit import asleep
 from hearth.engine.worker import adopt, pure, visit
+from hearth.engine.worker.live import attributes_of
 from hearth.engine.worker.nest import Nest, is_there, nested_failed
 from hearth.engine.worker.trouble import Trouble, trouble_of
 from hearth.engine.worker.wanted import evaluated_of, wanted_of
@@ -161,7 +162,7 @@ def _makes_way(flight: "Flight", one: Record) -> bool:
 async def _keep(flight: "Flight", kind: ResourceType, wanted: Wanted) -> None:
     record = flight.record
     live = flight.live(kind, record.action, wanted.properties)
-    attributes = await flight.attributes(kind, live, dict(record.held.attributes))
+    attributes = await attributes_of(flight.work, record, kind, live, record.held.attributes)
     flight.not_stale()
     pure.keep(flight.work.operation, record, wanted, attributes, kind.reference(live))
     flight.done()
@@ -185,7 +186,7 @@ async def _replace(
 async def _create(flight: "Flight", kind: ResourceType, wanted: Wanted, attempt: int) -> None:
     """Create, and create again after removing what was made, as often as is allowed."""
     while True:
-        live = flight.live(kind, Action.CREATE, wanted.properties)
+        live = flight.live(kind, Action.CREATE, wanted.properties, update_policy=policy_of(wanted))
         try:
             begin = partial(flight.begin, Action.CREATE, kind, wanted, attempt, live)
             if kind.nested:
@@ -299,6 +300,7 @@ async def _update(flight: "Flight", kind: ResourceType, wanted: Wanted, decision
         wanted.properties,
         before=flight.record.held.properties,
         changed=decision.changed,
+        update_policy=policy_of(wanted),
     )
     begin = partial(flight.begin, Action.UPDATE, kind, wanted, 0, live)
     if kind.nested:
@@ -307,6 +309,12 @@ async def _update(flight: "Flight", kind: ResourceType, wanted: Wanted, decision
         await begin()
         await flight.run_steps(kind, live, Action.UPDATE, wanted, 0)
     await flight.succeed(kind, live, wanted, Action.UPDATE)
+
+
+def policy_of(wanted: Wanted) -> Mapping[str, Any]:
+    """The update policy of what a resource shall be."""
+    found: Mapping[str, Any] = wanted.parts.get("update_policy", {})
+    return found
 
 
 async def go_on(flight: "Flight", row: InFlight) -> None:
@@ -325,10 +333,13 @@ async def go_on(flight: "Flight", row: InFlight) -> None:
     if action is Action.UPDATE:
         held = flight.record.held
         changed = to_write(held, wanted.properties)
-        live = flight.live(kind, action, wanted.properties, before=held.properties, changed=changed)
+        live = flight.live(
+            kind, action, wanted.properties, before=held.properties, changed=changed,
+            update_policy=policy_of(wanted),
+        )  # fmt: skip
         flight.attempted = wanted
     else:
-        live = flight.live(kind, action, wanted.properties)
+        live = flight.live(kind, action, wanted.properties, update_policy=policy_of(wanted))
     try:
         if kind.nested:
             await Nest(flight).carry_out(kind, live, action)

@@ -18,6 +18,7 @@ from hearth.engine.worker import pure, visit
 from hearth.engine.worker.bring_up import bring_up, go_on
 from hearth.engine.worker.calls import Calls
 from hearth.engine.worker.clean_up import clean_up
+from hearth.engine.worker.live import attributes_of
 from hearth.engine.worker.live import live as seen
 from hearth.engine.worker.nest import Nest
 from hearth.engine.worker.trouble import Stopped, Superseded, Trouble, trouble_of
@@ -267,7 +268,7 @@ class Flight(Calls):
         """Record that the action ended well."""
         work = self.work
         await self.sweep(kind, live)
-        attributes = await self.attributes(kind, live, {})
+        attributes = await attributes_of(work, self.record, kind, live)
         ended = self.record.having(
             action=action,
             status=Status.COMPLETE,
@@ -295,21 +296,6 @@ class Flight(Calls):
     def start_over(self) -> None:
         """One action has ended, and another may begin with an intent of its own."""
         self.row, self.begun, self.committed = None, False, False
-
-    async def attributes(
-        self, kind: ResourceType, live: Live, known: dict[str, Any]
-    ) -> dict[str, Any]:
-        """What the last body gives, and what the template reads beyond that."""
-        attributes = {**known, **kind.recordable(live)}
-        for name in self.work.operation.reads(self.record.name, kind):
-            if name not in attributes:
-                try:
-                    attributes[name] = await kind.attribute(live, name)
-                except (CloudFault, Trouble, LookupError, TypeError) as problem:
-                    log.info("attribute %s of %s: %s", name, self.record.name, problem)
-                    if not kind.nested:  # what a stack below lacks is an error to read
-                        attributes[name] = None
-        return attributes
 
     def refuse(self, trouble: Trouble) -> None:
         """The node fails before anything was done."""

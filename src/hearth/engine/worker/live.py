@@ -1,19 +1,27 @@
 """Making the `Live` that resource types see."""
 
+import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.record import Record
+from hearth.engine.worker.trouble import Trouble
 from hearth.model.state import Action
 from hearth.resources.base import Live, ResourceType, StackFacts
+from hearth.resources.live import INHERITED
 from hearth.store import claim
 from hearth.store.rows import StackRow
 
 if TYPE_CHECKING:
     from hearth.engine.worker.work import StackWork
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,29 @@ def live(
         kind=kind,
         users=work.users(),
         read_metadata=lambda reference: _metadata(work, reference),
+        read_properties=lambda reference: _properties(work, reference),
+        new_id=work.tools.new_id,
     )
+
+
+async def attributes_of(
+    work: "StackWork",
+    record: Record,
+    kind: ResourceType,
+    live: Live,
+    known: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What the last body gives, and what the template reads beyond that."""
+    attributes = {**(known or {}), **kind.recordable(live)}
+    for name in work.operation.reads(record.name, kind):
+        if name not in attributes:
+            try:
+                attributes[name] = await kind.attribute(live, name)
+            except (CloudFault, Trouble, LookupError, TypeError) as problem:
+                log.info("attribute %s of %s: %s", name, record.name, problem)
+                if not kind.nested:  # what a stack below lacks is an error to read
+                    attributes[name] = None
+    return attributes
 
 
 def facts_of(work: "StackWork") -> StackFacts:
@@ -94,6 +124,16 @@ def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
         waitcondition_url=at.waitcondition,
         timeout_mins=stack.timeout_mins,
     )
+
+
+def _properties(work: "StackWork", reference: str) -> Mapping[str, Any] | None:
+    """The stored properties of the resource with that reference id."""
+    for record in work.records.values():
+        if record.until is None and reference == record.held.reference:
+            inherited = work.data.get(record.id, {}).get(INHERITED, "{}")
+            given = {k: v for k, v in record.held.properties.items() if v is not None}
+            return {**json.loads(inherited), **given}
+    return None
 
 
 async def _metadata(work: "StackWork", reference: str) -> Mapping[str, Any]:

@@ -5,22 +5,33 @@ No polling: the child's end is a letter to its parent, read in the commit that e
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.record import Record
+from hearth.engine.worker.live import attributes_of
+from hearth.engine.worker.live import live as seen_by_type
 from hearth.engine.worker.trouble import Stopped, Trouble
+from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import Child, Live, ResourceType
+from hearth.resources.heat.scaling_group import PENDING
 from hearth.store import claim
 from hearth.store.accept import ABANDON, NewStack, Operation
 from hearth.store.rows import Revision
 
 if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
+    from hearth.engine.worker.work import StackWork
 
 DOCUMENT = "adopt"  # in the private data of a record until its nested stack is made
 Begin = Callable[[], Awaitable[None]]
+log = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
 FOREVER = float("inf")
 
 
@@ -31,6 +42,8 @@ class Nest:
         self.flight = flight
         self.child_id = flight.record.physical_id
         self.asked_by = flight.asked_by
+        self._child: Child | None = None  # as it was asked for; not known after a take-over
+        self._cancelled = False
         self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         flight.nest = self
         early, flight.early = flight.early, []
@@ -44,12 +57,15 @@ class Nest:
         """Ask for it, wait for its end. Raises Trouble with the child's failure.
 
         `begin` puts the intent, together with which the asking is committed; without it an earlier
-        owner did both.
+        owner did both. A group may ask for one thing after the other.
         """
         if begin is not None:
-            there = action is Action.CREATE or await self._look(live, action)
+            there = action is Action.CREATE or await self._look(kind, live, action)
+            refused = await self._prepare(kind, live, action) if there else None
             first = not self.flight.committed
             await begin()
+            if refused is not None:
+                raise refused
             asked = self._ask(kind, live, action, there=there, first=first)
             await self.flight.until_committed()
             if not asked:
@@ -57,20 +73,75 @@ class Nest:
         elif action is Action.DELETE and not await is_there(self.flight):
             return  # it was not there to be asked, or its letter tells what is known now
         body = await self._wait()
+        if kind.regroups and action in (Action.CREATE, Action.UPDATE):
+            body = await self._regroup(kind, live, body)
         if body["status"] != Status.COMPLETE:
             raise _trouble(body)
         live.outputs = body["outputs"] or {}
         live.members = body["members"] or {}
+        if action in (Action.CREATE, Action.UPDATE):
+            metadata = kind.metadata_after(live)
+            if metadata is not None:
+                self.flight.work.metadata[live.record_id] = metadata
+                self.flight.work.sure.metadata[live.record_id] = metadata
 
-    async def _look(self, live: Live, action: Action) -> bool:
+    async def _look(self, kind: ResourceType, live: Live, action: Action) -> bool:
         """Read what the asking needs, before anything is put; whether the child is there."""
         if self.child_id is None or not await is_there(self.flight):
             return False
-        child_id = self.child_id
-        if action is Action.UPDATE:
-            read = self.flight.work.tools.store.read
-            live.members = await read(lambda tx: claim.members(tx, child_id))
+        if action is Action.UPDATE and kind.regroups:
+            await read_members(self.flight.work, live)
         return True
+
+    # -- one thing after the other -----------------------------------------------------------
+
+    async def _regroup(
+        self, kind: ResourceType, live: Live, body: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Ask for what follows, as long as something does; gives the last answer."""
+        while True:
+            failed = body["status"] != Status.COMPLETE
+            if failed or self._child is None or self._child.more or kind.balancers(live):
+                await read_members(self.flight.work, live)
+                await balance(self.flight.work, kind, live)
+            if failed or (self._child is not None and not self._child.more):
+                return body
+            child = _asked(kind.next_child, live)
+            if child is None:
+                return body
+            await self._pause(child.pause_s)
+            await balance(self.flight.work, kind, live, without=child.touched)
+            self._put_update(kind, live, child, first=False)
+            if self.flight.letter is not None:
+                self.flight.work.sure.read.append(self.flight.letter)
+                self.flight.letter = None
+            self._heard = asyncio.get_running_loop().create_future()
+            await self.flight.until_committed()
+            body = await self._wait()
+
+    async def _prepare(self, kind: ResourceType, live: Live, action: Action) -> Exception | None:
+        """What a child needs beforehand; gives why it cannot be had. Members that will change get
+        no more work."""
+        if action not in (Action.CREATE, Action.UPDATE):
+            return None
+        try:
+            await kind.prepare(live)
+            if action is Action.UPDATE and kind.balancers(live):
+                touched = _asked(kind.child, live).touched
+                await balance(self.flight.work, kind, live, without=touched)
+        except (CloudFault, Trouble) as problem:
+            return problem
+        return None
+
+    async def _pause(self, seconds: float) -> None:
+        """Between two batches. Raises Stopped where nothing shall follow any more."""
+        if seconds:
+            await self.flight.pause(seconds)
+        self.flight.not_stopped()
+        if self._cancelled:
+            raise Stopped("user triggered cancel")
+        if self.flight.is_over():
+            raise Stopped("a newer operation goes on with it")
 
     def _ask(
         self, kind: ResourceType, live: Live, action: Action, *, there: bool, first: bool
@@ -86,7 +157,8 @@ class Nest:
             case _ if not there:
                 raise Trouble("EntityNotFound", f"the nested stack {self.child_id} is gone")
             case Action.UPDATE:
-                operation = self._update(kind, live)
+                self._put_update(kind, live, _asked(kind.child, live), first=first)
+                return True
             case Action.DELETE:
                 told = ABANDON if work.operation.retains(self.flight.record) else None
                 operation = Operation(action, parent_traversal=self.asked_by, told=told)
@@ -101,7 +173,9 @@ class Nest:
         deepest = work.tools.programs.limits.stack_depth_max
         if work.stack.depth >= deepest:
             raise Trouble("StackValidationFailed", f"Recursion depth exceeds {deepest}.")
-        child = kind.child(live)
+        if action is Action.ADOPT and kind.regroups:
+            live.definitions = json.loads(live.data[DOCUMENT])["template"]["resources"]
+        child = self._child = _asked(kind.child, live)
         self.child_id = work.tools.new_id()
         live.physical_id = self.child_id
         revision = self._revision(kind, live, child)
@@ -123,18 +197,21 @@ class Nest:
             )
         )
 
-    def _update(self, kind: ResourceType, live: Live) -> Operation:
-        child = kind.child(live)
-        self._keep(live, child)
-        return Operation(
+    def _put_update(self, kind: ResourceType, live: Live, child: Child, *, first: bool) -> None:
+        assert self.child_id is not None
+        work = self.flight.work
+        self._child = child
+        self._keep(live, child, sure=not first)
+        operation = Operation(
             Action.UPDATE,
             self._revision(kind, live, child),
             timeout_mins=child.timeout_mins,
             parent_traversal=self.asked_by,
-            told=self.flight.work.stack.told,
+            told=work.stack.told,
         )
+        (work.advance if first else work.sure).operate.append((self.child_id, operation))
 
-    def _keep(self, live: Live, child: Child) -> None:
+    def _keep(self, live: Live, child: Child, *, sure: bool = False) -> None:
         """Private data that goes with the new definition."""
         changed = dict(child.data)
         if DOCUMENT in live.data:
@@ -144,7 +221,8 @@ class Nest:
             kept = {**live.data, **changed}
             live.data = {key: value for key, value in kept.items() if value is not None}
             work.data[record_id] = dict(live.data)
-            work.advance.data[record_id] = {**work.advance.data.get(record_id, {}), **changed}
+            pile = work.sure if sure else work.advance
+            pile.data[record_id] = {**pile.data.get(record_id, {}), **changed}
 
     def _revision(self, kind: ResourceType, live: Live, child: Child) -> Revision:
         operation = self.flight.work.operation
@@ -188,6 +266,7 @@ class Nest:
 
     def cancel(self) -> None:
         """Tell the child to stop: nothing more starts in it."""
+        self._cancelled = True
         if self.child_id is not None and not self._heard.done():
             self.flight.work.sure.cancel.append((self.child_id, False))
 
@@ -203,6 +282,81 @@ def _trouble(body: Mapping[str, Any]) -> Trouble:
     if tail and error.isidentifier() and error[0].isupper():  # a failure of the stack as a whole
         return Trouble(error, tail)
     return Trouble("Error", text)
+
+
+def _asked(ask: Callable[[Live], Found], live: Live) -> Found:
+    """What a type answers; what it finds impossible is a failure of the resource."""
+    try:
+        return ask(live)
+    except ValueError as problem:
+        raise Trouble("ValueError", str(problem)) from None
+
+
+async def read_members(work: "StackWork", live: Live) -> None:
+    """Have the type see the members of its group as they are now."""
+    child_id = live.physical_id
+    if child_id is not None:
+        read = work.tools.store.read
+        live.members, live.definitions = await read(lambda tx: claim.members(tx, child_id))
+
+
+async def balance(
+    work: "StackWork", kind: ResourceType, live: Live, *, without: Collection[str] = ()
+) -> None:
+    """Tell the load balancers of a group which of its members are well. Raises CloudFault."""
+    wanted = kind.balancers(live)
+    well = [
+        str(one["reference"])
+        for name, one in sorted(live.members.items(), key=lambda item: item[1]["created_at"])
+        if one["status"] != Status.FAILED and one["reference"] and name not in without
+    ]
+    for record in [one for one in work.records.values() if one.held.reference in wanted]:
+        balancer = work.tools.programs.type_of(record)
+        if balancer is not None:
+            seen = seen_by_type(
+                work, record, balancer, Action.UPDATE, properties=record.held.properties
+            )
+            await balancer.set_instances(seen, well)
+
+
+async def news(work: "StackWork", letter: int, body: Mapping[str, Any]) -> None:
+    """A stack below came to an end that nobody here waits for: it was scaled, or worked on by
+    itself. What is recorded of it here and above is brought up to that."""
+    try:
+        record = work.records.get(body["record"])
+        if record is not None and record.physical_id == body["child"]:
+            await _take_in(work, record, body)
+    except (CloudFault, Rejected) as problem:
+        log.warning("stack %s: the end of %s: %s", work.stack_id, body["child"], problem)
+    work.sure.read.append(letter)
+    work.wake()
+
+
+async def _take_in(work: "StackWork", record: Record, body: Mapping[str, Any]) -> None:
+    kind = work.tools.programs.type_of(record)
+    if kind is None or record.leaving:
+        return
+    await work.operation.compiled()
+    live = seen_by_type(work, record, kind, record.action, properties=record.held.properties)
+    known: Mapping[str, Any] = {}
+    if kind.regroups:
+        await read_members(work, live)
+        await balance(work, kind, live)
+    else:
+        live.outputs, live.members = body["outputs"] or {}, body["members"] or {}
+        known = record.held.attributes
+    attributes = await attributes_of(work, record, kind, live, known)
+    if work.records.get(record.id) is not record or record.id in work.flights:
+        return  # it is worked on by now
+    if kind.scalable:
+        metadata = kind.after_scaling(live)
+        work.data[record.id] = {k: v for k, v in live.data.items() if k != PENDING}
+        work.sure.data[record.id] = {**work.sure.data.get(record.id, {}), PENDING: None}
+        if metadata is not None:
+            work.metadata[record.id] = work.sure.metadata[record.id] = metadata
+    if attributes != record.held.attributes:
+        work.put(record.having(held=record.held.having(attributes=attributes)), full=True)
+        work.operation.tell_on()
 
 
 async def is_there(flight: "Flight") -> bool:

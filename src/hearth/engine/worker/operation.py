@@ -35,7 +35,7 @@ from hearth.resources.base import ResourceType
 from hearth.store import snapshots
 from hearth.store.accept import ABANDON, CONVERGE, child_letter
 from hearth.store.claim import InFlight, member
-from hearth.store.commit import Letter
+from hearth.store.commit import Changes, Letter
 from hearth.store.reads import resources_beside
 from hearth.store.rows import Revision
 from hearth.store.snapshots import Snapshot
@@ -310,6 +310,14 @@ class Operation:
         if metadata := entry.get("metadata"):
             work.advance.metadata[record.id] = work.metadata[record.id] = metadata
         return record
+
+    async def compiled(self) -> Any:
+        """The program; also of a stack that nothing is done to. Raises Rejected."""
+        if self.program is None:
+            self.program = await self.work.tools.programs.of(self.work.stack, self.revision)
+            chosen = visits.in_charge(self.work.records.values())
+            self.current = self._current = {name: one.id for name, one in chosen.items()}
+        return self.program
 
     def always_replaces(self, kind: ResourceType, record: Record) -> bool:
         """Whether this update replaces the record whatever it holds; not one that it made itself,
@@ -685,15 +693,23 @@ class Operation:
         self.work.advance.stack = row
         self.work.stack = row
 
-    def _tell_parent(self, row: Any) -> None:
+    def tell_on(self) -> None:
+        """What this stack is made of has changed without an operation of its own: its parent may
+        read that."""
+        if self.over and self.work.stack.status is Status.COMPLETE:
+            row = replace(self.work.stack, parent_traversal=None)
+            self._tell_parent(row, self.work.sure)
+
+    def _tell_parent(self, row: Any, pile: Changes | None = None) -> None:
         if row.parent_id is None:
             return
+        pile = self.work.advance if pile is None else pile
         body = child_letter(
             row,
             outputs=self._outputs() if row.status is Status.COMPLETE else {},
             members=self._members(),
         )
-        self.work.advance.letters.append(Letter(row.parent_id, "child", body))
+        pile.letters.append(Letter(row.parent_id, "child", body))
 
     def _outputs(self) -> dict[str, Any]:
         """The outputs, by name; those that cannot be told are left out."""

@@ -204,6 +204,11 @@ class Programs:
         """The type of a record as it is now in the cloud."""
         return self.kind_named(record.held.kind or record.type)
 
+    def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
+        """The types of records by the same keys, as far as they are known."""
+        found = {key: self.type_of(record) for key, record in records.items()}
+        return {key: kind for key, kind in found.items() if kind is not None}
+
     def child_revision(
         self,
         program: Program,
@@ -220,13 +225,16 @@ class Programs:
         entry = module.bindings[definition.name].entry
         environment = module.environment.for_child(definition.name, entry)
         template = child.template
+        asked = self.kind_of(definition).member_attributes
         through = [(name,) for name in exports if name.startswith(MEMBER)]
         return Revision(
             template=template if isinstance(template, str) else json.dumps(template),
             files=dict(module.files),
             environment=environment.as_map(),
             parameters=dict(child.parameters),
-            exports=sorted(asked_below([*program.reads.get(definition.name, ()), *through])),
+            exports=sorted(
+                asked | asked_below([*program.reads.get(definition.name, ()), *through])
+            ),
             facade={
                 "metadata": dict(live.metadata),
                 "deletion_policy": str(definition.deletion_policy),

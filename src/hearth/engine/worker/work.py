@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.fault import CloudFault
@@ -18,12 +19,13 @@ from hearth.engine.core.decide import Wanted
 from hearth.engine.core.foresee import MASK
 from hearth.engine.core.record import Record
 from hearth.engine.worker import strays
+from hearth.engine.worker.nest import news
 from hearth.engine.worker.operation import Operation
 from hearth.engine.worker.snapshots import drop
 from hearth.model.state import Action, Status
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
-from hearth.store import claim, credentials, events, snapshots
+from hearth.store import claim, credentials, events, reads, snapshots
 from hearth.store.claim import Stray
 from hearth.store.commit import Changes, Fate, Part
 from hearth.store.database import is_outage
@@ -259,8 +261,10 @@ class StackWork:
             if letter_id in self._letters:
                 continue
             self._letters[letter_id] = (kind, body)
-            if kind == "child" and self.operation.child_ended(letter_id, body):
-                continue  # read when its resource's end is committed
+            if kind == "child":
+                if not self.operation.child_ended(letter_id, body):
+                    self.spawn(news(self, letter_id, body))
+                continue  # read when what follows from it is committed
             if kind == "snapshot":
                 self.spawn(self._drop_snapshot(letter_id, body["id"]))
                 continue  # read when it is gone
@@ -273,6 +277,8 @@ class StackWork:
                     self.operation.cancel(rollback=body["rollback"], traversal=body["traversal"])
                 case "hook":
                     self.operation.hooks.cleared(body["record"], body["hook"])
+                case "data":
+                    await self._read_data(body["record"])
                 case "health":
                     self._mark(body)
                 case _:
@@ -287,6 +293,12 @@ class StackWork:
                 await drop(self, snapshot)
         self.sure.read.append(letter_id)
         self._wake.set()
+
+    async def _read_data(self, record_id: str) -> None:
+        """Somebody else wrote a resource's private data or its metadata."""
+        read = partial(reads.data_of, resource_id=record_id)
+        _, self.data[record_id], self.metadata[record_id] = await self.tools.store.read(read)
+        self._stay_ahead()
 
     def _mark(self, mark: Mapping[str, Any]) -> None:
         """A user says that a resource is well or not."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.record import Record
 from hearth.model.unknown import Unknown
-from hearth.template import Facade, asked, walk
+from hearth.template import Facade, asked
 
 if TYPE_CHECKING:
     from hearth.engine.worker.operation import Operation
@@ -41,7 +41,9 @@ class RecordedWorld:
         if record is None or record.new:
             return Unknown(frozenset({name}))
         attribute, path = asked(attribute, path)
-        return walk(record.held.attributes.get(attribute), path)
+        value = record.held.attributes.get(attribute)
+        kind = self._work.tools.programs.type_of(record) if path else None
+        return value if kind is None else kind.within(attribute, value, path)
 
     def secret(self, name: str, attribute: str) -> bool:
         """Something hidden went into the resource: its attributes may tell it."""

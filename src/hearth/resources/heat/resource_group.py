@@ -4,13 +4,26 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hearth.model.state import Action
 from hearth.resources.base import Child, Live
-from hearth.resources.heat.template_resource import NestedType, of_member
+from hearth.resources.heat.group import (
+    MAX_BATCH_SIZE,
+    MIN_IN_SERVICE,
+    PAUSE_TIME,
+    Group,
+    Members,
+    Pace,
+    as_stored,
+    by_member,
+    demand_time,
+    references,
+    stage,
+    template_of,
+)
 from hearth.schema import (
     INTEGER,
     LIST,
     MAP,
-    NUMBER,
     STRING,
     AllowedValues,
     Attr,
@@ -19,13 +32,11 @@ from hearth.schema import (
     Range,
     Support,
 )
-from hearth.template import walk
 
-VERSION = "2021-04-16"
 REMOVED = "name_blacklist"  # private data; the key that Heat uses
 
 
-class ResourceGroup(NestedType):
+class ResourceGroup(Group):
     """Makes a number of equal resources, differing in their index only."""
 
     type_name = "OS::Heat::ResourceGroup"
@@ -89,32 +100,16 @@ class ResourceGroup(NestedType):
         "batch_create": Prop(
             MAP,
             "Create in batches.",
-            schema={
-                "max_batch_size": Prop(
-                    INTEGER, "Members at a time.", default=1, constraints=(Range(min=1),)
-                ),
-                "pause_time": Prop(
-                    NUMBER, "Seconds between batches.", default=0, constraints=(Range(min=0),)
-                ),
-            },
+            schema={"max_batch_size": MAX_BATCH_SIZE, "pause_time": PAUSE_TIME},
             since="5.0.0",
         ),
         "rolling_update": Prop(
             MAP,
             "Update in batches.",
             schema={
-                "max_batch_size": Prop(
-                    INTEGER, "Members at a time.", default=1, constraints=(Range(min=1),)
-                ),
-                "min_in_service": Prop(
-                    INTEGER,
-                    "Members that stay as they are meanwhile.",
-                    default=0,
-                    constraints=(Range(min=0),),
-                ),
-                "pause_time": Prop(
-                    NUMBER, "Seconds between batches.", default=0, constraints=(Range(min=0),)
-                ),
+                "max_batch_size": MAX_BATCH_SIZE,
+                "min_in_service": MIN_IN_SERVICE,
+                "pause_time": PAUSE_TIME,
             },
             since="5.0.0",
         ),
@@ -124,58 +119,82 @@ class ResourceGroup(NestedType):
         """One member stands for all; none when the count is zero."""
         if properties.get("count") == 0 or not properties.get("resource_def"):
             return None
-        return definition(properties, ["0"])
+        return template_of(member_definitions(properties, 1))
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
         count = properties.get("count")
         return 1 if count is None else int(count)
 
     def child(self, live: Live) -> Child:
-        removed = removed_names(live)
-        names = member_names(int(live.properties["count"]), removed)
-        return Child(
-            template=definition(live.properties, names),
-            data={REMOVED: json.dumps(removed)},
-        )
+        return self._stage(live, removed_names(live))
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        members = dict(sorted(live.members.items(), key=lambda one: _order(one[0])))
-        removed = json.loads(live.data.get(REMOVED, "[]"))
-        shown: dict[str, Any] = {
-            "removed_rsrc_list": removed,
-            "refs": [one["reference"] for one in members.values()],
-            "refs_map": {name: one["reference"] for name, one in members.items()},
-            "attributes": {},
+    def next_child(self, live: Live) -> Child | None:
+        wanted = self._stage(live, _removed_before(live), again=True)
+        same = not wanted.more and wanted.template == template_of(live.definitions)
+        return None if same else wanted
+
+    def _stage(self, live: Live, removed: Sequence[str], *, again: bool = False) -> Child:
+        """The next members on the way to what is wanted. Raises ValueError."""
+        count = int(live.properties["count"])
+        kept = {REMOVED: json.dumps(removed)}
+        pace = self._pace(live)
+        if pace is None:
+            every = member_definitions(live.properties, count, removed)
+            return stage(live, every, kept)
+        gone = set(removed)
+        before = {name: one for name, one in live.definitions.items() if name not in gone}
+        most = max(count, len(before)) + min(pace.in_service, count) + pace.batch
+        wanted = as_stored(member_definitions(live.properties, most, removed))
+        aims = member_names(count, removed)
+        old = [name for name in aims if before.get(name) != wanted[name]]
+        course, renewed = pace.course(count), count - len(old)
+        demand_time(live, pace, course, len(before), renewed, by_index=True)
+        step = course.step(len(before), renewed)
+        if step is None:
+            return stage(live, {name: wanted[name] for name in aims}, kept)
+        size, changes = step
+        after = {name: before.get(name, wanted[name]) for name in member_names(size, removed)}
+        changes -= len(after.keys() - before.keys())
+        for name in [name for name in old if name in before][::-1][:changes]:
+            after[name] = wanted[name]
+        left = sum(after.get(name) != wanted[name] for name in aims)
+        more = course.step(size, count - left) is not None
+        pause_s = pace.pause_s if again else 0.0
+        return stage(live, after, kept, more=more, pause_s=pause_s)
+
+    def _pace(self, live: Live) -> Pace | None:
+        """How members are brought to what is wanted; None: all at once."""
+        if live.at_once:
+            return None
+        if live.action is Action.CREATE:
+            given = live.update_policy.get("batch_create")
+        else:
+            changes = live.action is Action.UPDATE and "resource_def" in live.changed
+            given = live.update_policy.get("rolling_update") if changes else None
+        if not given:
+            return None
+        return Pace(given["max_batch_size"], given.get("min_in_service", 0), given["pause_time"])
+
+    def ordered(self, members: Members) -> list[str]:
+        return sorted(members, key=_order)
+
+    def own(self, live: Live) -> dict[str, Any]:
+        names = self.ordered(live.members)
+        return {
+            "removed_rsrc_list": json.loads(live.data.get(REMOVED, "[]")),
+            "refs": references(live.members, names),
+            "refs_map": dict(zip(names, references(live.members, names), strict=True)),
+            "attributes": by_member(live.members, names),
         }
-        for name, one in members.items():
-            for attribute, value in one["attributes"].items():
-                shown["attributes"].setdefault(attribute, {})[name] = value
-        return shown
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        if name.startswith("resource."):
-            return of_member(live.members, name)
-        shown = self.recordable(live)
-        if name in shown:
-            return shown[name]
-        names = sorted(live.members, key=_order)
-        return [live.members[one]["attributes"].get(name) for one in names]
 
-    def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """What stands at the path: with each member, where the attribute is theirs."""
-        if attribute == "attributes":
-            by_name, path = walk(value, path[:1]), path[1:]
-            if not isinstance(by_name, Mapping):
-                return None
-            return {name: walk(one, path) for name, one in by_name.items()}
-        if attribute in self.attributes or not isinstance(value, list):
-            return walk(value, path)
-        return [walk(one, path) for one in value]
+def _removed_before(live: Live) -> list[str]:
+    return [str(name) for name in json.loads(live.data.get(REMOVED, "[]"))]
 
 
 def removed_names(live: Live) -> list[str]:
     """Names that are not to be used, after the policies of now."""
-    kept = [str(name) for name in json.loads(live.data.get(REMOVED, "[]"))]
+    kept = _removed_before(live)
     wanted = [
         str(one)
         for policy in live.given("removal_policies") or []
@@ -212,20 +231,22 @@ def member_names(count: int, removed: Iterable[str]) -> list[str]:
     return names
 
 
-def definition(properties: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The template of the child with the given members."""
+def member_definitions(
+    properties: Mapping[str, Any], count: int, removed: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The first `count` members that are not removed, as they are wanted."""
     wanted = properties["resource_def"]
     mark = properties.get("index_var") or "%index%"
     given = {k: v for k, v in (wanted.get("properties") or {}).items() if v is not None}
     members: dict[str, Any] = {}
-    for name in names:
+    for name in member_names(count, removed):
         member: dict[str, Any] = {"type": wanted["type"]}
         if given:
             member["properties"] = indexed(given, mark, name)
         if wanted.get("metadata"):
             member["metadata"] = wanted["metadata"]
         members[name] = member
-    return {"heat_template_version": VERSION, "resources": members}
+    return members
 
 
 def indexed(value: Any, mark: str, name: str) -> Any:

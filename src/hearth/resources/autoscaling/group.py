@@ -1,0 +1,84 @@
+"""AWS::AutoScaling::AutoScalingGroup: servers, between two sizes.
+
+Source: spec/groups-and-nesting.md, section 6.1.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.resources.autoscaling.launch_configuration import like
+from hearth.resources.base import Live
+from hearth.resources.heat.instance_group import (
+    BALANCERS,
+    INSTANCE,
+    INSTANCE_LIST,
+    ROLLING,
+    TAGS,
+    ZONES,
+    Instances,
+)
+from hearth.resources.heat.scaling_group import MEMBER, Scalable
+from hearth.schema import INTEGER, LIST, MAP, STRING, AllowedValues, Prop, Support
+
+LAUNCH = "LaunchConfigurationName"
+
+
+class AutoScalingGroup(Scalable, Instances):
+    """As many servers as scaling policies ask for."""
+
+    type_name = "AWS::AutoScaling::AutoScalingGroup"
+    support = Support(version="2014.1")
+    group_tag = "metering.AutoScalingGroupName"
+    rolling = "AutoScalingRollingUpdate"
+    least, most, desired, cooldown = "MinSize", "MaxSize", "DesiredCapacity", "Cooldown"
+    properties = {
+        "AvailabilityZones": ZONES,
+        "Cooldown": Prop(INTEGER, "Seconds of rest after scaling.", update_allowed=True),
+        "DesiredCapacity": Prop(
+            INTEGER, "How many members at first, and after each update.", update_allowed=True
+        ),
+        "HealthCheckGracePeriod": Prop(INTEGER, implemented=False),
+        "HealthCheckType": Prop(
+            STRING, implemented=False, constraints=(AllowedValues(["EC2", "ELB"]),)
+        ),
+        "InstanceId": Prop(
+            STRING, "A server that the members shall be like.", constraint="nova.server"
+        ),
+        "LaunchConfigurationName": Prop(
+            STRING, "Reference of a launch configuration.", update_allowed=True
+        ),
+        "LoadBalancerNames": BALANCERS,
+        "MaxSize": Prop(INTEGER, "Most members.", required=True, update_allowed=True),
+        "MinSize": Prop(INTEGER, "Least members.", required=True, update_allowed=True),
+        "Tags": TAGS,
+        "VPCZoneIdentifier": Prop(LIST, "Subnet of the members.", schema=Prop(STRING)),
+    }
+    attributes = {"InstanceList": INSTANCE_LIST}
+    update_policy = {"AutoScalingRollingUpdate": Prop(MAP, "Update in batches.", schema=ROLLING)}
+
+    async def prepare(self, live: Live) -> None:
+        if live.given("InstanceId") and MEMBER not in live.data:
+            live.found = await like(live, str(live.given("InstanceId")))
+
+    def member(self, live: Live) -> Mapping[str, Any]:
+        found = self._member(live)
+        if subnets := live.given("VPCZoneIdentifier"):
+            properties = {**found["properties"], "SubnetId": subnets[0]}
+            return {**found, "properties": properties}
+        return found
+
+    def _member(self, live: Live) -> Mapping[str, Any]:
+        if live.given(LAUNCH):
+            return super().member(live)
+        if MEMBER in live.data:
+            before: Mapping[str, Any] = json.loads(live.data[MEMBER])
+            return before
+        return {"type": INSTANCE, "properties": {**live.found, "Tags": self.tags(live)}}
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        yield from super().check_properties(properties)
+        if bool(properties.get(LAUNCH)) == bool(properties.get("InstanceId")):
+            yield "Either 'InstanceId' or 'LaunchConfigurationName' must be provided."
+        if len(properties.get("VPCZoneIdentifier") or []) > 1:
+            yield "Anything other than one VPCZoneIdentifier is not supported"

@@ -1,0 +1,71 @@
+"""AWS::AutoScaling::LaunchConfiguration: what the servers of a group are made like."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.ec2.instance import DEVICES
+from hearth.resources.ec2.tags import pairs
+from hearth.resources.live import INHERITED
+from hearth.schema import LIST, STRING, Prop, Support
+
+NEEDED = ("ImageId", "InstanceType")
+
+
+class LaunchConfiguration(ResourceType):
+    """Properties of servers; makes nothing by itself. Those of a server may stand in for them."""
+
+    type_name = "AWS::AutoScaling::LaunchConfiguration"
+    support = Support()
+    identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
+    visibility_delay_s = 0
+    properties = {
+        "BlockDeviceMappings": DEVICES,
+        "ImageId": Prop(STRING, "The image, by name or id.", constraint="glance.image"),
+        "InstanceId": Prop(
+            STRING,
+            "A server to take what is not given from.",
+            constraint="nova.server",
+        ),
+        "InstanceType": Prop(STRING, "The flavor, by name or id.", constraint="nova.flavor"),
+        "KernelId": Prop(STRING, implemented=False),
+        "KeyName": Prop(STRING, "Name of the key pair.", constraint="nova.keypair"),
+        "NovaSchedulerHints": pairs("Wishes to the scheduler."),
+        "RamDiskId": Prop(STRING, implemented=False),
+        "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
+        "UserData": Prop(STRING, "Script for the first start."),
+    }
+
+    def is_pure(self, properties: Mapping[str, Any]) -> bool:
+        return not properties.get("InstanceId")
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("look", self.look),)
+
+    async def look(self, live: Live) -> Made:
+        """Take what the server has."""
+        found = await like(live, str(live.given("InstanceId")))
+        return Made(physical_id=live.physical_name, data={INHERITED: json.dumps(found)})
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        if properties.get("InstanceId"):
+            return
+        for name in NEEDED:
+            if not properties.get(name):
+                yield f"If without InstanceId, {name} is required."
+
+
+async def like(live: Live, server_id: str) -> dict[str, Any]:
+    """Properties of a server that is there, in the words of launch configurations."""
+    answer = await live.cloud.request("compute", "GET", f"/servers/{server_id}")
+    server = answer.part("server")
+    groups = {str(one["name"]): None for one in server.get("security_groups") or []}
+    found = {
+        "ImageId": (server.get("image") or {}).get("id"),
+        "InstanceType": server["flavor"].get("id") or server["flavor"].get("original_name"),
+        "KeyName": server.get("key_name"),
+        "SecurityGroups": list(groups) or None,
+    }
+    return {name: value for name, value in found.items() if value}

@@ -1,0 +1,52 @@
+"""AWS::AutoScaling::ScalingPolicy: a signed URL as reference.
+
+Source: spec/groups-and-nesting.md, section 6.4.
+"""
+
+from typing import Any
+
+from hearth.resources.base import Live
+from hearth.resources.heat.scaling_policy import Policy
+from hearth.schema import INTEGER, STRING, AllowedValues, Attr, Prop, Range, Support
+
+KINDS = {word: kind for kind, word in Policy.words.items()}
+
+
+class ScalingPolicy(Policy):
+    """Changes the size of a group when it is signalled."""
+
+    type_name = "AWS::AutoScaling::ScalingPolicy"
+    support = Support()
+    kinds = KINDS
+    group, amount, type = "AutoScalingGroupName", "ScalingAdjustment", "AdjustmentType"
+    min_step, cooldown = "MinAdjustmentStep", "Cooldown"
+    properties = {
+        "AdjustmentType": Prop(
+            STRING,
+            "What the adjustment means.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues(list(KINDS)),),
+        ),
+        "AutoScalingGroupName": Prop(STRING, "Reference of the group.", required=True),
+        "Cooldown": Prop(INTEGER, "Seconds of rest after scaling.", update_allowed=True),
+        "MinAdjustmentStep": Prop(
+            INTEGER,
+            "Least number of members that a percentage adds or removes.",
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "ScalingAdjustment": Prop(
+            INTEGER, "The size, or the change of it.", required=True, update_allowed=True
+        ),
+    }
+    attributes = {"AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False)}
+
+    def reference(self, live: Live) -> str:
+        return live.data.get("ec2_signed_url", live.name)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {"AlarmUrl": live.data.get("ec2_signed_url")}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return self.recordable(live).get(name)

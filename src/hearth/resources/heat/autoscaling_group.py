@@ -1,0 +1,104 @@
+"""OS::Heat::AutoScalingGroup: members of any type, between two sizes.
+
+Source: spec/groups-and-nesting.md, section 6.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.resources.base import Live
+from hearth.resources.heat.group import (
+    MAX_BATCH_SIZE,
+    MIN_IN_SERVICE,
+    PAUSE_TIME,
+    Members,
+    Pace,
+    by_member,
+    references,
+    template_of,
+)
+from hearth.resources.heat.scaling_group import Scalable
+from hearth.schema import INTEGER, LIST, MAP, Attr, Prop, Range, Support
+
+SIZES = (Range(min=0),)
+
+
+class AutoScalingGroup(Scalable):
+    """Makes as many equal resources as scaling policies ask for."""
+
+    type_name = "OS::Heat::AutoScalingGroup"
+    support = Support(version="2014.1")
+    member_property = "resource"
+    least, most, desired, cooldown = "min_size", "max_size", "desired_capacity", "cooldown"
+    properties = {
+        "cooldown": Prop(INTEGER, "Seconds of rest after scaling.", update_allowed=True),
+        "desired_capacity": Prop(
+            INTEGER, "How many members at first, and after each update.", update_allowed=True
+        ),
+        "max_size": Prop(
+            INTEGER,
+            "Most members.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "min_size": Prop(
+            INTEGER,
+            "Least members.",
+            required=True,
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "resource": Prop(
+            MAP, "What each member is, as in a template.", required=True, update_allowed=True
+        ),
+        "rolling_updates": Prop(
+            MAP,
+            "How an update changes members.",
+            default={"max_batch_size": 1, "min_in_service": 0, "pause_time": 0},
+            update_allowed=True,
+            schema={
+                "max_batch_size": MAX_BATCH_SIZE,
+                "min_in_service": MIN_IN_SERVICE,
+                "pause_time": PAUSE_TIME,
+            },
+        ),
+    }
+    attributes = {
+        "current_size": Attr(INTEGER, "How many members are well.", since="2015.1"),
+        "outputs": Attr(MAP, "An attribute of every member, by name.", since="2014.2"),
+        "outputs_list": Attr(LIST, "An attribute of every member.", since="2014.2"),
+        "refs": Attr(LIST, "References of the members.", since="7.0.0"),
+        "refs_map": Attr(MAP, "References of the members, by name.", since="7.0.0"),
+    }
+
+    def member(self, live: Live) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = live.properties["resource"]
+        return found
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> Any:
+        """One member stands for all; none when there shall be none."""
+        if not properties.get("resource") or not self.nested_copies(properties):
+            return None
+        return template_of({"0": properties["resource"]})
+
+    def pace(self, live: Live) -> Pace | None:
+        if "resource" not in live.changed:
+            return None
+        given = live.properties["rolling_updates"]
+        return Pace(given["max_batch_size"], given["min_in_service"], given["pause_time"])
+
+    def own(self, live: Live) -> dict[str, Any]:
+        names = self.ordered(live.members)
+        outputs = by_member(live.members, names)
+        refs = references(live.members, names)
+        return {
+            "current_size": len(names),
+            "outputs": outputs,
+            "outputs_list": {name: list(values.values()) for name, values in outputs.items()},
+            "refs": refs,
+            "refs_map": dict(zip(names, refs, strict=True)),
+        }
+
+    def numbered(self, members: Members) -> Members:
+        return {str(i): members[name] for i, name in enumerate(self.ordered(members))}

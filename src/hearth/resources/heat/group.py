@@ -1,0 +1,143 @@
+"""What all groups have in common: members in a stack of their own, and attributes over them.
+
+Source: spec/groups-and-nesting.md, sections 3 to 6.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.resources.base import Child, Live
+from hearth.resources.heat.batches import Course, batches
+from hearth.resources.heat.template_resource import NestedType, of_member
+from hearth.schema import INTEGER, NUMBER, Prop, Range
+from hearth.template import walk
+
+VERSION = "2021-04-16"
+TIMEOUT_MINS = 60  # of a stack that says nothing
+NO_TIME = "The current update policy will result in stack update timeout."
+
+Definitions = Mapping[str, Mapping[str, Any]]
+Members = Mapping[str, Mapping[str, Any]]
+
+MAX_BATCH_SIZE = Prop(INTEGER, "Members at a time.", default=1, constraints=(Range(min=1),))
+MIN_IN_SERVICE = Prop(
+    INTEGER, "Members that stay as they are meanwhile.", default=0, constraints=(Range(min=0),)
+)
+PAUSE_TIME = Prop(NUMBER, "Seconds between batches.", default=0, constraints=(Range(min=0),))
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many members a group changes at a time, how many it leaves alone meanwhile, and the pause
+    between two batches."""
+
+    batch: int
+    in_service: int = 0
+    pause_s: float = 0.0
+
+    def course(self, target: int) -> Course:
+        """The way to a size at this pace."""
+        return Course(target, self.batch, self.in_service)
+
+
+class Group(NestedType):
+    """A resource whose child is made of members, which it may change a few at a time."""
+
+    regroups = True
+    member_attributes = frozenset({"*"})  # the members as such are told in any case
+
+    def ordered(self, members: Members) -> list[str]:
+        """The names of the members that are shown, in their order."""
+        raise NotImplementedError
+
+    def own(self, live: Live) -> dict[str, Any]:
+        """The attributes that the type declares."""
+        raise NotImplementedError
+
+    def reference(self, live: Live) -> str:
+        return live.physical_id or live.name
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return self.own(live)
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name.startswith("resource."):
+            return of_member(self.numbered(live.members), name)
+        shown = self.own(live)
+        if name in shown or name in self.attributes:
+            return shown.get(name)
+        return [live.members[one]["attributes"].get(name) for one in self.ordered(live.members)]
+
+    def numbered(self, members: Members) -> Members:
+        """The members by the names under which templates reach them."""
+        return members
+
+    def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
+        """What stands at the path: of each member, where the attribute is theirs."""
+        if attribute in ("attributes", "outputs", "outputs_list"):
+            value, path = walk(value, path[:1]), path[1:]
+        elif attribute in self.attributes or attribute.startswith("resource."):
+            return walk(value, path)
+        match value:
+            case Mapping():
+                return {name: walk(one, path) for name, one in value.items()}
+            case list():
+                return [walk(one, path) for one in value]
+            case _:
+                return walk(value, path)
+
+
+def references(members: Members, names: Iterable[str]) -> list[Any]:
+    """The reference ids of the members."""
+    return [members[name]["reference"] for name in names]
+
+
+def by_member(members: Members, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """{attribute: {member: value}}."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        for attribute, value in members[name]["attributes"].items():
+            found.setdefault(attribute, {})[name] = value
+    return found
+
+
+def template_of(definitions: Definitions) -> dict[str, Any]:
+    """The template of a child with these members."""
+    return {"heat_template_version": VERSION, "resources": dict(definitions)}
+
+
+def as_stored(definition: Any) -> Any:
+    """A definition as it comes back from the child's stored template."""
+    return json.loads(json.dumps(definition))
+
+
+def demand_time(
+    live: Live, pace: Pace, course: Course, size: int, renewed: int, *, by_index: bool
+) -> None:
+    """Raises ValueError where the pauses alone take all the time that the stack has."""
+    if not pace.pause_s:
+        return
+    left = sum(1 for _ in batches(course, size, renewed, by_index=by_index))
+    limit_s = 60.0 * (live.stack.timeout_mins or TIMEOUT_MINS)
+    if (left - 1) * pace.pause_s >= limit_s:
+        raise ValueError(NO_TIME)
+
+
+def changed_by(before: Definitions, after: Definitions) -> frozenset[str]:
+    """The names of those that are there before, and are others or gone afterwards."""
+    return frozenset(name for name, one in before.items() if after.get(name) != one)
+
+
+def stage(
+    live: Live,
+    after: Definitions,
+    data: Mapping[str, str | None],
+    *,
+    more: bool = False,
+    pause_s: float = 0.0,
+) -> Child:
+    """The child with these members."""
+    touched = changed_by(live.definitions, after)
+    return Child(template_of(after), data=data, more=more, pause_s=pause_s, touched=touched)

@@ -1,0 +1,119 @@
+"""OS::Heat::InstanceGroup: equal servers, by a launch configuration.
+
+Source: spec/groups-and-nesting.md, section 5.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth.resources.base import Live
+from hearth.resources.heat.adjustment import Bounds
+from hearth.resources.heat.group import Pace
+from hearth.resources.heat.scaling_group import ScalingGroup
+from hearth.schema import INTEGER, LIST, MAP, STRING, Attr, Prop, Support
+
+INSTANCE = "OS::Heat::ScaledResource"
+METERING = "metering."
+PAUSE_MAX_S = 3600
+_PAUSE = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
+
+ROLLING = {
+    "MaxBatchSize": Prop(INTEGER, "Members at a time.", default=1),
+    "MinInstancesInService": Prop(INTEGER, "Members that stay as they are meanwhile.", default=0),
+    "PauseTime": Prop(STRING, "Time between batches, as in PT5M30S.", default="PT0S"),
+}
+ZONES = Prop(LIST, "Availability zones; not looked at.", required=True)
+BALANCERS = Prop(LIST, "Load balancers that shall know the members.")
+TAGS = Prop(
+    LIST,
+    "Tags of the members.",
+    schema=Prop(
+        MAP,
+        schema={
+            "Key": Prop(STRING, "Name of the tag.", required=True),
+            "Value": Prop(STRING, "Its value.", required=True),
+        },
+    ),
+)
+INSTANCE_LIST = Attr(STRING, "Addresses of the members, with commas between them.")
+
+
+class Instances(ScalingGroup):
+    """A group of servers that a launch configuration describes."""
+
+    member_attributes = frozenset({"*", "PublicIp"})
+    attributes = {"InstanceList": INSTANCE_LIST}
+    group_tag = "metering.groupname"
+    rolling = "RollingUpdate"
+
+    def member(self, live: Live) -> Mapping[str, Any]:
+        launch = live.given("LaunchConfigurationName")
+        given = live.properties_of(launch) if launch else None
+        if given is None:
+            words = f"{launch} is not a launch configuration of this stack"
+            raise ValueError(f"LaunchConfigurationName: {words}; refer to one that is.")
+        own = {n: value for n, value in given.items() if value is not None and n != "InstanceId"}
+        return {"type": INSTANCE, "properties": {**own, "Tags": self.tags(live)}}
+
+    def tags(self, live: Live) -> list[dict[str, str]]:
+        """The tags of a member; one names the group, unless the user meters otherwise."""
+        given = [dict(one) for one in live.given("Tags") or []]
+        if any(str(one["Key"]).startswith(METERING) for one in given):
+            return given
+        return [*given, {"Key": self.group_tag, "Value": self.group_name(live)}]
+
+    def group_name(self, live: Live) -> str:
+        """The name by which meters know the group."""
+        return live.physical_name
+
+    def pace(self, live: Live) -> Pace | None:
+        given = live.update_policy.get(self.rolling)
+        if not given or "LaunchConfigurationName" not in live.changed:
+            return None
+        batch, in_service = given["MaxBatchSize"], given["MinInstancesInService"]
+        return Pace(batch, in_service, seconds(given["PauseTime"]))
+
+    def own(self, live: Live) -> dict[str, Any]:
+        members = [live.members[name]["attributes"] for name in self.ordered(live.members)]
+        addresses = [str(one["PublicIp"]) for one in members if one.get("PublicIp")]
+        return {"InstanceList": ",".join(addresses) or None}
+
+    def balancers(self, live: Live) -> Sequence[str]:
+        return [str(name) for name in live.given("LoadBalancerNames") or []]
+
+
+class InstanceGroup(Instances):
+    """A fixed number of servers."""
+
+    type_name = "OS::Heat::InstanceGroup"
+    support = Support()
+    properties = {
+        "AvailabilityZones": ZONES,
+        "LaunchConfigurationName": Prop(
+            STRING, "Reference of a launch configuration.", required=True, update_allowed=True
+        ),
+        "LoadBalancerNames": BALANCERS,
+        "Size": Prop(INTEGER, "How many members.", required=True, update_allowed=True),
+        "Tags": TAGS,
+    }
+    update_policy = {"RollingUpdate": Prop(MAP, "Update in batches.", schema=ROLLING)}
+
+    def bounds(self, properties: Mapping[str, Any]) -> Bounds:
+        size = int(properties["Size"])
+        return Bounds(size, size)
+
+    def wanted_size(self, properties: Mapping[str, Any], now: int | None) -> int:
+        return int(properties["Size"])
+
+
+def seconds(text: str) -> float:
+    """A time such as PT1M30S, in seconds. Raises ValueError."""
+    found = _PAUSE.fullmatch(text)
+    if found is None or not any(found.groups()):
+        raise ValueError(f"PauseTime: {text} is not a time such as PT5M30S.")
+    hours, minutes, rest = (float(part or 0) for part in found.groups())
+    total = 3600 * hours + 60 * minutes + rest
+    if total > PAUSE_MAX_S:
+        raise ValueError("PauseTime: the pause may be an hour at most.")
+    return total

@@ -1,0 +1,57 @@
+"""OS::Heat::ResourceChain: resources of several types, one after the other.
+
+Source: spec/groups-and-nesting.md, section 4.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.resources.base import Child, Live
+from hearth.resources.heat.group import Group, Members, by_member, references, template_of
+from hearth.schema import BOOLEAN, LIST, MAP, Attr, Prop, Support
+
+
+class ResourceChain(Group):
+    """Makes one resource of each type given, all with the same properties."""
+
+    type_name = "OS::Heat::ResourceChain"
+    support = Support(version="6.0.0")
+    properties = {
+        "concurrent": Prop(BOOLEAN, "Whether they may be made at the same time.", default=False),
+        "resource_properties": Prop(MAP, "Properties of each."),
+        "resources": Prop(LIST, "Types of the members.", required=True, update_allowed=True),
+    }
+    attributes = {
+        "attributes": Attr(MAP, "An attribute of every member, by name."),
+        "refs": Attr(LIST, "References of the members."),
+    }
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> Any:
+        return template_of(_members(properties)) if properties.get("resources") else None
+
+    def child(self, live: Live) -> Child:
+        return Child(template_of(_members(live.properties)))
+
+    def ordered(self, members: Members) -> list[str]:
+        return sorted(members, key=int)
+
+    def own(self, live: Live) -> dict[str, Any]:
+        names = self.ordered(live.members)
+        return {
+            "attributes": by_member(live.members, names),
+            "refs": references(live.members, names),
+        }
+
+
+def _members(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The members by their places, each after the one before unless they may go together."""
+    given = properties.get("resource_properties")
+    members: dict[str, Any] = {}
+    for i, kind in enumerate(properties["resources"]):
+        member: dict[str, Any] = {"type": kind}
+        if given:
+            member["properties"] = dict(given)
+        if i and not properties.get("concurrent"):
+            member["depends_on"] = [str(i - 1)]
+        members[str(i)] = member
+    return members

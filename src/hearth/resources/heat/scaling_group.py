@@ -1,0 +1,208 @@
+"""Groups whose members come and go: with names of chance, in the order of their making.
+
+Source: spec/groups-and-nesting.md, sections 5 and 6.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from hearth.model.state import Action, Status
+from hearth.resources.base import Child, Live
+from hearth.resources.heat.adjustment import Bounds
+from hearth.resources.heat.group import (
+    Group,
+    Members,
+    Pace,
+    as_stored,
+    demand_time,
+    stage,
+    template_of,
+)
+
+MEMBER = "member"  # private data: what a new member is made of, as JSON
+SIZE = "size"  # private data: how many members there shall be
+NAME_CHARACTERS = 12
+PENDING = "scaling"  # private data: a scaling under way
+COOLDOWN = "cooldown_end"  # in the metadata: {time: what it was for}
+
+
+class ScalingGroup(Group):
+    """Any number of equal members; which of them go is the group's choice."""
+
+    def member(self, live: Live) -> Mapping[str, Any]:
+        """What a member shall be. Raises ValueError."""
+        raise NotImplementedError
+
+    def bounds(self, properties: Mapping[str, Any]) -> Bounds:
+        """The sizes that the group may have."""
+        raise NotImplementedError
+
+    def wanted_size(self, properties: Mapping[str, Any], now: int | None) -> int:
+        """The size that an operation on the stack brings; `now` is None before the create."""
+        raise NotImplementedError
+
+    def pace(self, live: Live) -> Pace | None:
+        """How an update replaces the members; None: they stay as they are."""
+        raise NotImplementedError
+
+    def child(self, live: Live) -> Child:
+        member = as_stored(self.member(live))
+        before = live.definitions
+        now = None
+        if live.action is not Action.CREATE:
+            now = int(live.data.get(SIZE, len(before)))
+        size = self.wanted_size(live.properties, now)
+        kept: dict[str, str | None] = {MEMBER: json.dumps(member), SIZE: str(size)}
+        if PENDING in live.data:  # whatever scales it now is taken over
+            kept[PENDING] = None
+        pace = self.pace(live) if live.action is Action.UPDATE else None
+        if pace is None:
+            return stage(live, resized(live, size, member), kept)
+        if live.at_once:
+            return stage(live, dict.fromkeys(resized(live, size, member), member), kept)
+        course = pace.course(min(size, len(before)))
+        renewed = sum(one == member for one in before.values())
+        demand_time(live, pace, course, len(before), renewed, by_index=False)
+        step = course.step(len(before), renewed)
+        if step is None:  # all are as they shall be; now as many
+            return stage(live, resized(live, size, member), kept, pause_s=pace.pause_s)
+        between, changes = step
+        after = resized(live, between, member)
+        changes -= len(after.keys() - before.keys())
+        for name in [name for name in after if after[name] != member][:changes]:
+            after[name] = member
+        renewed = sum(one == member for one in after.values())
+        more = pace.course(min(size, between)).step(between, renewed) is not None
+        return stage(live, after, kept, more=more or between != size, pause_s=pace.pause_s)
+
+    def next_child(self, live: Live) -> Child | None:
+        wanted = self.child(live)
+        same = not wanted.more and wanted.template == template_of(live.definitions)
+        return None if same else wanted
+
+    def nested_copies(self, properties: Mapping[str, Any]) -> int:
+        return self.wanted_size(properties, None)
+
+    def ordered(self, members: Members) -> list[str]:
+        """Those that are well, the oldest first."""
+        well = [name for name, one in members.items() if one["status"] != Status.FAILED]
+        return sorted(well, key=lambda name: (members[name]["created_at"], name))
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A scaling that is under way: the size before it, and the rest that follows. `traversal` is
+    the child's."""
+
+    before: int
+    cooldown_s: float | None
+    reason: str
+    traversal: str
+
+    def text(self) -> str:
+        """The note as private data keeps it."""
+        return json.dumps(asdict(self))
+
+
+def pending(data: Mapping[str, str]) -> Scaled | None:
+    """The scaling that the private data of a group tells of."""
+    return Scaled(**json.loads(data[PENDING])) if PENDING in data else None
+
+
+class Scalable(ScalingGroup):
+    """A group that policies scale between two sizes. The words for its properties differ."""
+
+    scalable = True
+    least: ClassVar[str]
+    most: ClassVar[str]
+    desired: ClassVar[str]
+    cooldown: ClassVar[str]
+
+    def bounds(self, properties: Mapping[str, Any]) -> Bounds:
+        return Bounds(int(properties[self.least]), int(properties[self.most]))
+
+    def wanted_size(self, properties: Mapping[str, Any], now: int | None) -> int:
+        desired = properties.get(self.desired)
+        if now is None:
+            return int(desired or properties[self.least])
+        return self.bounds(properties).within(now if desired is None else int(desired))
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        least, most = int(properties[self.least]), int(properties[self.most])
+        if least < 0:
+            yield "The size of AutoScalingGroup can not be less than zero"
+        if most < least:
+            yield f"{self.least} can not be greater than {self.most}"
+        desired = properties.get(self.desired)
+        if desired is not None and not least <= int(desired) <= most:
+            yield f"{self.desired} must be between {self.least} and {self.most}"
+
+    def after_scaling(self, live: Live) -> Mapping[str, Any] | None:
+        """The metadata once a scaling has ended, from what `live.data` notes of it."""
+        note = pending(live.data)
+        if note is None or len(self.ordered(live.members)) == note.before:
+            return None
+        rest_s = live.given(self.cooldown) if note.cooldown_s is None else note.cooldown_s
+        return self.cooled(live, rest_s, note.reason)
+
+    def metadata_after(self, live: Live) -> Mapping[str, Any] | None:
+        size = int(live.data.get(SIZE, 0))
+        return self.cooled(live, live.given(self.cooldown), f"ExactCapacity : {size}")
+
+    def cooled(self, live: Live, cooldown_s: float | None, reason: str) -> Mapping[str, Any] | None:
+        """The metadata of a group that shall not be scaled for a while; None: at any time."""
+        if not cooldown_s:
+            return None
+        ends = max(live.now + float(cooldown_s), cooldown_end(live.metadata))
+        until = datetime.fromtimestamp(ends, UTC).isoformat()
+        return {**live.metadata, COOLDOWN: {until: reason}}
+
+    def scaled(self, live: Live, size: int) -> Child:
+        """The child of another size, from what is stored alone."""
+        after = resized(live, size, json.loads(live.data[MEMBER]))
+        return stage(live, after, {SIZE: str(size)})
+
+
+def cooldown_end(metadata: Mapping[str, Any]) -> float:
+    """When a group may be scaled again, in seconds of the epoch; 0 for now."""
+    given = metadata.get(COOLDOWN)
+    if not isinstance(given, Mapping):
+        return 0.0
+    ends = [0.0]
+    for until in given:
+        with suppress(ValueError):
+            at = datetime.fromisoformat(str(until))
+            ends.append((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
+    return max(ends)
+
+
+def resized(live: Live, size: int, member: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The present members, with new ones added or some taken away: the failed ones first, then
+    those that are not as wanted, then the oldest."""
+
+    def staying(name: str) -> tuple[bool, bool, float, str]:
+        seen = live.members.get(name, {})
+        well = bool(seen) and seen["status"] != Status.FAILED
+        return well, live.definitions[name] == member, seen.get("created_at", 0.0), name
+
+    names = sorted(live.definitions, key=staying)
+    names = names[max(0, len(names) - size) :]
+    after = {name: live.definitions[name] for name in names}
+    while len(after) < size:
+        after[new_name(live, after)] = member
+    return after
+
+
+def new_name(live: Live, taken: Collection[str]) -> str:
+    """A name that no member has."""
+    while True:
+        digest = hashlib.sha256(live.new_id().encode()).digest()
+        name = base64.b32encode(digest).decode().lower()[:NAME_CHARACTERS]
+        if name not in taken and name not in live.definitions:
+            return name

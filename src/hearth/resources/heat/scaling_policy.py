@@ -1,0 +1,121 @@
+"""Scaling policies: a signal changes the size of a group.
+
+Source: spec/groups-and-nesting.md, section 6.4.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from hearth.resources.base import Live, Made, Scaling, Signalled, Step
+from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
+from hearth.resources.heat.signed_url import native_url, signed_url
+from hearth.resources.heat.stack_user import StackUser
+from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Range, Support
+
+
+class Policy(StackUser):
+    """Changes the size of a group when it is signalled, whatever the signal says."""
+
+    group: ClassVar[str]
+    amount: ClassVar[str]
+    type: ClassVar[str]
+    min_step: ClassVar[str]
+    cooldown: ClassVar[str]
+    kinds: ClassVar[Mapping[str, AdjustmentType]]
+    words: ClassVar[Mapping[AdjustmentType, str]] = {
+        AdjustmentType.CHANGE: "ChangeInCapacity",
+        AdjustmentType.EXACT: "ExactCapacity",
+        AdjustmentType.PERCENT: "PercentChangeInCapacity",
+    }
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (*self.user_steps(live, keys=True), Step("url", self.sign))
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return ()
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return self.drop_user_steps(live)
+
+    async def sign(self, live: Live) -> Made:
+        """Make the signed URL; it never ends."""
+        data = live.data
+        url = signed_url(live, data["access_key"], data["secret_key"], "signal", timestamp=None)
+        return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        kind = self.kinds[properties[self.type]]
+        if properties.get(self.min_step) is not None and kind is not AdjustmentType.PERCENT:
+            percent = next(w for w, k in self.kinds.items() if k is AdjustmentType.PERCENT)
+            yield f"{self.min_step} is only for {self.type} {percent}"
+
+    def signal(self, live: Live, details: Any) -> Signalled:
+        given = live.properties
+        kind = self.kinds[given[self.type]]
+        amount, step = float(given[self.amount]), given.get(self.min_step)
+        cooldown = given.get(self.cooldown)
+        return Signalled(
+            reason=told(details),
+            scaling=Scaling(
+                group=str(given[self.group]),
+                adjustment=Adjustment(amount, kind, None if step is None else int(step)),
+                cooldown_s=None if cooldown is None else float(cooldown),
+                reason=f"{self.words[kind]} : {given[self.amount]}",
+            ),
+        )
+
+
+class ScalingPolicy(Policy):
+    """Changes the size of a group when it is signalled."""
+
+    type_name = "OS::Heat::ScalingPolicy"
+    support = Support()
+    kinds = {str(kind): kind for kind in AdjustmentType}
+    group, amount, type = "auto_scaling_group_id", "scaling_adjustment", "adjustment_type"
+    min_step, cooldown = "min_adjustment_step", "cooldown"
+    properties = {
+        "adjustment_type": Prop(
+            STRING,
+            "What the adjustment means.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues([str(kind) for kind in AdjustmentType]),),
+        ),
+        "auto_scaling_group_id": Prop(STRING, "Reference of the group.", required=True),
+        "cooldown": Prop(NUMBER, "Seconds of rest after scaling.", update_allowed=True),
+        "min_adjustment_step": Prop(
+            INTEGER,
+            "Least number of members that a percentage adds or removes.",
+            update_allowed=True,
+            constraints=(Range(min=0),),
+        ),
+        "scaling_adjustment": Prop(
+            NUMBER, "The size, or the change of it.", required=True, update_allowed=True
+        ),
+    }
+    attributes = {
+        "alarm_url": Attr(STRING, "A signed URL that takes signals.", cached=False),
+        "signal_url": Attr(STRING, "A URL that takes signals with a token.", since="5.0.0"),
+    }
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        url = live.data.get("ec2_signed_url")
+        return {"alarm_url": url, "signal_url": native_url(live) if url else None}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return self.recordable(live).get(name)
+
+
+def told(details: Any) -> str:
+    """What the event of a signal says. Source: spec/engine.md, section 28."""
+    if details is None or details == {}:
+        return "No signal details provided"
+    if isinstance(details, str):
+        return details
+    if isinstance(details, Mapping):
+        if {"previous", "current", "reason"} <= details.keys():
+            change = f"{details['previous']} to {details['current']}"
+            return f"alarm state changed from {change} ({details['reason']})"
+        if "state" in details:
+            return f"alarm state changed to {details['state']}"
+    return "Unknown"

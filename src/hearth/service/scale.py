@@ -1,0 +1,80 @@
+"""Scaling: a policy was signalled, and its group gets another size.
+
+The child is asked at once, in the transaction that takes the signal; the stack that the group is in
+has no operation of its own. Source: spec/groups-and-nesting.md, sections 6.3 and 6.5.
+"""
+
+import json
+from dataclasses import replace
+
+from hearth.engine.core.record import Record
+from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, Scaling
+from hearth.resources.heat.scaling_group import PENDING, Scalable, Scaled, cooldown_end, pending
+from hearth.service.caller import Caller
+from hearth.service.house import House
+from hearth.service.live import live_of
+from hearth.store import accept, claim, events, reads
+from hearth.store.database import Tx
+from hearth.store.rows import Event, StackRow
+
+ASKED_BY = "scaling"  # in the place of a traversal of the parent
+
+
+async def scale(house: House, caller: Caller, row: StackRow, wanted: Scaling, event: Event) -> bool:
+    """Have the group resized, unless nothing is to be done: it has the size, or may not be scaled
+    now. False if somebody else wrote its data meanwhile. Raises Rejected."""
+    group, kind = await _group(house, row, wanted.group)
+    live = await live_of(house, caller, row, group, kind, as_stack=True)
+    return await house.store.run(lambda tx: _resize(tx, house, row, live, kind, wanted, event))
+
+
+async def _group(house: House, row: StackRow, name: str) -> tuple[Record, Scalable]:
+    records = reads.in_charge(await house.store.read(lambda tx: reads.records(tx, row.id)))
+    found = [one for one in records.values() if name in (one.held.reference, one.name)]
+    for record in found:
+        kind = house.programs.type_of(record)
+        if isinstance(kind, Scalable) and record.physical_id is not None:
+            return record, kind
+    raise Rejected([EntityNotFound(None, "Scaling Group", name)])
+
+
+def _resize(
+    tx: Tx, house: House, row: StackRow, live: Live, kind: Scalable, wanted: Scaling, event: Event
+) -> bool:
+    now = house.clock.now()
+    parent = accept.lock(tx, row.id)
+    group = reads.in_charge(reads.records_named(tx, row.id, live.name)).get(live.name)
+    if group is None or group.physical_id is None or not _at_rest(parent, group):
+        return True
+    child = accept.lock(tx, group.physical_id)
+    version, data, metadata = reads.data_of(tx, group.id)
+    note = pending(data)
+    if child.status is Status.IN_PROGRESS or (note and note.traversal == child.traversal):
+        return True
+    live.data = data
+    live.members, live.definitions = claim.members(tx, child.id)
+    before = len(kind.ordered(live.members))
+    size = wanted.adjustment.size(before, kind.bounds(live.properties))
+    if size == before or cooldown_end(metadata) > now:
+        return True
+    definition = kind.scaled(live, size)
+    revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
+    asked = accept.Operation(Action.UPDATE, revision, parent_traversal=ASKED_BY)
+    traversal = accept.operate(tx, child.id, asked, now, house.new_id).traversal
+    note = Scaled(before, wanted.cooldown_s, wanted.reason, traversal)
+    kept = {**data, **definition.data, PENDING: note.text()}
+    known = {name: value for name, value in kept.items() if value is not None}
+    if not reads.set_data(tx, row.id, group.id, version, known, metadata):
+        return False
+    events.append(tx, [event])
+    accept.send(tx, row.id, "data", {"record": group.id}, now)
+    return True
+
+
+def _at_rest(parent: StackRow, group: Record) -> bool:
+    """Whether nothing is done to a group, nor will be by an operation that is under way."""
+    if group.status is not Status.COMPLETE or group.action in (Action.DELETE, Action.SUSPEND):
+        return False
+    return parent.status is not Status.IN_PROGRESS or group.traversal == parent.traversal
