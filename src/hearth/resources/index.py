@@ -35,6 +35,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
         "AWS::EC2::VPC",
         "AWS::EC2::VPCGatewayAttachment",
     ),
+    "elb.load_balancer": ("AWS::ElasticLoadBalancing::LoadBalancer",),
     "glance.web_image": ("OS::Glance::WebImage",),
     "heat.access_policy": ("OS::Heat::AccessPolicy",),
     "heat.delay": ("OS::Heat::Delay",),
@@ -125,6 +126,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "octavia.load_balancer": ("OS::Octavia::Listener", "OS::Octavia::LoadBalancer"),
     "octavia.pool": ("OS::Octavia::HealthMonitor", "OS::Octavia::Pool", "OS::Octavia::PoolMember"),
     "octavia.quota": ("OS::Octavia::Quota",),
+    "s3.bucket": ("AWS::S3::Bucket",),
     "swift.container": ("OS::Swift::Container",),
 }
 
