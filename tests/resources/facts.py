@@ -46,6 +46,7 @@ LATER = {
 """Groups and software configuration, which are not there yet."""
 
 OTHERWISE = {
+    ("AWS::ElasticLoadBalancing::LoadBalancer", "property Subnets"): "the service needs a subnet",
     ("OS::Heat::RandomString", "add character_classes"): "the type reads `sequence` itself",
     ("OS::Heat::RandomString", "delete sequence"): "the type reads it itself",
     ("OS::Neutron::Router", "add l3_agent_ids"): "the type reads `l3_agent_id` itself",
@@ -154,8 +155,10 @@ VERBS = {
 def differences(name: str) -> Iterator[str]:
     """What a declaration says otherwise than the facts, as "field: ours, recorded"."""
     kind, fact = builtin_types()[name], without_options(FACTS[name])
-    yield from _unlike("property", {n: plain(p) for n, p in kind.properties.items()},
-                       fact["properties"])  # fmt: skip
+    for line in _unlike("property", {n: plain(p) for n, p in kind.properties.items()},
+                        fact["properties"]):  # fmt: skip
+        if (name, line.partition(":")[0]) not in OTHERWISE:
+            yield line
     yield from _unlike("attribute", {n: plain_attribute(a) for n, a in kind.attributes.items()},
                        fact["attributes"])  # fmt: skip
     yield from _unlike("update policy", {n: plain(p) for n, p in kind.update_policy.items()},

@@ -23,6 +23,15 @@ NAMES = [
 """The types that change something in the cloud in a box."""
 
 LIMITED = {  # types of which a project may have so many
+    "AWS::EC2::EIP",
+    "AWS::EC2::Instance",
+    "AWS::EC2::NetworkInterface",
+    "AWS::EC2::RouteTable",
+    "AWS::EC2::SecurityGroup",
+    "AWS::EC2::Subnet",
+    "AWS::EC2::VPC",
+    "AWS::EC2::Volume",
+    "AWS::ElasticLoadBalancing::LoadBalancer",
     "OS::Cinder::Volume",
     "OS::Neutron::FloatingIP",
     "OS::Neutron::Net",
@@ -50,6 +59,9 @@ LIMITED = {  # types of which a project may have so many
 KNOB_SERVICES = {"block-storage": "volume"}
 OF_TWO = {"OS::Cinder::VolumeAttachment": "compute"}  # the service that takes the calls
 STATEFUL = {  # types whose examples make something that has a state
+    "AWS::EC2::Instance",
+    "AWS::EC2::Volume",
+    "AWS::ElasticLoadBalancing::LoadBalancer",
     "OS::Barbican::Order",
     "OS::Cinder::Volume",
     "OS::Designate::RecordSet",

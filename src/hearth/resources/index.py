@@ -38,6 +38,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
         "AWS::EC2::VPC",
         "AWS::EC2::VPCGatewayAttachment",
     ),
+    "elb.load_balancer": ("AWS::ElasticLoadBalancing::LoadBalancer",),
     "glance.web_image": ("OS::Glance::WebImage",),
     "heat.access_policy": ("OS::Heat::AccessPolicy",),
     "heat.autoscaling_group": ("OS::Heat::AutoScalingGroup",),
@@ -132,6 +133,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "octavia.load_balancer": ("OS::Octavia::Listener", "OS::Octavia::LoadBalancer"),
     "octavia.pool": ("OS::Octavia::HealthMonitor", "OS::Octavia::Pool", "OS::Octavia::PoolMember"),
     "octavia.quota": ("OS::Octavia::Quota",),
+    "s3.bucket": ("AWS::S3::Bucket",),
     "swift.container": ("OS::Swift::Container",),
 }
 

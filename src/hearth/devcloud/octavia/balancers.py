@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.neutron.ports import new_port, remove_port
-from hearth.devcloud.octavia import quotas, tree
+from hearth.devcloud.octavia import grown, quotas, tree
 from hearth.devcloud.octavia.offers import may_choose
 from hearth.devcloud.octavia.parts import Part
 from hearth.devcloud.octavia.refusals import bad, only_admins
@@ -13,6 +13,8 @@ from hearth.devcloud.store import Thing
 
 class Balancers(Part):
     """Load balancers; each has a port of its own unless one is given."""
+
+    apart = ("listeners",)
 
     def routes(self, root: str) -> list[Route]:
         path = root + "/loadbalancers/{}"
@@ -28,16 +30,18 @@ class Balancers(Part):
         return thing
 
     def create(self, call: Call) -> Reply:
-        """POST: 201."""
+        """POST: 201; with `listeners` they and their pools are made along with it."""
         given = call.object(self.collection.singular)
         project_id = given.get("project_id") or given.get("tenant_id") or call.caller.project_id
         if project_id != call.caller.project_id:
             only_admins(call)
+        plan = grown.planned(given.get("listeners", []))
         values = self.given(call, creating=True)
         may_choose(call, values)
         quotas.check(call, self.collection, project_id)
         own = self._address(call, values, project_id)
         thing = self.insert(call, values, {"own_port": own}, project_id)
+        grown.grow(call, thing, plan)
         call.cloud.store.later(call.effects.slow_s or 0, thing, "load-balancer.done")
         thing.hidden["fails"] = thing.id if call.effects.error else None
         return Reply(201, {"loadbalancer": self.view(call, thing)})

@@ -18,6 +18,7 @@ class Part:
     within = ""
     operating = "OFFLINE"
     references: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()  # of a create call: what are no fields of the thing itself
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -64,8 +65,8 @@ class Part:
     def given(self, call: Call, *, creating: bool) -> Body:
         """The checked fields of the body; raises a 400."""
         given = dict(call.object(self.collection.singular))
-        given.pop("tenant_id", None)
-        given.pop("project_id", None)
+        for name in ("tenant_id", "project_id", *(self.apart if creating else ())):
+            given.pop(name, None)
         try:
             if creating:
                 return self.collection.for_create(given)
@@ -150,6 +151,11 @@ class Part:
         return Reply(204)
 
 
+def _place(member: Body) -> tuple[str, int]:
+    """What no two members of a pool have in common."""
+    return member["address"], member["protocol_port"]
+
+
 def _ids(things: list[Thing]) -> list[Body]:
     return [{"id": thing.id} for thing in things]
 
@@ -224,6 +230,44 @@ class Members(Part):
 
     within = "/pools/{}"
     operating = "NO_MONITOR"
+
+    def routes(self, root: str) -> list[Route]:
+        path = f"{root}{self.within}/{self.collection.plural}"
+        return [*super().routes(root), ("PUT", path, self.replace)]
+
+    def replace(self, call: Call) -> Reply:
+        """PUT of the collection: 202; the pool has these members then, and no others."""
+        pool, fields = self.find(call, tree.POOLS, call.ids[0]), self.collection
+        balancer = self.balancer(call, pool)
+        tree.mutable(balancer)
+        given = body.get("members") if isinstance(body := call.json(), dict) else None
+        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+            raise bad("Missing required field: members")
+        try:
+            wanted = [fields.for_create(one) for one in given]
+        except Invalid as error:
+            raise bad(error.message) from None
+        there = {
+            _place(member.body): member
+            for member in call.cloud.store.all(fields.table)
+            if member.hidden["parent"] == pool.id
+        }
+        named = {_place(one) for one in wanted}
+        if len(named) < len(wanted):
+            raise Refusal(409, message="Another member on this pool has the address and port")
+        for _ in named - there.keys():
+            quotas.check(call, fields, pool.project_id)
+        tree.pending(call, balancer, pool, "PENDING_UPDATE")
+        for place, member in there.items():
+            status = "PENDING_UPDATE" if place in named else "PENDING_DELETE"
+            member.body["provisioning_status"] = status
+        for one in wanted:
+            if (known := there.get(_place(one))) is not None:
+                known.body.update(one)
+            else:
+                hidden = {"balancer": balancer.id, "parent": pool.id}
+                self.insert(call, one, hidden, pool.project_id)
+        return Reply(202)
 
     def place(self, call: Call, values: Body) -> Body:
         pool = self.find(call, tree.POOLS, call.ids[0])

@@ -1,0 +1,281 @@
+"""AWS::ElasticLoadBalancing::LoadBalancer: one address in front of servers."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live, Made, Step
+from hearth.resources.collection import mark
+from hearth.resources.octavia.base import SERVICE, OctaviaResource, lbaas
+from hearth.schema import (
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Each,
+    NotAbove,
+    Prop,
+    Resolve,
+    Wrong,
+)
+
+TARGET = re.compile(r"^(HTTPS?|TCP|SSL):(\d{1,5})(/\S*)?$")
+MONITORS = {"SSL": "TLS-HELLO"}  # the others go by the same name
+POOLS = "/v2/lbaas/pools"
+ADDRESSES = ("CanonicalHostedZoneName", "DNSName")
+Place = tuple[str, str]  # address and subnet
+
+
+class LoadBalancer(OctaviaResource):
+    """One address in front of servers. Its reference is its name in the template."""
+
+    type_name = "AWS::ElasticLoadBalancing::LoadBalancer"
+    properties = {
+        "AppCookieStickinessPolicy": Prop(STRING, implemented=False),
+        "AvailabilityZones": Prop(
+            LIST, "Taken for compatibility: it serves all availability zones.", required=True
+        ),
+        "HealthCheck": Prop(
+            MAP,
+            "How servers are asked whether they are well.",
+            schema={
+                "HealthyThreshold": Prop(
+                    INTEGER, "Answers until a server counts as well.", required=True
+                ),
+                "Interval": Prop(INTEGER, "Seconds between two questions.", required=True),
+                "Target": Prop(STRING, "What is asked: TCP:22, HTTP:80/path.", required=True),
+                "Timeout": Prop(
+                    INTEGER, "Seconds until a question counts as not answered.", required=True
+                ),
+                "UnhealthyThreshold": Prop(
+                    INTEGER, "Questions without answer until a server is left out.", required=True
+                ),
+            },
+        ),
+        "Instances": Prop(LIST, "The servers, by id.", update_allowed=True),
+        "LBCookieStickinessPolicy": Prop(STRING, implemented=False),
+        "Listeners": Prop(
+            LIST,
+            "Where it takes connections, and where servers do.",
+            required=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "InstancePort": Prop(INTEGER, "Port of the servers.", required=True),
+                    "LoadBalancerPort": Prop(INTEGER, "Port of the balancer.", required=True),
+                    "PolicyNames": Prop(LIST, implemented=False),
+                    "Protocol": Prop(
+                        STRING,
+                        "What is spoken.",
+                        required=True,
+                        constraints=(AllowedValues(["TCP", "HTTP"]),),
+                    ),
+                    "SSLCertificateId": Prop(STRING, implemented=False),
+                },
+            ),
+        ),
+        "SecurityGroups": Prop(
+            LIST, "Security groups of its address, by name or id.", update_allowed=True
+        ),
+        "Subnets": Prop(
+            LIST,
+            "Subnets, by name or id: its address is in the first one. Where none is given, it is "
+            "where the first server is, else where servers go whose network is not given.",
+        ),
+    }
+    attributes = {
+        "CanonicalHostedZoneName": Attr(STRING, "Its address."),
+        "CanonicalHostedZoneNameID": Attr(STRING, "Always empty."),
+        "DNSName": Attr(STRING, "Its address."),
+        "SourceSecurityGroup.GroupName": Attr(STRING, "Always empty."),
+        "SourceSecurityGroup.OwnerAlias": Attr(STRING, "Always empty."),
+    }
+    translation = (
+        Resolve(("SecurityGroups",), "neutron.security_group"),
+        Resolve(("Subnets",), "neutron.subnet"),
+    )
+    relations = (Each("HealthCheck", NotAbove("Timeout", "Interval")),)
+    collection = lbaas("loadbalancers", "loadbalancer")
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+        check = properties.get("HealthCheck")
+        if check and not TARGET.match(check["Target"]):
+            yield Wrong("HealthCheck.Target", "PROTOCOL:PORT or PROTOCOL:PORT/PATH is needed")
+
+    # made at once with all its parts
+
+    async def create(self, live: Live) -> Made:
+        places = [await place_of(live, server) for server in live.given("Instances") or []]
+        fields: Body = {
+            "name": live.physical_name,
+            "tags": [mark(live)],
+            "vip_subnet_id": await subnet_of(live, places),
+            "listeners": [listener(live, one, places) for one in live.properties["Listeners"]],
+        }
+        if live.given("SecurityGroups"):
+            fields["vip_sg_ids"] = list(live.given("SecurityGroups"))
+        answer = await live.cloud.request(
+            SERVICE, "POST", self.path(live), json={"loadbalancer": fields}
+        )
+        made = answer.part("loadbalancer")
+        return Made(physical_id=str(made["id"]), body=made)
+
+    async def drop(self, live: Live, physical_id: str) -> None:
+        path = f"{self.url(live, physical_id)}?cascade=true"
+        await live.cloud.request(SERVICE, "DELETE", path, idempotent=True)
+
+    # changed in place
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        steps = {"Instances": self.settle, "SecurityGroups": self.guard}
+        return tuple(
+            Step(name.lower(), do, poll=self.checked)
+            for name, do in steps.items()
+            if name in live.changed
+        )
+
+    async def settle(self, live: Live) -> Made | None:
+        """Have the servers of the properties behind it."""
+        await self.set_instances(live, live.given("Instances") or [])
+        return None
+
+    async def guard(self, live: Live) -> Made | None:
+        """Have the security groups of the properties."""
+        return await self.change(live, {"vip_sg_ids": list(live.given("SecurityGroups") or [])})
+
+    async def set_instances(self, live: Live, instances: Sequence[str]) -> None:
+        """Make the members of its pools exactly these servers; doing it again changes nothing.
+
+        The service takes one change at a time: with several pools the second one may be refused as
+        a conflict (see `busy`), and all of it is to be done again a little later.
+        """
+        places = [await place_of(live, server) for server in dict.fromkeys(instances)]
+        path = f"{POOLS}?loadbalancer_id={live.physical}"
+        pools = {one["name"]: one["id"] for one in await live.cloud.listing(SERVICE, path)}
+        for one in live.properties["Listeners"]:
+            path = f"{POOLS}/{pools[pool_name(live, one)]}/members"
+            wanted = [member(live, one, place) for place in places]
+            if _ends(await live.cloud.listing(SERVICE, path)) != _ends(wanted):
+                body = {"members": wanted}
+                await live.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("switch-off", self.switch_off, poll=self.checked),)
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("switch-on", self.switch_on, poll=self.checked),)
+
+    async def switch_off(self, live: Live) -> Made | None:
+        """Take no connections."""
+        return await self.change(live, {"admin_state_up": False})
+
+    async def switch_on(self, live: Live) -> Made | None:
+        """Take connections again."""
+        return await self.change(live, {"admin_state_up": True})
+
+    # shown
+
+    def reference(self, live: Live) -> str:
+        return live.name
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name == "show":
+            return await self.show(live)
+        return self.shown(live.body or await self.show(live) or {}).get(name)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return self.shown(live.body) if live.body else {}
+
+    def shown(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes that a body gives; those that mean nothing here are empty."""
+        none = {name: "" for name in self.attributes if name != "show"}
+        return {**none, **dict.fromkeys(ADDRESSES, body.get("vip_address"))}
+
+
+def listener(live: Live, one: Mapping[str, Any], places: Sequence[Place]) -> Body:
+    """A listener with its pool, health monitor and members."""
+    pool: Body = {
+        "name": pool_name(live, one),
+        "protocol": one["Protocol"],
+        "lb_algorithm": "ROUND_ROBIN",
+        "members": [member(live, one, place) for place in places],
+    }
+    if live.given("HealthCheck"):
+        pool["healthmonitor"] = monitor(live.properties["HealthCheck"])
+    return {
+        "name": pool_name(live, one),
+        "protocol": one["Protocol"],
+        "protocol_port": one["LoadBalancerPort"],
+        "default_pool": pool,
+    }
+
+
+def pool_name(live: Live, one: Mapping[str, Any]) -> str:
+    """What tells the pools of a balancer apart."""
+    return f"{live.physical_name}-{one['LoadBalancerPort']}"
+
+
+def member(live: Live, one: Mapping[str, Any], place: Place) -> Body:
+    """A server in the pool of a listener."""
+    address, subnet = place
+    fields = {"address": address, "subnet_id": subnet, "protocol_port": one["InstancePort"]}
+    asked = TARGET.match((live.given("HealthCheck") or {}).get("Target", ""))
+    if asked and int(asked[2]) != one["InstancePort"]:
+        fields["monitor_port"] = int(asked[2])
+    return fields
+
+
+def monitor(check: Mapping[str, Any]) -> Body:
+    """A health monitor."""
+    asked = TARGET.match(check["Target"])
+    assert asked is not None, check["Target"]
+    fields: Body = {
+        "type": MONITORS.get(asked[1], asked[1]),
+        "delay": check["Interval"],
+        "timeout": check["Timeout"],
+        "max_retries": check["HealthyThreshold"],
+        "max_retries_down": check["UnhealthyThreshold"],
+    }
+    if asked[1].startswith("HTTP"):
+        fields["url_path"] = asked[3] or "/"
+    return fields
+
+
+async def place_of(live: Live, server: str) -> Place:
+    """The first address of a server, and its subnet."""
+    for port in await live.cloud.listing("network", f"/v2.0/ports?device_id={server}"):
+        for one in port["fixed_ips"]:
+            return str(one["ip_address"]), str(one["subnet_id"])
+    words = f"Instances: server {server} has no address"
+    raise CloudFault("network", 400, "BadRequest", words)
+
+
+async def subnet_of(live: Live, places: Sequence[Place]) -> str:
+    """The subnet for the address."""
+    if live.given("Subnets"):
+        return str(live.given("Subnets")[0])
+    if places:
+        return places[0][1]
+    usable = [
+        one
+        for one in await live.cloud.listing("network", "/v2.0/networks")
+        if one["subnets"] and not one.get("router:external")
+    ]
+    own = [one for one in usable if one["project_id"] == live.stack.project_id] or usable
+    if len(own) == 1:
+        return str(own[0]["subnets"][0])
+    words = f"Subnets: one is needed, for there are {len(own)} networks to choose from"
+    raise CloudFault("network", 400, "BadRequest", words)
+
+
+def _ends(members: Iterable[Mapping[str, Any]]) -> set[tuple[str, int]]:
+    """What members are known by."""
+    return {
+        (one["address"], one["protocol_port"])
+        for one in members
+        if one.get("provisioning_status") != "PENDING_DELETE"
+    }

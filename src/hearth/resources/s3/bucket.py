@@ -1,0 +1,75 @@
+"""AWS::S3::Bucket: a container of the object store."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.resources.base import Live
+from hearth.resources.ec2.tags import as_map, pairs
+from hearth.resources.reworded import Reworded
+from hearth.resources.swift.container import Container
+from hearth.schema import MAP, STRING, AllowedValues, Attr, Prop
+
+EVERYBODY = ".r:*"
+PRIVATE = (None, None)
+
+
+class Bucket(Reworded):
+    """A place for objects."""
+
+    type_name = "AWS::S3::Bucket"
+    other = Container()
+    properties = {
+        "AccessControl": Prop(
+            STRING,
+            "Who may read and write.",
+            constraints=(
+                AllowedValues(
+                    [
+                        "Private",
+                        "PublicRead",
+                        "PublicReadWrite",
+                        "AuthenticatedRead",
+                        "BucketOwnerRead",
+                        "BucketOwnerFullControl",
+                    ]
+                ),
+            ),
+        ),
+        "Tags": pairs("Metadata of the container."),
+        "WebsiteConfiguration": Prop(
+            MAP,
+            "What is shown where it is a website.",
+            schema={
+                "ErrorDocument": Prop(STRING, "Ending of the names of error pages."),
+                "IndexDocument": Prop(STRING, "Name of the pages of folders."),
+            },
+        ),
+    }
+    attributes = {
+        "DomainName": Attr(STRING, "Host of its URL."),
+        "WebsiteURL": Attr(STRING, "Its URL."),
+    }
+
+    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        site = properties.get("WebsiteConfiguration") or {}
+        meta = {
+            **{
+                f"S3-Tag-{key}": value
+                for key, value in (as_map(properties.get("Tags")) or {}).items()
+            },
+            "Web-Index": site.get("IndexDocument"),
+            "Web-Error": site.get("ErrorDocument"),
+        }
+        readers, writers = {
+            "PublicRead": (EVERYBODY, None),
+            "PublicReadWrite": (EVERYBODY, EVERYBODY),
+            "AuthenticatedRead": (f"{live.stack.project_id}:*", None),
+        }.get(properties.get("AccessControl") or "", PRIVATE)
+        return {
+            "X-Container-Meta": {name: value for name, value in meta.items() if value},
+            "X-Container-Read": readers,
+            "X-Container-Write": writers,
+        }
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return await self.other.attribute(self.told(live), name)
