@@ -3,6 +3,15 @@
 from collections.abc import Mapping
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
+    "aodh.composite": ("OS::Aodh::CompositeAlarm",),
+    "aodh.event": ("OS::Aodh::EventAlarm",),
+    "aodh.gnocchi": (
+        "OS::Aodh::GnocchiAggregationByMetricsAlarm",
+        "OS::Aodh::GnocchiAggregationByResourcesAlarm",
+        "OS::Aodh::GnocchiResourcesAlarm",
+    ),
+    "aodh.member_health": ("OS::Aodh::LBMemberHealthAlarm",),
+    "aodh.prometheus": ("OS::Aodh::PrometheusAlarm",),
     "barbican.container": (
         "OS::Barbican::CertificateContainer",
         "OS::Barbican::GenericContainer",
