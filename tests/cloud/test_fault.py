@@ -16,6 +16,7 @@ SHAPES = [
     ({"code": 404, "title": "Not Found", "description": "busy"}, "Not Found"),
     ({"code": 409, "type": "duplicate_zone", "message": "busy"}, "duplicate_zone"),
     ({"faultcode": "Client", "faultstring": "busy", "debuginfo": None}, "Conflict"),
+    ({"error_message": {"faultcode": "Client", "faultstring": "busy"}}, "Conflict"),
     ("busy", "Conflict"),
 ]
 

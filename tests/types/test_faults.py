@@ -82,6 +82,7 @@ STATEFUL = {  # types whose examples make something that has a state
 }
 WORDS = "the moon stands in the wrong house"
 BODIES = {
+    "alarming": {"error_message": {"faultcode": "Client", "faultstring": WORDS}},
     "network": {"NeutronError": {"type": "PolicyNotAuthorized", "message": WORDS, "detail": ""}},
     "identity": {"error": {"title": "Forbidden", "message": WORDS, "code": 403}},
     "load-balancer": {"faultcode": "Client", "faultstring": WORDS, "debuginfo": None},

@@ -66,7 +66,8 @@ def fault_of(service: str, status: int, headers: Mapping[str, str], body: Any) -
 
     Known shapes: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
     {"error": {title, message}} (keystone), {title, message|description} (glance, barbican),
-    {type, message|errors} (designate), {faultcode, faultstring} (octavia), text (swift).
+    {type, message|errors} (designate), {faultcode, faultstring} (octavia; aodh around it:
+    error_message), text (swift).
     """
     match body:
         case {"NeutronError": {"type": str(kind), "message": str(message)}}:
@@ -77,7 +78,7 @@ def fault_of(service: str, status: int, headers: Mapping[str, str], body: Any) -
             pass
         case {"error": {"message": str(message)}}:
             kind = _reason(status)
-        case {"faultstring": str(message)}:
+        case {"faultstring": str(message)} | {"error_message": {"faultstring": str(message)}}:
             kind = _reason(status)
         case {"type": str(kind), "message": str(message)}:
             pass

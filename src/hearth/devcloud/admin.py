@@ -7,7 +7,8 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from hearth.devcloud.http import Reply
+from hearth.devcloud.aodh import evaluation
+from hearth.devcloud.http import Refusal, Reply
 from hearth.devcloud.knobs import BadRule
 from hearth.devcloud.neutron import loss
 
@@ -33,7 +34,8 @@ def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
         case "GET", ["knobs"]:
             knobs = cloud.knobs
             rules = [rule.view() for rule in knobs.rules]
-            return Reply(200, {"rules": rules, "waiting": knobs.waiting})
+            shown = {"rules": rules, "waiting": knobs.waiting, "events": knobs.events}
+            return Reply(200, shown)
         case "POST", ["knobs"]:
             return _add(cloud, raw)
         case "DELETE", ["knobs"]:
@@ -42,6 +44,8 @@ def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
         case "POST", ["knobs", "release"]:
             discard = query.get("discard", ["0"])[0] == "1"
             return Reply(200, {"released": cloud.knobs.release(discard=discard)})
+        case "POST", ["alarms"]:
+            return _tell(cloud, raw)
     return Reply(404, {"error": "no such thing"})
 
 
@@ -58,10 +62,32 @@ def _lose(cloud: DevCloud, object_id: str) -> Reply:
 def _add(cloud: DevCloud, raw: bytes) -> Reply:
     try:
         body = msgspec.json.decode(raw)
-        cloud.knobs.add(body["rules"] if isinstance(body, dict) else body)
+        rules = body
+        if isinstance(body, dict):
+            events = body.get("events", cloud.knobs.events)
+            if not isinstance(events, bool):
+                raise BadRule("events are on (true) or off (false)")
+            rules = body.get("rules", []) if "events" in body else body["rules"]
+            cloud.knobs.events = events
+        cloud.knobs.add(rules)
     except (msgspec.DecodeError, BadRule, KeyError, TypeError) as error:
         return Reply(400, {"error": str(error)})
     return Reply(200, {"rules": [rule.view() for rule in cloud.knobs.rules]})
+
+
+def _tell(cloud: DevCloud, raw: bytes) -> Reply:
+    """News for alarms; the reply waits until all that they say has been said."""
+    try:
+        news = msgspec.json.decode(raw)
+        if isinstance(news, dict) and isinstance(news.get("event"), dict):
+            event = news["event"]
+            made = evaluation.event(cloud, event.get("event_type"), event.get("traits", {}))
+            news["event"] = made
+        return Reply(200, {"alarms": evaluation.told(cloud, news)})
+    except msgspec.DecodeError as error:
+        return Reply(400, {"error": str(error)})
+    except Refusal as refused:
+        return Reply(refused.status, {"error": refused.message})
 
 
 def _alive(cloud: DevCloud) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from hearth.devcloud import (
+    aodh,
     barbican,
     cinder,
     designate,
@@ -22,6 +23,7 @@ from hearth.devcloud import (
     swift,
     zaqar,
 )
+from hearth.devcloud.aodh.notices import Notice
 from hearth.devcloud.http import Call, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
@@ -40,6 +42,7 @@ SERVICES: dict[str, Service] = {
         designate.SERVICE,
         barbican.SERVICE,
         zaqar.SERVICE,
+        aodh.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
@@ -51,6 +54,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **designate.TRANSITIONS,
     **barbican.TRANSITIONS,
     **zaqar.TRANSITIONS,
+    **aodh.TRANSITIONS,
 }
 
 
@@ -80,6 +84,7 @@ class DevCloud:
         self.knobs = Knobs()
         self.callers: dict[str, Any] = {}
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
+        self.outbox: list[Notice] = []  # what alarms have to say, for the socket to send
         self.url = url
         seed.sow(self)
 

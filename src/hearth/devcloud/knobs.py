@@ -123,6 +123,7 @@ class Knobs:
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
+        self.events = False  # whether event alarms hear of what happens to servers
         self.waiting = 0
         self._gate: asyncio.Future[bool] | None = None
 
@@ -131,8 +132,9 @@ class Knobs:
         self.rules += [parse_rule(rule) for rule in rules]
 
     def clear(self) -> None:
-        """No rules; whoever waits goes on."""
+        """No rules, no events; whoever waits goes on."""
         self.rules = []
+        self.events = False
         self.release()
 
     def release(self, *, discard: bool = False) -> int:

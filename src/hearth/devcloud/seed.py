@@ -22,6 +22,7 @@ _USERS: tuple[tuple[str, str, str | None], ...] = (
     ("admin", "default", "admin"),
     ("demo", "default", "demo"),
     ("hearth", "default", "service"),
+    ("aodh", "default", "service"),
     ("heat_domain_admin", "heat", None),
 )
 _GRANTS = (
@@ -30,11 +31,13 @@ _GRANTS = (
     ("projects", "demo", "admin", "admin"),
     ("projects", "service", "hearth", "admin"),
     ("projects", "service", "hearth", "service"),
+    ("projects", "service", "aodh", "service"),
     ("domains", "default", "admin", "admin"),
     ("domains", "heat", "heat_domain_admin", "admin"),
 )
 _ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
 _SERVICES = (
+    ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
     ("compute", "nova", "/compute/v2.1"),
     ("network", "neutron", "/network"),

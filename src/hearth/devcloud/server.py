@@ -17,6 +17,7 @@ from hearth.devcloud.cloud import SERVICES, DevCloud, Settings
 from hearth.devcloud.http import Call, Refusal, Reply
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
+from hearth.devcloud.post import Post
 
 BODY_MAX = 2**31
 SAVE_AFTER_S = 0.2
@@ -28,8 +29,11 @@ _encode = msgspec.json.encode
 class Running:
     """A cloud that answers on a port; `await close()` ends it."""
 
-    def __init__(self, cloud: DevCloud, runner: web.ServerRunner, data: Path | None) -> None:
+    def __init__(
+        self, cloud: DevCloud, runner: web.ServerRunner, data: Path | None, post: Post
+    ) -> None:
         self.cloud = cloud
+        self._post = post
         self._runner = runner
         self._data = data
         self._saver = asyncio.create_task(self._save_forever()) if data else None
@@ -51,6 +55,7 @@ class Running:
             self._saver.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._saver
+        await self._post.close()
         await self._runner.cleanup()
         if self._data is not None:
             snapshot.save(self.cloud, self._data)
@@ -78,8 +83,9 @@ async def serve(
     cloud = cloud or DevCloud(settings)
     if data is not None:
         snapshot.load(cloud, data)
+    post = Post(cloud)
     server = web.Server(
-        _Front(cloud).answer,
+        _Front(cloud, post).answer,
         access_log=None,
         request_factory=_request,
         keepalive_timeout=KEEPALIVE_S,
@@ -90,7 +96,7 @@ async def serve(
     await site.start()
     host, bound = runner.addresses[0][:2]
     cloud.move_to(f"http://{host}:{bound}")
-    return Running(cloud, runner, data)
+    return Running(cloud, runner, data, post)
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
@@ -101,8 +107,9 @@ def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) 
 class _Front:
     """One cloud's door."""
 
-    def __init__(self, cloud: DevCloud) -> None:
+    def __init__(self, cloud: DevCloud, post: Post) -> None:
         self.cloud = cloud
+        self.post = post
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         cloud = self.cloud
@@ -111,7 +118,9 @@ class _Front:
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         raw = await request.content.read() if request.body_exists else b""
         if target.startswith("/devcloud"):
-            return _response(admin.handle(cloud, request.method, target, raw), request.method)
+            done = admin.handle(cloud, request.method, target, raw)
+            await self.post.deliver()
+            return _response(done, request.method)
         call = cloud.call(request.method, target, request.headers, raw)
         if call is None:
             return _response(_elsewhere(cloud, target), request.method)

@@ -363,7 +363,10 @@ class CollectionResource(ResourceType):
 
     async def observe(self, live: Live) -> Mapping[str, Any] | None:
         """The simple properties that can be changed, as the object has them now."""
-        body = await self.show(live) or {}
+        return self.observed(live, await self.show(live) or {})
+
+    def observed(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The same, as a body shows them."""
         found = {}
         for name, prop in self.properties.items():
             field = self.renamed.get(name, name)

@@ -6,6 +6,15 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "autoscaling.group": ("AWS::AutoScaling::AutoScalingGroup",),
     "autoscaling.launch_configuration": ("AWS::AutoScaling::LaunchConfiguration",),
     "autoscaling.scaling_policy": ("AWS::AutoScaling::ScalingPolicy",),
+    "aodh.composite": ("OS::Aodh::CompositeAlarm",),
+    "aodh.event": ("OS::Aodh::EventAlarm",),
+    "aodh.gnocchi": (
+        "OS::Aodh::GnocchiAggregationByMetricsAlarm",
+        "OS::Aodh::GnocchiAggregationByResourcesAlarm",
+        "OS::Aodh::GnocchiResourcesAlarm",
+    ),
+    "aodh.member_health": ("OS::Aodh::LBMemberHealthAlarm",),
+    "aodh.prometheus": ("OS::Aodh::PrometheusAlarm",),
     "barbican.container": (
         "OS::Barbican::CertificateContainer",
         "OS::Barbican::GenericContainer",

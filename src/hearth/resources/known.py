@@ -80,6 +80,8 @@ KNOWN = frozenset(f"{group}::{name}" for group, names in _NAMES.items() for name
 """All of them, by full name."""
 
 INSTEAD: Mapping[str, str] = {
+    "AWS::CloudWatch::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
+    "OS::Aodh::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
     "OS::Aodh::CombinationAlarm": "OS::Aodh::CompositeAlarm",
     "OS::Designate::Domain": "OS::Designate::Zone",
     "OS::Designate::Record": "OS::Designate::RecordSet",

@@ -110,7 +110,8 @@ def coerce_all(
                     result[name] = coerce(prop, value, at.under(name), found)
         elif prop.has_default:
             if prop.default is not None:
-                result[name] = prop.default
+                words = prop.kind is Kind.BOOLEAN  # some defaults of the contract are "true"
+                result[name] = CONVERT[prop.kind](prop, prop.default) if words else prop.default
         elif prop.required and found.require:
             found.wrong(at, f'required property "{name}" is not given')
     return result

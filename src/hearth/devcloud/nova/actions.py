@@ -241,6 +241,7 @@ def _reset(call: Call, server: Thing, given: Body) -> Reply:
 
 def _force_delete(call: Call, server: Thing, given: Body) -> Reply:
     server.body["task_state"] = "deleting"
+    life.tell(call.cloud, server, "compute.instance.delete.start")
     call.cloud.store.later(0, server, "compute.deleted")
     return Reply(202)
 

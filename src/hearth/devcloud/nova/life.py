@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hearth.devcloud.aodh.evaluation import happened
 from hearth.devcloud.cinder import attachments
 from hearth.devcloud.http import Body, Refusal
 from hearth.devcloud.neutron.ports import bind, new_port, remove_port
@@ -30,7 +31,7 @@ STATES = {
 
 def set_state(cloud: DevCloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
     """The server is in a state; the status follows."""
-    status = STATES[vm_state]
+    status, before = STATES[vm_state], server.body["vm_state"]
     match task_state:
         case "rebooting":
             status = "REBOOT"
@@ -45,6 +46,22 @@ def set_state(cloud: DevCloud, server: Thing, vm_state: str, task_state: str | N
     server.body.update(vm_state=vm_state, task_state=task_state, status=status)
     server.body["updated"] = stamp_z(cloud.store.time)
     cloud.store.changed = True
+    if vm_state != before:
+        tell(cloud, server, "compute.instance.update", old_state=before)
+
+
+def tell(cloud: DevCloud, server: Thing, event_type: str, **more: Any) -> None:
+    """The event of something that has happened to the server."""
+    traits = {
+        "instance_id": server.id,
+        "display_name": server.body["name"],
+        "host": server.hidden.get("host"),
+        "state": server.body["vm_state"],
+        "tenant_id": server.project_id,
+        **more,
+    }
+    traits = {name: value for name, value in traits.items() if value is not None}
+    happened(cloud, event_type, traits)
 
 
 def fail(cloud: DevCloud, server: Thing, message: str) -> None:
@@ -196,6 +213,9 @@ def changed(cloud: DevCloud, server: Thing) -> None:
 
 def deleted(cloud: DevCloud, server: Thing) -> None:
     """The server is gone, with all that was made for it."""
+    before = server.body["vm_state"]
+    server.body["vm_state"] = "deleted"
+    tell(cloud, server, "compute.instance.update", old_state=before)
     unplug_all(cloud, server)
     _let_go(cloud, server)
     for group in cloud.store.all("compute.server_groups"):

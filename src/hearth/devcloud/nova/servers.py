@@ -247,12 +247,13 @@ def delete(call: Call) -> Reply:
     if server.hidden["locked"] and not call.caller.is_admin:
         raise conflict(f"Instance {server.id} is locked")
     if server.body["task_state"] != "deleting":
+        from hearth.devcloud.nova.life import fail, tell
+
         server.body["task_state"] = "deleting"
+        tell(call.cloud, server, "compute.instance.delete.start")
         record(call, server, "delete")
         if call.effects.error:
             server.hidden["target"] = None
-            from hearth.devcloud.nova.life import fail
-
             fail(call.cloud, server, "The instance could not be deleted.")
         else:
             call.cloud.store.later(call.effects.slow_s or 0, server, "compute.deleted")

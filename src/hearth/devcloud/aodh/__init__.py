@@ -1,0 +1,24 @@
+"""Alarms: rules about measures and events, and what is called when their state changes."""
+
+from __future__ import annotations
+
+from hearth.devcloud.aodh import alarms, quotas
+from hearth.devcloud.aodh.evaluation import TRANSITIONS
+from hearth.devcloud.http import Call, Refusal, Reply, Router, Service, unauthorized
+
+__all__ = ["SERVICE", "TRANSITIONS"]
+
+
+def _refusal(call: Call, fault: Refusal) -> Reply:
+    code = "Client" if fault.status < 500 else "Server"
+    words = {"debuginfo": None, "faultcode": code, "faultstring": fault.message}
+    return Reply(fault.status, {"error_message": words}, fault.headers)
+
+
+SERVICE = Service(
+    name="alarming",
+    router=Router(alarms.ROUTES, quotas.ROUTES),
+    refusal=_refusal,
+    open=lambda call: not call.segments,
+    unauthorized=unauthorized,
+)

@@ -1,0 +1,390 @@
+"""Alarms: made, listed, changed, set, and what happened to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from hearth.devcloud.aodh import quotas, trusts
+from hearth.devcloud.aodh.quotas import ALARMS, only_admins
+from hearth.devcloud.aodh.rules import TYPES, bad, checked, rule_of
+from hearth.devcloud.aodh.times import cron
+from hearth.devcloud.collection import (
+    Collection,
+    Fault,
+    Field,
+    Invalid,
+    boolean,
+    integer,
+    list_of,
+    nullable,
+    one_of,
+    text,
+)
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.listing import page
+from hearth.devcloud.store import Thing, stamp_micro
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+HISTORY = "alarming.history"
+OK, ALARM, UNKNOWN = "ok", "alarm", "insufficient data"
+STATES = (OK, ALARM, UNKNOWN)
+ACTIONS = {OK: "ok_actions", ALARM: "alarm_actions", UNKNOWN: "insufficient_data_actions"}
+SCHEMES = frozenset(
+    {"http", "https", "log", "test", "zaqar"}
+    | {"trust+http", "trust+https", "trust+zaqar", "trust+heat"}
+)
+NOT_SET = "Not evaluated yet"
+_TABLE_RULES = {f"{kind}_rule" for kind in TYPES}
+_ASKABLE = {"alarm_id", "enabled", "name", "type", "severity", "user_id", "project_id", "state"}
+_SORTABLE = _ASKABLE | {"timestamp", "state_timestamp", "repeat_actions"}
+_EVERYWHERE = "all_projects"
+
+
+def _zone(value: Any) -> str:
+    zone = text()(value)
+    try:
+        if zone:
+            ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError(f"Timezone {zone} is not valid") from None
+    return str(zone)
+
+
+def _cron(value: Any) -> str:
+    cron(value)
+    return str(value)
+
+
+_TIME = Collection(
+    "alarming",
+    "time_constraints",
+    "time_constraint",
+    {
+        "name": Field(text(), required=True),
+        "description": Field(text(), default=""),
+        "start": Field(_cron, required=True),
+        "duration": Field(integer(0), required=True),
+        "timezone": Field(_zone, default=""),
+    },
+)
+
+
+def _times(value: Any) -> Any:
+    found = list_of(lambda one: checked(_TIME, one))(value)
+    if len({one["name"] for one in found}) < len(found):
+        raise ValueError("Time constraint names must be unique for a given alarm.")
+    return found
+
+
+def _action(value: Any) -> str:
+    if not isinstance(value, str) or urlsplit(value).scheme not in SCHEMES:
+        raise ValueError(f"Unsupported action {value}")
+    return value
+
+
+_FIELDS = Collection(
+    "alarming",
+    "alarms",
+    "alarm",
+    {
+        "name": Field(text(), required=True),
+        "description": Field(text(2**16, null=True)),
+        "enabled": Field(boolean, default=True),
+        "type": Field(one_of(*TYPES), required=True),
+        "severity": Field(one_of("low", "moderate", "critical"), default="low"),
+        "state": Field(one_of(*STATES), default=UNKNOWN),
+        "repeat_actions": Field(boolean, default=False),
+        **{name: Field(list_of(_action), default=list) for name in ACTIONS.values()},
+        "time_constraints": Field(_times, default=list),
+        "user_id": Field(text(null=True)),
+        "project_id": Field(text(null=True)),
+        **{f"{kind}_rule": Field(nullable(check)) for kind, check in TYPES.items()},
+        **dict.fromkeys(
+            ("alarm_id", "timestamp", "state_timestamp", "state_reason", "evaluate_timestamp"),
+            Field(),
+        ),
+    },
+)
+
+
+def _wanted(call: Call) -> Body:
+    """The alarm of a body, with its one rule; raises a 400."""
+    given = call.json()
+    if not isinstance(given, dict):
+        raise bad("Invalid input for field/attribute data.")
+    try:
+        values = _FIELDS.for_create(given)
+    except Invalid as error:
+        raise _invalid(error, given) from None
+    rule, kind = f"{values['type']}_rule", values["type"]
+    if values[rule] is None:
+        raise bad(f"{rule} must be set for {kind} type alarm")
+    others = [name for name in _TABLE_RULES - {rule} if values.pop(name) is not None]
+    if others:
+        raise bad(f"{rule} and {others[0]} cannot be set at the same time")
+    return values
+
+
+def _invalid(error: Invalid, given: Body) -> Refusal:
+    name = error.names[0]
+    match error.fault:
+        case Fault.UNKNOWN:
+            return bad(f"Unknown attribute for argument data: {name}")
+        case Fault.MISSING:
+            return bad(f"Invalid input for field/attribute {name}. Mandatory field missing.")
+        case _ if name == "type":
+            kinds = ", ".join(sorted(TYPES))
+            words = f"Value: '{given[name]}'. Value should be one of: {kinds}"
+            return bad(f"Invalid input for field/attribute type. {words}")
+    return bad(f"Invalid input for field/attribute {error.message}")
+
+
+def _owners(call: Call, values: Body) -> None:
+    """Whose it is: the caller's, unless an admin says otherwise."""
+    for name, own in (("user_id", call.caller.user_id), ("project_id", call.caller.project_id)):
+        if values[name] in (None, own):
+            values[name] = own
+        elif not call.caller.is_admin:
+            what = name.removesuffix("_id").capitalize()
+            raise Refusal(401, message=f"Not Authorized to access {what} {values[name]}")
+
+
+def _with_trusts(call: Call, values: Body, known: set[str]) -> None:
+    """URLs that need a trust get one."""
+    actions = {name: values[name] for name in ACTIONS.values()}
+    values.update(trusts.completed(call, actions, known))
+
+
+def _trusts(alarm: Body) -> set[str]:
+    return trusts.of(url for name in ACTIONS.values() for url in alarm[name])
+
+
+def create(call: Call) -> Reply:
+    """POST: 201."""
+    values = _wanted(call)
+    _owners(call, values)
+    quotas.check(call, values["project_id"])
+    _scoped(call, values)
+    _with_trusts(call, values, set())
+    store = call.cloud.store
+    now, alarm_id = stamp_micro(store.time), store.new_id()
+    values.update(
+        alarm_id=alarm_id,
+        timestamp=now,
+        state_timestamp=now,
+        evaluate_timestamp=now,
+        state_reason=NOT_SET,
+    )
+    thing = store.insert(Thing(alarm_id, ALARMS, values["project_id"], values))
+    remember(call.cloud, thing, "creation", thing.body, call)
+    where = {"Location": f"{call.base}/alarming/v2/alarms/{alarm_id}"}
+    return Reply(201, thing.body, where)
+
+
+def _scoped(call: Call, values: Body) -> None:
+    """Who is no admin asks for measures of its own project only."""
+    rule = rule_of(values)
+    if values["type"] == "gnocchi_aggregation_by_resources_threshold" and not call.caller.is_admin:
+        own, asked = (
+            {"=": {"created_by_project_id": values["project_id"]}},
+            json.loads(rule["query"]),
+        )
+        if not (isinstance(asked, dict) and own in asked.get("and", [])):
+            rule["query"] = json.dumps({"and": [own, asked]})
+
+
+def find(call: Call) -> Thing:
+    """The alarm that a path names."""
+    thing = call.cloud.store.get(ALARMS, call.ids[0])
+    own = thing is not None and thing.project_id == call.caller.project_id
+    if thing is None or not (own or call.caller.is_admin):
+        where = f" in project {call.caller.project_id}"
+        raise Refusal(404, message=f"Alarm {call.ids[0]} not found{where}")
+    return thing
+
+
+def _questions(call: Call) -> Iterable[tuple[str, str, str]]:
+    fields, values = call.query.get("q.field", []), call.query.get("q.value", [])
+    operators = call.query.get("q.op", ["eq"] * len(fields))
+    if not len(fields) == len(values) == len(operators):
+        raise bad("Invalid input for field/attribute q.")
+    return zip(fields, operators, values, strict=True)
+
+
+def index(call: Call) -> Reply:
+    """GET of the project's alarms, as `q.field`, `q.op` and `q.value` ask."""
+    project: str | None = call.caller.project_id
+    wanted: list[tuple[str, str]] = []
+    for name, operator, value in _questions(call):
+        if operator not in ("eq", ""):
+            raise bad(f"Invalid input for field/attribute op. Unimplemented operator: {operator}")
+        if name == _EVERYWHERE:
+            only_admins(call)
+            project = None
+        elif name not in _ASKABLE:
+            words = f'unrecognized field in query: [{{"field": "{name}"}}]'
+            raise bad(f"Unknown argument: {words}")
+        else:
+            if name == "project_id" and value != project:
+                only_admins(call)
+                project = value
+            wanted.append((name, value))
+    found = [
+        thing
+        for thing in call.cloud.store.all(ALARMS)
+        if project in (None, thing.project_id)
+        and all(_alike(thing.body[name], value) for name, value in wanted)
+    ]
+    for order in reversed(call.query.get("sort", [])):
+        key, _, direction = order.partition(":")
+        if key not in _SORTABLE:
+            raise bad(f"the sort parameter '{order}' is not valid")
+        found.sort(key=partial(_sorted_by, key), reverse=direction == "desc")
+    return Reply(200, [thing.body for thing in page(found, call)[0]])
+
+
+def _sorted_by(key: str, thing: Thing) -> str:
+    return str(thing.body[key])
+
+
+def _alike(value: Any, wanted: str) -> bool:
+    return wanted.lower() == str(value).lower() if isinstance(value, bool) else wanted == value
+
+
+def show(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, find(call).body)
+
+
+def update(call: Call) -> Reply:
+    """PUT of a whole one: what is not said has its default."""
+    thing, values = find(call), _wanted(call)
+    before = dict(thing.body)
+    for name in ("user_id", "project_id"):
+        values[name] = values[name] or before[name]
+    if values["project_id"] != call.caller.project_id or values["user_id"] != before["user_id"]:
+        _owners(call, values)
+    if rule_of(values) != before.get(f"{values['type']}_rule"):
+        thing.hidden.pop("samples", None)
+        _scoped(call, values)
+    known = _trusts(before)
+    _with_trusts(call, values, known)
+    now = stamp_micro(call.cloud.store.time)
+    set_anew = values["state"] != before["state"]
+    values.update(
+        alarm_id=thing.id,
+        timestamp=now,
+        state_timestamp=now if set_anew else before["state_timestamp"],
+        state_reason=NOT_SET if set_anew else before["state_reason"],
+        evaluate_timestamp=before["evaluate_timestamp"],
+    )
+    thing.body.clear()
+    thing.body.update(values)
+    trusts.dropped(call.cloud, known - _trusts(values))
+    changed = {n: v for n, v in values.items() if before.get(n) != v and n != "timestamp"}
+    if changed:
+        remember(call.cloud, thing, "rule change", changed, call)
+    return Reply(200, thing.body)
+
+
+def delete(call: Call) -> Reply:
+    """DELETE: 204; its history and its trust end with it."""
+    thing, store = find(call), call.cloud.store
+    for entry in store.where(HISTORY, alarm_id=thing.id):
+        store.remove(entry)
+    trusts.dropped(call.cloud, _trusts(thing.body))
+    store.remove(thing)
+    return Reply(204)
+
+
+def state(call: Call) -> Reply:
+    """GET of its state: a word."""
+    return Reply(200, json.dumps(find(call).body["state"]), {"Content-Type": "application/json"})
+
+
+def set_state(call: Call) -> Reply:
+    """PUT of a state: it is set, and no action is called."""
+    thing, wanted = find(call), call.json()
+    if wanted not in STATES:
+        raise bad("state invalid")
+    move(call.cloud, thing, wanted, "Manually set via API")
+    detail = {"state": wanted, "state_reason": "Manually set via API"}
+    remember(call.cloud, thing, "state transition", detail, call)
+    return Reply(200, json.dumps(wanted), {"Content-Type": "application/json"})
+
+
+def move(cloud: DevCloud, thing: Thing, wanted: str, reason: str) -> None:
+    """The alarm is in a state from now on."""
+    if thing.body["state"] != wanted:
+        thing.body["state_timestamp"] = stamp_micro(cloud.store.time)
+    thing.body.update(state=wanted, state_reason=reason)
+    cloud.store.changed = True
+
+
+def remember(
+    cloud: DevCloud, thing: Thing, what: str, detail: Body, call: Call | None = None
+) -> None:
+    """An entry of its history; without a call it is the service's own doing."""
+    store, caller = cloud.store, call.identity if call is not None else None
+    body = {
+        "event_id": store.new_id(),
+        "alarm_id": thing.id,
+        "type": what,
+        "detail": json.dumps(detail),
+        "user_id": caller.user_id if caller else None,
+        "project_id": caller.project_id if caller else None,
+        "on_behalf_of": thing.project_id,
+        "timestamp": stamp_micro(store.time),
+    }
+    store.insert(Thing(body["event_id"] or "", HISTORY, thing.project_id, body, seed=True))
+
+
+def history(call: Call) -> Reply:
+    """GET of what happened to it, newest first."""
+    found = call.cloud.store.where(HISTORY, alarm_id=find(call).id)
+    return Reply(200, [entry.body for entry in page(found[::-1], call)[0]])
+
+
+def capabilities(call: Call) -> Reply:
+    """GET of what the service can do."""
+    kinds = ("alarms", "alarms:history")
+    api = {f"{kind}:query:simple": True for kind in kinds}
+    api |= {f"{kind}:query:complex": False for kind in kinds}
+    return Reply(200, {"api": api, "alarm_storage": {"storage:production_ready": True}})
+
+
+def versions(call: Call) -> Reply:
+    """GET of the root, and of the version."""
+    url = f"{call.base}/alarming/v2"
+    version = {
+        "id": "v2",
+        "status": "stable",
+        "updated": "2013-02-13T00:00:00Z",
+        "links": [{"rel": "self", "href": url}],
+        "media-types": [
+            {"base": "application/json", "type": "application/vnd.openstack.telemetry-v2+json"}
+        ],
+    }
+    return Reply(200, {"versions": {"values": [version]}})
+
+
+_ONE = "/v2/alarms/{}"
+ROUTES: list[Route] = [
+    ("GET", "/", versions),
+    ("GET", "/v2/capabilities", capabilities),
+    ("POST", "/v2/alarms", create),
+    ("GET", "/v2/alarms", index),
+    ("GET", _ONE, show),
+    ("PUT", _ONE, update),
+    ("DELETE", _ONE, delete),
+    ("GET", _ONE + "/state", state),
+    ("PUT", _ONE + "/state", set_state),
+    ("GET", _ONE + "/history", history),
+]

@@ -1,0 +1,102 @@
+"""What an alarm says to the URLs of its state, and how it gets there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from hearth.devcloud.aodh import trusts
+from hearth.devcloud.aodh.alarms import ACTIONS
+from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.keystone import tokens
+from hearth.devcloud.keystone.assignments import expanded
+from hearth.devcloud.store import Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A POST that the socket has to make; `outcome` is where its status goes."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: Body
+    outcome: Body = field(default_factory=dict)
+
+
+def send(
+    cloud: DevCloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
+) -> list[Body]:
+    """Tell all URLs of the alarm's state; what comes of each, which later calls complete."""
+    body: Body = {
+        "alarm_id": alarm.id,
+        "alarm_name": alarm.body["name"],
+        "severity": alarm.body["severity"],
+        "previous": previous,
+        "current": alarm.body["state"],
+        "reason": reason,
+        "reason_data": dict(data),
+    }
+    return [_one(cloud, alarm, url, body) for url in alarm.body[ACTIONS[alarm.body["state"]]]]
+
+
+def _one(cloud: DevCloud, alarm: Thing, url: str, body: Body) -> Body:
+    outcome: Body = {"url": url}
+    parts = trusts.without(url)
+    try:
+        token = None
+        if url.startswith(trusts.TRUSTED):
+            token = trusts.token(cloud, parts.username or "")
+        match parts.scheme:
+            case "http" | "https":
+                headers = {"Content-Type": "application/json"}
+                headers["x-openstack-request-id"] = f"req-{cloud.store.new_id()}"
+                if token:
+                    headers["X-Auth-Token"] = token
+                    parts = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+                cloud.outbox.append(Notice(parts.geturl(), headers, body, outcome))
+            case "zaqar":
+                token = token or _token(cloud, alarm)
+                outcome["status"] = _post(cloud, token, parse_qs(parts.query), body)
+            case "heat":
+                outcome["error"] = "members are not healed here"
+    except Refusal as refused:
+        outcome.update(status=refused.status, error=refused.message)
+    return outcome
+
+
+def _post(cloud: DevCloud, token: str, query: Mapping[str, list[str]], body: Body) -> int:
+    name = query.get("queue_name", [alarm_queue(body)])[0]
+    path = f"/messaging/v2/queues/{name}/messages"
+    headers = {"X-Auth-Token": token, "Client-ID": cloud.store.new_id()}
+    content = json.dumps({"messages": [{"body": body}]}).encode()
+    call = cloud.call("POST", path, headers, content)
+    assert call is not None
+    reply = cloud.handle(call)
+    if reply.status >= 400:
+        raise Refusal(reply.status, message=str(reply.body))
+    return reply.status
+
+
+def alarm_queue(body: Body) -> str:
+    """The queue of an alarm whose URL names none."""
+    return f"alarm-{body['alarm_id']}"
+
+
+def _token(cloud: DevCloud, alarm: Thing) -> str:
+    """A token of the service in the alarm's project."""
+    store = cloud.store
+    roles = store.where("identity.roles", name="service")
+    issued = tokens.issue(
+        cloud,
+        user=store.where("identity.users", name=trusts.USER)[0],
+        methods=["password"],
+        roles=expanded(store, [role.id for role in roles]),
+        project_id=alarm.project_id,
+    )
+    return issued.id

@@ -1,0 +1,105 @@
+"""The right to act for who made an alarm: trusts of the service, kept in the URLs of actions.
+
+`trust+https://host/…` becomes `trust+https://TRUST:delete@host/…`; "delete" says that the trust is
+the service's own and ends with the alarm.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit
+
+from hearth.devcloud.http import Body, Call, Refusal
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+USER = "aodh"
+TRUSTED = "trust+"
+_OWN = "delete"
+
+
+def given(cloud: DevCloud, method: str, path: str, token: str | None, body: Body) -> Any:
+    """The reply of another service of the cloud; raises a Refusal with its status."""
+    headers = {"X-Auth-Token": token} if token else {}
+    call = cloud.call(method, path, headers, json.dumps(body).encode())
+    assert call is not None
+    reply = cloud.handle(call)
+    if reply.status >= 400:
+        raise Refusal(reply.status, message=f"{path}: {reply.body}")
+    return reply
+
+
+def without(url: str) -> SplitResult:
+    """The parts of a URL, its scheme without the prefix."""
+    return urlsplit(url.removeprefix(TRUSTED))
+
+
+def of(actions: Iterable[str]) -> set[str]:
+    """The trusts of the service's own in the URLs of actions."""
+    parts = (without(url) for url in actions if url.startswith(TRUSTED))
+    return {one.username for one in parts if one.username and one.password == _OWN}
+
+
+def completed(call: Call, actions: Mapping[str, list[str]], known: set[str]) -> Body:
+    """The actions by state, each URL that needs a trust with one; made when none is known."""
+    lacking = [
+        url
+        for urls in actions.values()
+        for url in urls
+        if url.startswith(TRUSTED) and "@" not in without(url).netloc
+    ]
+    if not lacking:
+        return dict(actions)
+    trust = next(iter(sorted(known)), None) or _made(call)
+    return {
+        state: [_with(url, trust) if url in lacking else url for url in urls]
+        for state, urls in actions.items()
+    }
+
+
+def _with(url: str, trust: str) -> str:
+    parts = without(url)
+    netloc = f"{trust}:{_OWN}@{parts.netloc}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{TRUSTED}{parts.scheme}://{netloc}{parts.path}{query}"
+
+
+def _made(call: Call) -> str:
+    """A new trust from the caller to the service."""
+    caller = call.caller
+    roles = sorted(caller.roles)
+    wanted: Body = {
+        "trustor_user_id": caller.user_id,
+        "trustee_user_id": _user(call.cloud),
+        "impersonation": True,
+        "project_id": caller.project_id,
+        "roles": [{"name": name} for name in roles],
+    }
+    path = "/identity/v3/OS-TRUST/trusts"
+    reply = given(call.cloud, "POST", path, caller.token, {"trust": wanted})
+    return str(reply.body["trust"]["id"])
+
+
+def dropped(cloud: DevCloud, trusts: Iterable[str]) -> None:
+    """They end; a trust that is gone is no matter."""
+    for trust_id in trusts:
+        trust = cloud.store.get("identity.trusts", trust_id)
+        if trust is not None:
+            cloud.store.remove(trust)
+            cloud.callers.clear()
+
+
+def token(cloud: DevCloud, trust_id: str) -> str:
+    """A token in a trust. Raises a Refusal."""
+    who = {"id": _user(cloud), "password": cloud.settings.password}
+    identity = {"methods": ["password"], "password": {"user": who}}
+    auth = {"identity": identity, "scope": {"OS-TRUST:trust": {"id": trust_id}}}
+    reply = given(cloud, "POST", "/identity/v3/auth/tokens", None, {"auth": auth})
+    return str(reply.headers["X-Subject-Token"])
+
+
+def _user(cloud: DevCloud) -> str:
+    return cloud.store.where("identity.users", name=USER)[0].id

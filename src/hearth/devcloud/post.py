@@ -1,0 +1,62 @@
+"""The way out: what alarms have to say to URLs, and time that goes on while events are on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+
+if TYPE_CHECKING:
+    from hearth.devcloud.aodh.notices import Notice
+    from hearth.devcloud.cloud import DevCloud
+
+TIMEOUT_S = 10
+TICK_S = 0.1
+
+
+class Post:
+    """One cloud's post office."""
+
+    def __init__(self, cloud: DevCloud) -> None:
+        self._cloud = cloud
+        self._session: ClientSession | None = None
+        self._clock: asyncio.Task[None] | None = None
+
+    async def deliver(self) -> None:
+        """Send all that waits to be sent; each outcome gets a status or an error."""
+        self._tick()
+        notices, self._cloud.outbox = self._cloud.outbox, []
+        await asyncio.gather(*map(self._send, notices))
+
+    async def close(self) -> None:
+        """Nothing is sent any more."""
+        if self._clock is not None:
+            self._clock.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._clock
+        if self._session is not None:
+            await self._session.close()
+
+    async def _send(self, notice: Notice) -> None:
+        if self._session is None:
+            self._session = ClientSession(timeout=ClientTimeout(TIMEOUT_S))
+        headers = dict(notice.headers)
+        try:
+            async with self._session.post(notice.url, json=notice.body, headers=headers) as answer:
+                notice.outcome["status"] = answer.status
+        except (ClientError, TimeoutError, ValueError) as error:
+            notice.outcome["error"] = f"{type(error).__name__}: {error}"
+
+    def _tick(self) -> None:
+        """Events come when nobody calls, too: while they are on, what is due happens by itself."""
+        ticking = self._clock is not None and not self._clock.done()
+        if self._cloud.knobs.events and not ticking:
+            self._clock = asyncio.create_task(self._go_on())
+
+    async def _go_on(self) -> None:
+        while self._cloud.knobs.events:
+            self._cloud.settle()
+            await self.deliver()
+            await asyncio.sleep(TICK_S)

@@ -1,0 +1,198 @@
+"""What all alarms have in common: whom they tell, when they are looked after, how they change.
+
+The service takes whole alarms only: an update sends all of it and keeps the state it is in.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+from urllib.parse import quote, urlencode
+
+from hearth.cloud.contract import Body
+from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.neutron.order import at
+from hearth.schema import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    NUMBER,
+    STRING,
+    AllowedValues,
+    Prop,
+    Range,
+    Support,
+)
+from hearth.template.expr import Const
+
+SERVICE = "alarming"
+COMPARISONS = AllowedValues(["le", "ge", "eq", "lt", "gt", "ne"])
+STATES = ("alarm", "ok", "insufficient_data")
+KEPT = ("state", "user_id", "project_id")
+
+
+def _whom(state: str) -> dict[str, Prop]:
+    words = state.replace("_", " ")
+    return {
+        f"{state}_actions": Prop(
+            LIST, f"URLs to call when the state becomes {words}.", update_allowed=True
+        ),
+        f"{state}_queues": Prop(
+            LIST,
+            f"Queues that get a message when the state becomes {words}.",
+            default=[],
+            update_allowed=True,
+            since="8.0.0",
+            schema=Prop(STRING, constraint="zaqar.queue"),
+        ),
+    }
+
+
+COMMON: Mapping[str, Prop] = {
+    **{name: prop for state in STATES for name, prop in _whom(state).items()},
+    "description": Prop(STRING, "What it is for.", update_allowed=True),
+    "enabled": Prop(BOOLEAN, "Whether it is looked after.", default="true", update_allowed=True),
+    "repeat_actions": Prop(
+        BOOLEAN,
+        "Whether URLs and queues are told at each evaluation, not only when the state changes.",
+        default="true",
+        update_allowed=True,
+    ),
+    "severity": Prop(
+        STRING,
+        "How much it matters.",
+        default="low",
+        update_allowed=True,
+        constraints=(AllowedValues(["low", "moderate", "critical"]),),
+        since="5.0.0",
+    ),
+    "time_constraints": Prop(
+        LIST,
+        "Spans of time in which it is looked after; always when there are none.",
+        default=[],
+        since="5.0.0",
+        schema=Prop(
+            MAP,
+            schema={
+                "description": Prop(STRING, "What the span is for."),
+                "duration": Prop(
+                    INTEGER, "Its seconds.", required=True, constraints=(Range(min=0),)
+                ),
+                "name": Prop(STRING, "Its name.", required=True),
+                "start": Prop(
+                    STRING,
+                    "When it begins, as a line of cron.",
+                    required=True,
+                    constraint="cron_expression",
+                ),
+                "timezone": Prop(
+                    STRING, "The time zone of the line; UTC if none.", constraint="timezone"
+                ),
+            },
+        ),
+    ),
+}
+"""The properties of every alarm."""
+
+THRESHOLD: Mapping[str, Prop] = {
+    "comparison_operator": Prop(
+        STRING,
+        "How a value that is worth an alarm lies to the threshold.",
+        update_allowed=True,
+        constraints=(COMPARISONS,),
+    ),
+    "threshold": Prop(NUMBER, "What values are compared with.", required=True, update_allowed=True),
+}
+"""The properties of an alarm that compares values."""
+
+
+class Alarm(CollectionResource):
+    """An alarm; what it is about is its rule: the properties that no other alarm has."""
+
+    service = SERVICE
+    support = Support(version="2015.1")
+    identified_by = IntentKey.OWN_NAME
+    known_by = "the generated name, which it keeps"
+    alarm_type: ClassVar[str]
+    collection = Collection(SERVICE, "/v2/alarms", body="", id_field="alarm_id", key_field=None)
+
+    def fields(self, live: Live) -> Body:
+        values = live.properties
+        own = frozenset(self.properties) - frozenset(COMMON)
+        told = {f"{state}_{kind}" for state in STATES for kind in ("actions", "queues")}
+        return {
+            "name": live.physical_name,
+            "type": self.alarm_type,
+            **self.fields_of(live, values, frozenset(COMMON) - told),
+            **{f"{state}_actions": _urls(live, state) for state in STATES},
+            f"{self.alarm_type}_rule": self.rule(self.fields_of(live, values, own)),
+        }
+
+    def rule(self, fields: Body) -> Body:
+        """The rule with these fields."""
+        return fields
+
+    def changed_fields(self, live: Live) -> Body:
+        return self.fields(live) if live.changed else {}
+
+    async def change(self, live: Live, fields: Body) -> Made | None:
+        now = await self.show(live) or {}
+        whole = {name: now[name] for name in KEPT if name in now}
+        return await super().change(live, {**self.fields(live), **whole, **fields})
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("disable", self.disable),)
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("enable", self.enable),)
+
+    async def disable(self, live: Live) -> Made | None:
+        """Nobody looks after it."""
+        return await self.change(live, {"enabled": False})
+
+    async def enable(self, live: Live) -> Made | None:
+        """It is looked after again, unless the template switches it off."""
+        return await self.change(live, {"enabled": live.given("enabled")})
+
+    async def members(self, live: Live) -> list[Body]:
+        asked = {"q.field": "name", "q.op": "eq", "q.value": live.physical_name}
+        path = f"{self.collection.path}?{urlencode(asked)}"
+        return list(await live.cloud.listing(SERVICE, path))
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        answer = await live.cloud.request(SERVICE, "GET", self.url(live, live.physical))
+        return dict(answer.body)
+
+    def observed(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = super().observed(live, {**body.get(f"{self.alarm_type}_rule", {}), **body})
+        return {name: value for name, value in found.items() if name != "query"}  # the service's
+
+    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+        """None. Raises Rejected for an action that names a resource: only its URL can be called."""
+        problems = []
+        for state in STATES:
+            for end in at(f"{state}_actions")(definition.properties):
+                if isinstance(end, Const) and end.value in program.resources:
+                    place = definition.span.under("properties").under(f"{state}_actions")
+                    words = f"get_attr: [{end.value}, alarm_url]"
+                    words = f'"{end.value}" is a resource, not a URL; use {{{words}}}'
+                    problems.append(StackValidationFailed(place, words))
+        if problems:
+            raise Rejected(problems)
+        return super().implicit_requires(name, definition, program)
+
+
+def _urls(live: Live, state: str) -> list[str]:
+    """Whom the alarm tells of a state."""
+    actions = [_called(live, str(url)) for url in live.given(f"{state}_actions") or [] if url]
+    queues = live.given(f"{state}_queues") or []
+    return actions + [f"trust+zaqar://?queue_name={quote(str(name), safe='')}" for name in queues]
+
+
+def _called(live: Live, url: str) -> str:
+    """The URL; the orchestration API's own takes a token, which comes by a trust."""
+    stack = live.stack
+    root = stack.heat_url.rstrip("/").removesuffix(stack.project_id)
+    ours = root and url.startswith(root) and url.endswith("/signal")
+    return f"trust+{url}" if ours else url

@@ -1,0 +1,43 @@
+"""OS::Aodh::CompositeAlarm: several rules, of which one or all must be met."""
+
+from hearth.cloud.contract import Body
+from hearth.resources.aodh.base import COMMON, Alarm
+from hearth.schema import LIST, MAP, STRING, AllowedValues, Length, Prop, Support
+
+
+class CompositeAlarm(Alarm):
+    """Several rules with thresholds, of which one or all must be met."""
+
+    type_name = "OS::Aodh::CompositeAlarm"
+    support = Support(version="8.0.0")
+    properties = {
+        **COMMON,
+        "composite_rule": Prop(
+            MAP,
+            "The rules, and what must be met of them.",
+            required=True,
+            update_allowed=True,
+            schema={
+                "operator": Prop(
+                    STRING,
+                    "Whether one must be met, or all.",
+                    required=True,
+                    update_allowed=True,
+                    constraints=(AllowedValues(["or", "and"]),),
+                ),
+                "rules": Prop(
+                    LIST,
+                    "Rules as the service has them, each with its type, or further ones in "
+                    "{and: […]} and {or: […]}.",
+                    required=True,
+                    update_allowed=True,
+                    constraints=(Length(min=2),),
+                ),
+            },
+        ),
+    }
+    alarm_type = "composite"
+
+    def rule(self, fields: Body) -> Body:
+        given = fields["composite_rule"]
+        return {given["operator"]: given["rules"]}

@@ -1,0 +1,42 @@
+"""OS::Aodh::EventAlarm: something has happened."""
+
+from hearth.resources.aodh.base import COMMON, COMPARISONS, Alarm
+from hearth.schema import LIST, MAP, STRING, AllowedValues, Prop, Support
+
+
+class EventAlarm(Alarm):
+    """Raised by an event of a service that meets all conditions."""
+
+    type_name = "OS::Aodh::EventAlarm"
+    support = Support(version="8.0.0")
+    properties = {
+        **COMMON,
+        "event_type": Prop(
+            STRING,
+            "Type of the event; * stands for any text.",
+            default="*",
+            update_allowed=True,
+        ),
+        "query": Prop(
+            LIST,
+            "Conditions that must all be met.",
+            update_allowed=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "field": Prop(STRING, "What is compared, such as traits.instance_id."),
+                    "op": Prop(STRING, "How.", constraints=(COMPARISONS,)),
+                    "type": Prop(
+                        STRING,
+                        "As what.",
+                        default="string",
+                        constraints=(
+                            AllowedValues(["integer", "float", "string", "boolean", "datetime"]),
+                        ),
+                    ),
+                    "value": Prop(STRING, "With what."),
+                },
+            ),
+        ),
+    }
+    alarm_type = "event"

@@ -1,0 +1,17 @@
+"""OS::Aodh::PrometheusAlarm: what a query of Prometheus gives."""
+
+from hearth.resources.aodh.base import COMMON, THRESHOLD, Alarm
+from hearth.schema import STRING, Prop, Support
+
+
+class PrometheusAlarm(Alarm):
+    """The value of a query of Prometheus."""
+
+    type_name = "OS::Aodh::PrometheusAlarm"
+    support = Support(version="22.0.0")
+    properties = {
+        **COMMON,
+        **THRESHOLD,
+        "query": Prop(STRING, "The query, in PromQL.", required=True, update_allowed=True),
+    }
+    alarm_type = "prometheus"
