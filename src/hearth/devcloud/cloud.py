@@ -15,6 +15,7 @@ from hearth.devcloud import (
     designate,
     glance,
     keystone,
+    mistral,
     neutron,
     nova,
     octavia,
@@ -40,6 +41,7 @@ SERVICES: dict[str, Service] = {
         designate.SERVICE,
         barbican.SERVICE,
         zaqar.SERVICE,
+        mistral.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
@@ -51,6 +53,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **designate.TRANSITIONS,
     **barbican.TRANSITIONS,
     **zaqar.TRANSITIONS,
+    **mistral.TRANSITIONS,
 }
 
 
@@ -81,6 +84,7 @@ class DevCloud:
         self.callers: dict[str, Any] = {}
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
         self.url = url
+        self.wake: Callable[[float], None] = lambda after_s: None  # of who runs errands, if any
         seed.sow(self)
 
     def move_to(self, url: str) -> None:
@@ -132,9 +136,10 @@ class DevCloud:
 
     def settle(self) -> None:
         """Let everything happen that is due by now."""
-        self.store.settle(time.time(), self._run)
+        self.store.settle(time.time(), self.carry_out)
 
-    def _run(self, transition: str, thing: Thing) -> None:
+    def carry_out(self, transition: str, thing: Thing) -> None:
+        """Let something happen to a thing."""
         TRANSITIONS[transition](self, thing)
 
     def _dispatch(self, service: Service, call: Call) -> Reply:
