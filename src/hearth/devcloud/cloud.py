@@ -16,6 +16,7 @@ from hearth.devcloud import (
     designate,
     glance,
     keystone,
+    mistral,
     neutron,
     nova,
     octavia,
@@ -43,6 +44,7 @@ SERVICES: dict[str, Service] = {
         barbican.SERVICE,
         zaqar.SERVICE,
         aodh.SERVICE,
+        mistral.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
@@ -55,6 +57,7 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
     **barbican.TRANSITIONS,
     **zaqar.TRANSITIONS,
     **aodh.TRANSITIONS,
+    **mistral.TRANSITIONS,
 }
 
 
@@ -86,6 +89,7 @@ class DevCloud:
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
         self.outbox: list[Notice] = []  # what alarms have to say, for the socket to send
         self.url = url
+        self.wake: Callable[[float], None] = lambda after_s: None  # of who runs errands, if any
         seed.sow(self)
 
     def move_to(self, url: str) -> None:
@@ -137,9 +141,10 @@ class DevCloud:
 
     def settle(self) -> None:
         """Let everything happen that is due by now."""
-        self.store.settle(time.time(), self._run)
+        self.store.settle(time.time(), self.carry_out)
 
-    def _run(self, transition: str, thing: Thing) -> None:
+    def carry_out(self, transition: str, thing: Thing) -> None:
+        """Let something happen to a thing."""
         TRANSITIONS[transition](self, thing)
 
     def _dispatch(self, service: Service, call: Call) -> Reply:

@@ -36,6 +36,7 @@ _GRANTS = (
     ("domains", "heat", "heat_domain_admin", "admin"),
 )
 _ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
+_SERVICE_USERS = ("mistral", "zaqar")  # whom users let act for them
 _SERVICES = (
     ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
@@ -48,6 +49,7 @@ _SERVICES = (
     ("load-balancer", "octavia", "/load-balancer"),
     ("messaging", "zaqar", "/messaging"),
     ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
+    ("workflowv2", "mistral", "/workflow/v2"),
 )
 _FLAVORS = (
     ("42", "m1.nano", 192, 1, 1),
@@ -110,16 +112,7 @@ def _identity(cloud: DevCloud) -> None:
         }
         _put(cloud, "identity.projects", fixed_hex("project", name), body)
     for name, domain, project in _USERS:
-        body = {
-            "name": name,
-            "domain_id": _domain(domain),
-            "enabled": True,
-            "default_project_id": fixed_hex("project", project) if project else None,
-            "password_expires_at": None,
-            "options": {},
-        }
-        user_id = fixed_hex("user", name)
-        _put(cloud, "identity.users", user_id, body, password=cloud.settings.password)
+        _user(cloud, name, domain, project)
     for name in _ROLES:
         body = {"name": name, "domain_id": None, "description": None}
         body["options"] = {"immutable": True} if name in ("admin", "member", "reader") else {}
@@ -129,12 +122,28 @@ def _identity(cloud: DevCloud) -> None:
         assign(store, kind, target_id, fixed_hex("user", user), fixed_hex("role", role))
 
 
+def _user(cloud: DevCloud, name: str, domain: str, project: str | None) -> None:
+    body: Body = {
+        "name": name,
+        "domain_id": _domain(domain),
+        "enabled": True,
+        "default_project_id": fixed_hex("project", project) if project else None,
+        "password_expires_at": None,
+        "options": {},
+    }
+    user_id = fixed_hex("user", name)
+    _put(cloud, "identity.users", user_id, body, password=cloud.settings.password)
+
+
 def _domain(name: str) -> str:
     return name if name == "default" else fixed_hex("domain", name)
 
 
 def plant_catalogue(cloud: DevCloud) -> None:
-    """Region, services and endpoints at the address the cloud has now."""
+    """Region, services and endpoints at the address the cloud has now, and services' users."""
+    for name in _SERVICE_USERS:
+        if cloud.store.get("identity.users", fixed_hex("user", name)) is None:
+            _user(cloud, name, "default", None)
     region: Body = {"description": "", "parent_region_id": None}
     if cloud.store.get("identity.regions", "RegionOne") is None:
         _put(cloud, "identity.regions", "RegionOne", region)

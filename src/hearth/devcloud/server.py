@@ -14,6 +14,7 @@ from aiohttp import web
 
 from hearth.devcloud import admin, snapshot
 from hearth.devcloud.cloud import SERVICES, DevCloud, Settings
+from hearth.devcloud.errands import Runner
 from hearth.devcloud.http import Call, Refusal, Reply
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
@@ -36,6 +37,7 @@ class Running:
         self._post = post
         self._runner = runner
         self._data = data
+        self._errands = Runner(cloud)
         self._saver = asyncio.create_task(self._save_forever()) if data else None
 
     @property
@@ -51,6 +53,7 @@ class Running:
     async def close(self) -> None:
         """Stop listening, let nobody wait, save."""
         self.cloud.knobs.clear()
+        await self._errands.close()
         if self._saver is not None:
             self._saver.cancel()
             with contextlib.suppress(asyncio.CancelledError):

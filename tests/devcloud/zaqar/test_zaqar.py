@@ -56,7 +56,7 @@ def queues(served: Served, query: str = "") -> Any:
 def later(served: Served, seconds: float) -> None:
     """The cloud's clock goes on; it never goes back."""
     store = served.cloud.store
-    store.settle(store.time + seconds, served.cloud._run)
+    store.settle(store.time + seconds, served.cloud.carry_out)
 
 
 def test_a_queue_is_made_once_shown_listed_and_deleted_as_often_as_one_likes(queue: Queue) -> None:

@@ -6,7 +6,7 @@ import uuid
 from http import HTTPStatus
 
 from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
-from hearth.devcloud.zaqar import claims, messages, queues
+from hearth.devcloud.zaqar import claims, messages, queues, signed, subscriptions
 from hearth.devcloud.zaqar.rest import BAD_BODY
 
 _FORM = "application/x-www-form-urlencoded"
@@ -18,7 +18,7 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def _is_open(call: Call) -> bool:
-    return not call.segments
+    return not call.segments or signed.brings(call)
 
 
 def _prepare(call: Call) -> None:
@@ -37,6 +37,8 @@ def _prepare(call: Call) -> None:
         uuid.UUID(client)
     except ValueError:
         raise Refusal(400, "Wrong UUID value", "Malformed hexadecimal UUID.") from None
+    if signed.brings(call):
+        call.identity = signed.caller(call)
     if not call.caller.project_id:
         raise Refusal(400, "Project-Id Missing", "The header X-PROJECT-ID was missing")
     if call.segments[1] == "queues" and len(call.segments) > 2:
@@ -64,10 +66,22 @@ _VERSIONS: list[Route] = [("GET", "/", _versions)]
 
 SERVICE = Service(
     name="messaging",
-    router=Router(_VERSIONS, queues.ROUTES, messages.ROUTES, claims.ROUTES),
+    router=Router(
+        _VERSIONS,
+        queues.ROUTES,
+        messages.ROUTES,
+        claims.ROUTES,
+        subscriptions.ROUTES,
+        signed.ROUTES,
+    ),
     refusal=_refusal,
     open=_is_open,
     prepare=_prepare,
     unauthorized=unauthorized,
 )
-TRANSITIONS = {"messaging.expire": messages.expire, "messaging.release": claims.expire}
+TRANSITIONS = {
+    "messaging.expire": messages.expire,
+    "messaging.release": claims.expire,
+    "messaging.sent": subscriptions.sent,
+    "messaging.unsubscribe": subscriptions.expire,
+}

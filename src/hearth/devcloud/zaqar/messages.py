@@ -29,6 +29,7 @@ from hearth.devcloud.zaqar.rest import (
     within,
     yes,
 )
+from hearth.devcloud.zaqar.subscriptions import notify
 
 if TYPE_CHECKING:
     from hearth.devcloud.cloud import DevCloud
@@ -63,6 +64,7 @@ def post(call: Call) -> Reply:
         body = {"queue": queue.id}
         made = Thing(store.new_hex()[:24], MESSAGES, queue.project_id, body, hidden)
         store.later(one["ttl"], store.insert(made), "messaging.expire")
+        notify(call.cloud, queue, made)
         ids.append(made.id)
     hrefs = [f"{call.path}/{message_id}" for message_id in ids]
     place = {"Location": f"{call.path}?ids={','.join(ids)}"}

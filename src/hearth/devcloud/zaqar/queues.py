@@ -21,6 +21,7 @@ from hearth.devcloud.zaqar.rest import (
 QUEUES = "messaging.queues"
 MESSAGES = "messaging.messages"
 CLAIMS = "messaging.claims"
+SUBSCRIPTIONS = "messaging.subscriptions"
 METADATA_MAX = 64 * 1024  # bytes, as are posts
 POST_MAX = 256 * 1024
 TTL_MIN, TTL_DEFAULT, TTL_MAX = 60, 3600, 1_209_600
@@ -158,8 +159,10 @@ def delete(call: Call) -> Reply:
     store, key = call.cloud.store, key_of(call)
     thing = store.get(QUEUES, key)
     if thing is not None:
-        for part in (*messages_of(store, key), *store.where(CLAIMS, queue=key), thing):
-            store.remove(part)
+        for table in (MESSAGES, CLAIMS, SUBSCRIPTIONS):
+            for part in store.where(table, queue=key):
+                store.remove(part)
+        store.remove(thing)
     return Reply(204)
 
 

@@ -1,0 +1,136 @@
+"""What the cloud does while nobody calls: HTTP calls of its own, and what is due in workflows.
+
+A service orders a call and names the transition that takes the answer. Both are in the store: after
+a restart, calls that had no answer yet are made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import msgspec
+
+from hearth.devcloud.store import Body, Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+CALLS = "errands.calls"
+TIMEOUT_S = 60.0
+ANSWER_MAX = 16 * 1024 * 1024  # bytes
+PROMPT = ("workflow.",)  # transitions that happen on time, and not before the next call only
+
+
+def order(
+    cloud: DevCloud,
+    then: str,
+    about: str,
+    *,
+    method: str,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    data: str = "",
+    timeout_s: float = TIMEOUT_S,
+    **more: Any,
+) -> None:
+    """Have a call made. The transition `then` gets the errand, with `answer` and `more` in it.
+
+    `about` is the id of what it is done for.
+    """
+    body: Body = {
+        "method": method,
+        "url": url,
+        "headers": dict(headers or {}),
+        "data": data,
+        "timeout_s": timeout_s,
+    }
+    hidden: Body = {"then": then, "about": about, **more}
+    cloud.store.insert(Thing(cloud.store.new_id(), CALLS, None, body, hidden, seed=True))
+    cloud.wake(0)
+
+
+def again(cloud: DevCloud, errand: Thing, after_s: float = 0.0) -> None:
+    """Make a call once more, a little later."""
+    errand.hidden.pop("answer", None)
+    errand.visible_from = cloud.store.time + after_s
+    cloud.store.insert(errand)
+    cloud.wake(after_s)
+
+
+class Runner:
+    """Runs the errands of a cloud on the present loop; `await close()` ends it."""
+
+    def __init__(self, cloud: DevCloud) -> None:
+        self._cloud = cloud
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._session: aiohttp.ClientSession | None = None
+        cloud.wake = self.wake
+        self.wake(0)
+
+    def wake(self, after_s: float) -> None:
+        """Look for what is to be done, at the latest after so many seconds."""
+        due = self._loop.time() + max(0.0, after_s)
+        if self._timer is not None:
+            if self._timer.when() <= due:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(due, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        cloud = self._cloud
+        cloud.settle()
+        for errand in cloud.store.all(CALLS):
+            if errand.id not in self._under_way:
+                self._under_way[errand.id] = asyncio.create_task(self._run(errand))
+        due = [row[0] for row in cloud.store.agenda if row[4].startswith(PROMPT)]
+        due += [errand.visible_from for errand in cloud.store.table(CALLS).values()]
+        if later := [at for at in due if at > cloud.store.time]:
+            self.wake(min(later) - cloud.store.time)
+
+    async def _run(self, errand: Thing) -> None:
+        answer = await self._answer(errand.body)
+        del self._under_way[errand.id]
+        errand.hidden["answer"] = answer
+        self._cloud.store.remove(errand)
+        self._cloud.settle()
+        self._cloud.carry_out(errand.hidden["then"], errand)
+
+    async def _answer(self, wanted: Body) -> Body:
+        """Status, headers and body of the answer; without one, `error` says why."""
+        self._session = self._session or aiohttp.ClientSession()
+        try:
+            async with self._session.request(
+                wanted["method"],
+                wanted["url"],
+                headers=wanted["headers"],
+                data=wanted["data"].encode() or None,
+                timeout=aiohttp.ClientTimeout(total=wanted["timeout_s"]),
+                allow_redirects=False,
+            ) as answer:
+                raw = await answer.content.read(ANSWER_MAX)
+                body: Any = raw.decode(errors="replace")
+                with contextlib.suppress(msgspec.DecodeError):
+                    body = msgspec.json.decode(raw)
+                return {"status": answer.status, "headers": dict(answer.headers), "body": body}
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as problem:
+            why = str(problem) or type(problem).__name__
+            return {"status": 0, "headers": {}, "body": None, "error": why}
+
+    async def close(self) -> None:
+        """Stop; what is under way stays in the store."""
+        self._cloud.wake = lambda after_s: None
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in list(self._under_way.values()):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        if self._session is not None:
+            await self._session.close()

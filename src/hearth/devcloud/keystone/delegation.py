@@ -1,0 +1,83 @@
+"""How a service acts for a user later on: trusts that it has made, and tokens of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.keystone import people, tokens
+from hearth.devcloud.keystone.assignments import expanded, roles_on
+from hearth.devcloud.keystone.tokens import Caller
+from hearth.devcloud.store import Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+
+TABLE = "identity.trusts"
+
+
+def entrust(cloud: DevCloud, caller: Caller, service: str) -> Thing:
+    """A trust of the caller in a service's user, with all the caller may do in its project."""
+    if caller.delegated or not caller.user_id:
+        words = "Who acts for somebody else cannot let a service act for it."
+        raise Refusal(403, "Forbidden", words)
+    ident = cloud.store.new_hex()
+    body: Body = {
+        "id": ident,
+        "trustor_user_id": caller.user_id,
+        "trustee_user_id": _user(cloud, service).id,
+        "impersonation": True,
+        "project_id": caller.project_id,
+        "expires_at": None,
+        "remaining_uses": None,
+        "redelegation_count": 0,
+        "redelegated_trust_id": None,
+        "deleted_at": None,
+    }
+    hidden: Body = {"roles": list(caller.role_ids), "made_by": service}
+    return cloud.store.insert(Thing(ident, TABLE, caller.project_id, body, hidden), implicit=True)
+
+
+def gave(cloud: DevCloud, caller: Caller, service: str, trust_id: str) -> bool:
+    """Whether the caller is who gave a trust to a service."""
+    trust = cloud.store.get(TABLE, trust_id)
+    wanted = {
+        "trustor_user_id": caller.user_id,
+        "trustee_user_id": _user(cloud, service).id,
+        "project_id": caller.project_id,
+    }
+    return trust is not None and wanted.items() <= trust.body.items()
+
+
+def token(cloud: DevCloud, service: str, trust_id: str) -> str | None:
+    """A token of a trust; None when it is void."""
+    store, trust = cloud.store, cloud.store.get(TABLE, trust_id)
+    user = _user(cloud, service)
+    if trust is None or trust.body["trustee_user_id"] != user.id:
+        return None
+    trustor = store.get("identity.users", trust.body["trustor_user_id"])
+    if trustor is None or not trustor.body["enabled"]:
+        return None
+    project_id = trust.body["project_id"]
+    has = {role.id for role in expanded(store, roles_on(store, trustor.id, project_id))}
+    roles = expanded(store, trust.hidden["roles"])
+    if not {role.id for role in roles} <= has:
+        return None
+    made = tokens.issue(
+        cloud, user=trustor, authenticated=user, roles=roles, project_id=project_id,
+        methods=["password"], trust=trust,
+    )  # fmt: skip
+    return made.id
+
+
+def end(cloud: DevCloud, trust_id: str | None) -> None:
+    """Drop a trust that a service made; others are their makers' business."""
+    trust = cloud.store.get(TABLE, trust_id)
+    if trust is not None and "made_by" in trust.hidden:
+        cloud.store.remove(trust)
+        people.drop(cloud.store, "tokens", trust_id=trust.id)
+        cloud.callers.clear()
+
+
+def _user(cloud: DevCloud, service: str) -> Thing:
+    return cloud.store.where("identity.users", name=service, domain_id="default")[0]

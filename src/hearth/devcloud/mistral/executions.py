@@ -1,0 +1,166 @@
+"""Executions, their tasks, and the actions of those: started, shown, let go on, deleted."""
+
+from __future__ import annotations
+
+from hearth.devcloud.http import Call, Refusal, Reply, Route
+from hearth.devcloud.mistral import run
+from hearth.devcloud.mistral.language import ENDS
+from hearth.devcloud.mistral.rest import (
+    ACTIONS,
+    EXECUTIONS,
+    TASKS,
+    bad,
+    document,
+    listed,
+    mapping,
+    mine,
+    missing,
+    workflow_of,
+)
+from hearth.devcloud.store import Thing
+
+_FIELDS = {
+    "id", "workflow_id", "workflow_name", "workflow_namespace", "input", "params", "description",
+}  # fmt: skip
+
+
+def create(call: Call) -> Reply:
+    """POST: 201 with a new one, or with that which has the wanted id already."""
+    given = document(call, _FIELDS)
+    name = given.get("workflow_id") or given.get("workflow_name")
+    if not name:
+        raise bad("Workflow ID or workflow name must be provided. Workflow ID is recommended.")
+    store, caller, ident = call.cloud.store, call.caller, given.get("id")
+    if ident and (there := store.get(EXECUTIONS, ident)) is not None:
+        if there.project_id != caller.project_id:
+            raise Refusal(409, "Conflict", f"Duplicate entry for WorkflowExecution['{ident}']")
+        return Reply(201, there.body)
+    space = given.get("workflow_namespace") or ""
+    workflow = workflow_of(store, caller.project_id, str(name), space)
+    if workflow is None:
+        raise missing(f"Workflow '{name}'")
+    made = run.start(
+        call.cloud, workflow, mapping(given, "input"), mapping(given, "params"), ident=ident,
+        project_id=caller.project_id, token=caller.token,
+        description=str(given.get("description") or ""),
+    )  # fmt: skip
+    return Reply(201, made.body)
+
+
+def executions(call: Call) -> Reply:
+    """GET of the project's."""
+    return listed(call, EXECUTIONS)
+
+
+def _execution(call: Call) -> Thing:
+    return mine(call, EXECUTIONS, call.ids[0], "Workflow execution")
+
+
+def show(call: Call) -> Reply:
+    """GET of one."""
+    return Reply(200, _execution(call).body)
+
+
+def change(call: Call) -> Reply:
+    """PUT of one: another state, description or environment."""
+    given, one = document(call, {"state", "state_info", "description", "params"}), _execution(call)
+    params = mapping(given, "params")
+    if "env" in params:
+        one.hidden["env"] = {**one.hidden["env"], **params["env"]}
+    if "description" in given:
+        one.body["description"] = given["description"]
+    if given.get("state"):
+        run.set_state(call.cloud, one, given["state"], given.get("state_info"))
+    return Reply(200, one.body)
+
+
+def delete(call: Call) -> Reply:
+    """DELETE of one that has ended, or of any with `force`: 204."""
+    one = _execution(call)
+    forced = (call.argument("force") or "").lower() in ("true", "1")
+    if one.body["state"] not in ENDS and not forced:
+        words = f"Only completed executions can be deleted. Use force; state: {one.body['state']}"
+        raise Refusal(403, "Forbidden", words)
+    _drop(call, one)
+    return Reply(204)
+
+
+def _drop(call: Call, execution: Thing) -> None:
+    store = call.cloud.store
+    for task in store.where(TASKS, workflow_execution_id=execution.id):
+        for action in store.where(ACTIONS, task_execution_id=task.id):
+            store.remove(action)
+        for below in store.where(EXECUTIONS, task_execution_id=task.id):
+            _drop(call, below)
+        store.remove(task)
+    store.remove(execution)
+
+
+def tasks_of(call: Call) -> Reply:
+    """GET of the tasks of one."""
+    return listed(call, TASKS, workflow_execution_id=_execution(call).id)
+
+
+def tasks(call: Call) -> Reply:
+    """GET of all tasks of the project."""
+    return listed(call, TASKS)
+
+
+def task(call: Call) -> Reply:
+    """GET of a task."""
+    return Reply(200, mine(call, TASKS, call.ids[0], "Task execution").body)
+
+
+def actions_of(call: Call) -> Reply:
+    """GET of the actions of a task."""
+    of = mine(call, TASKS, call.ids[0], "Task execution")
+    return listed(call, ACTIONS, task_execution_id=of.id)
+
+
+def act(call: Call) -> Reply:
+    """POST of an action of its own: 201; one that needs a call has its result later."""
+    given = document(call, {"name", "input", "description", "params"})
+    if not given.get("name"):
+        raise bad("Please provide at least action name to run action.")
+    caller = call.caller
+    made = run.make_action(
+        call.cloud, str(given["name"]), mapping(given, "input"), caller.project_id, caller.token
+    )
+    run.run_action(call.cloud, made)
+    return Reply(201, made.body)
+
+
+def acts(call: Call) -> Reply:
+    """GET of all actions of the project."""
+    return listed(call, ACTIONS)
+
+
+def shown_act(call: Call) -> Reply:
+    """GET of an action."""
+    return Reply(200, mine(call, ACTIONS, call.ids[0], "Action execution").body)
+
+
+def drop_act(call: Call) -> Reply:
+    """DELETE of an action that belongs to no task and has ended: 204."""
+    one = mine(call, ACTIONS, call.ids[0], "Action execution")
+    if one.body["task_execution_id"] is not None or one.body["state"] not in ENDS:
+        raise Refusal(403, "Forbidden", "Only ad-hoc and completed ones can be deleted.")
+    call.cloud.store.remove(one)
+    return Reply(204)
+
+
+ROUTES: list[Route] = [
+    ("POST", "/v2/executions", create),
+    ("GET", "/v2/executions", executions),
+    ("GET", "/v2/executions/{}", show),
+    ("PUT", "/v2/executions/{}", change),
+    ("DELETE", "/v2/executions/{}", delete),
+    ("GET", "/v2/executions/{}/tasks", tasks_of),
+    ("GET", "/v2/tasks", tasks),
+    ("GET", "/v2/tasks/{}", task),
+    ("GET", "/v2/tasks/{}/action_executions", actions_of),
+    ("POST", "/v2/action_executions", act),
+    ("GET", "/v2/action_executions", acts),
+    ("GET", "/v2/action_executions/{}", shown_act),
+    ("DELETE", "/v2/action_executions/{}", drop_act),
+]

@@ -1,0 +1,132 @@
+"""Workflows: definitions under their names."""
+
+from __future__ import annotations
+
+from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.mistral.language import WrongDefinition, read, shown_input
+from hearth.devcloud.mistral.rest import (
+    TRIGGERS,
+    WORKFLOWS,
+    bad,
+    listed,
+    missing,
+    stamp,
+    workflow_of,
+)
+from hearth.devcloud.store import Thing
+
+
+def create(call: Call) -> Reply:
+    """POST of a definition: 201 with its workflows; 409 where one is there."""
+    specs, space = _given(call), _space(call)
+    for name in specs:
+        if call.cloud.store.where(WORKFLOWS, name=name, namespace=space, **_own(call)):
+            raise Refusal(409, "Conflict", f"Duplicate entry for WorkflowDefinition['{name}']")
+    made = [call.cloud.store.insert(_new(call, name, spec)) for name, spec in specs.items()]
+    return Reply(201, {"workflows": [one.body for one in made]})
+
+
+def update(call: Call) -> Reply:
+    """PUT of a definition: its workflows must be there; one is meant when the path names it."""
+    specs, found = _given(call), []
+    if call.ids and len(specs) > 1:
+        raise bad("More than one workflows are not supported for update with identifier.")
+    for name, spec in specs.items():
+        one = workflow_of(
+            call.cloud.store, call.caller.project_id, *call.ids or (name, _space(call))
+        )
+        if one is None or one.project_id != call.caller.project_id:
+            raise missing(f"Workflow '{name}'")
+        found.append((one, name, spec))
+    for one, name, spec in found:
+        kept = {key: one.body[key] for key in ("id", "created_at", "namespace")}
+        new = _new(call, name, spec)
+        one.body.update({**new.body, **kept})
+        one.hidden.update(new.hidden)
+    return Reply(200, {"workflows": [one.body for one, _, _ in found]})
+
+
+def validate(call: Call) -> Reply:
+    """POST of a definition to be looked at only."""
+    try:
+        read(call.raw.decode())
+    except (WrongDefinition, UnicodeDecodeError) as problem:
+        return Reply(200, {"valid": False, "error": str(problem)})
+    return Reply(200, {"valid": True})
+
+
+def _own(call: Call) -> Body:
+    return {"project_id": call.caller.project_id}
+
+
+def _space(call: Call) -> str:
+    return call.argument("namespace") or ""
+
+
+def _given(call: Call) -> dict[str, Body]:
+    kind = (call.headers.get("Content-Type") or "").partition(";")[0]
+    if kind != "text/plain":
+        raise Refusal(415, "Unsupported Media Type", "The definition must be text/plain.")
+    try:
+        return read(call.raw.decode())
+    except (WrongDefinition, UnicodeDecodeError) as problem:
+        raise bad(str(problem)) from None
+
+
+def _new(call: Call, name: str, spec: Body) -> Thing:
+    scope = call.argument("scope") or "private"
+    if scope not in ("private", "public"):
+        raise bad(f"scope must be private or public, not {scope}")
+    now, ident = stamp(call.cloud.store.time), call.cloud.store.new_id()
+    body: Body = {
+        "id": ident,
+        "name": name,
+        "namespace": _space(call),
+        "input": shown_input(spec),
+        "definition": call.raw.decode(),
+        "tags": list(spec.get("tags") or []),
+        "scope": scope,
+        "project_id": call.caller.project_id,
+        "created_at": now,
+        "updated_at": now,
+    }
+    return Thing(ident, WORKFLOWS, call.caller.project_id, body, {"spec": {**spec, "name": name}})
+
+
+def _find(call: Call) -> Thing:
+    found = workflow_of(call.cloud.store, call.caller.project_id, call.ids[0], _space(call))
+    if found is None:
+        raise missing(f"Workflow '{call.ids[0]}'")
+    return found
+
+
+def show(call: Call) -> Reply:
+    """GET of one, by its id or name."""
+    return Reply(200, _find(call).body)
+
+
+def delete(call: Call) -> Reply:
+    """DELETE of one that nothing starts by itself: 204."""
+    found = _find(call)
+    if found.project_id != call.caller.project_id:
+        raise Refusal(403, "Forbidden", f"Workflow '{call.ids[0]}' is another project's")
+    if call.cloud.store.where(TRIGGERS, workflow_id=found.id):
+        raise Refusal(403, "Forbidden", f"Workflow '{found.body['name']}' has cron triggers")
+    call.cloud.store.remove(found)
+    return Reply(204)
+
+
+def workflows(call: Call) -> Reply:
+    """GET of the project's."""
+    return listed(call, WORKFLOWS)
+
+
+ROUTES: list[Route] = [
+    ("GET", "/v2/workflows", workflows),
+    ("POST", "/v2/workflows", create),
+    ("PUT", "/v2/workflows", update),
+    ("POST", "/v2/workflows/validate", validate),
+    ("GET", "/v2/workflows/{}", show),
+    ("PUT", "/v2/workflows/{}", update),
+    ("DELETE", "/v2/workflows/{}", delete),
+]
