@@ -36,14 +36,12 @@ SERVICES = (
 """Those whose SUPPORTED types must all be there."""
 
 LATER = {
-    "OS::Heat::AutoScalingGroup", "OS::Heat::CloudConfig", "OS::Heat::DeployedServer",
-    "OS::Heat::InstanceGroup", "OS::Heat::MultipartMime", "OS::Heat::ResourceChain",
-    "OS::Heat::ScalingPolicy", "OS::Heat::SoftwareComponent", "OS::Heat::SoftwareConfig",
-    "OS::Heat::SoftwareDeployment", "OS::Heat::SoftwareDeploymentGroup",
-    "OS::Heat::StructuredConfig", "OS::Heat::StructuredDeployment",
-    "OS::Heat::StructuredDeploymentGroup",
+    "OS::Heat::CloudConfig", "OS::Heat::DeployedServer", "OS::Heat::MultipartMime",
+    "OS::Heat::SoftwareComponent", "OS::Heat::SoftwareConfig", "OS::Heat::SoftwareDeployment",
+    "OS::Heat::SoftwareDeploymentGroup", "OS::Heat::StructuredConfig",
+    "OS::Heat::StructuredDeployment", "OS::Heat::StructuredDeploymentGroup",
 }  # fmt: skip
-"""Groups and software configuration, which are not there yet."""
+"""Software configuration, which is not all there yet."""
 
 OTHERWISE = {
     ("AWS::ElasticLoadBalancing::LoadBalancer", "property Subnets"): "the service needs a subnet",
@@ -53,9 +51,6 @@ OTHERWISE = {
     ("OS::Neutron::Router", "delete l3_agent_id"): "the type reads it itself",
     ("OS::Heat::Stack", "snapshot"): "the engine takes the snapshots of nested stacks",
     ("OS::Heat::Stack", "restore"): "the engine restores nested stacks",
-    ("OS::Heat::ResourceGroup", "check"): "the engine checks the members of a nested stack",
-    ("OS::Heat::ResourceGroup", "suspend"): "the engine suspends the members of a nested stack",
-    ("OS::Heat::ResourceGroup", "resume"): "the engine resumes the members of a nested stack",
 }
 """What is done in another place, by type and field."""
 
@@ -151,6 +146,9 @@ VERBS = {
     "signal": lambda kind: kind.takes_signals(),
 }
 
+DONE_BELOW = ("check", "suspend", "resume")
+"""What the engine does to the members of a nested stack, whatever its type."""
+
 
 def differences(name: str) -> Iterator[str]:
     """What a declaration says otherwise than the facts, as "field: ours, recorded"."""
@@ -172,18 +170,17 @@ def differences(name: str) -> Iterator[str]:
     recorded = {
         "support": fact.get("support") or {"status": "SUPPORTED"},
         "name limit": fact["physical_resource_name_limit"],
-        "deletion policy Snapshot": snapshot or (name in GROUPS and kind.snapshot_policy_allowed),
+        "deletion policy Snapshot": snapshot or kind.nested,  # it is handed on to the members
     }
     yield from _unlike("", ours, recorded)
     for rule in sorted(recorded_rules(fact) - rules_of(kind.translation)):
         if (name, rule) not in OTHERWISE:
             yield f"translation: {rule} is missing"
     for verb, has in VERBS.items():
+        if kind.nested and verb in DONE_BELOW:
+            continue
         if fact["lifecycle"][f"handle_{verb}"] and not has(kind) and (name, verb) not in OTHERWISE:
             yield f"{verb}: is missing"
-
-
-GROUPS = {"OS::Heat::ResourceGroup"}  # the policy is handed on to the members
 
 
 def _unlike(field, ours, recorded):

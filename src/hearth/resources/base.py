@@ -198,10 +198,6 @@ class ResourceType:
         """On the old resource when a rollback returns to it: take back what was given up."""
         return ()
 
-    def is_pure(self, properties: Mapping[str, Any]) -> bool:
-        """Whether a resource with these properties needs no I/O and no waiting."""
-        return self.pure
-
     def make(self, live: Live) -> Made:
         """Pure types: create at once, without I/O."""
         return Made(physical_id=live.physical_name)

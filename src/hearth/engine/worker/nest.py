@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
     from hearth.engine.worker.work import StackWork
 
+PLACES = ("resources.", "resources[", "Resources.", "Resources[")
 DOCUMENT = "adopt"  # in the private data of a record until its nested stack is made
 Begin = Callable[[], Awaitable[None]]
 log = logging.getLogger(__name__)
@@ -277,7 +278,7 @@ def _trouble(body: Mapping[str, Any]) -> Trouble:
     head, _, rest = reason.partition(" failed: ")
     text = rest if rest and head.startswith("Resource ") else reason
     error, colon, tail = text.partition(": ")
-    if colon and tail.startswith(("resources.", "Resources.")):
+    if colon and tail.startswith(PLACES):
         return Trouble(error, tail, nested=True)
     if tail and error.isidentifier() and error[0].isupper():  # a failure of the stack as a whole
         return Trouble(error, tail)

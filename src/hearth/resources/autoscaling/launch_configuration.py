@@ -38,16 +38,14 @@ class LaunchConfiguration(ResourceType):
         "UserData": Prop(STRING, "Script for the first start."),
     }
 
-    def is_pure(self, properties: Mapping[str, Any]) -> bool:
-        return not properties.get("InstanceId")
-
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("look", self.look),)
 
     async def look(self, live: Live) -> Made:
-        """Take what the server has."""
-        found = await like(live, str(live.given("InstanceId")))
-        return Made(physical_id=live.physical_name, data={INHERITED: json.dumps(found)})
+        """Take what the server has, if there is one to be like."""
+        server = live.given("InstanceId")
+        data = {INHERITED: json.dumps(await like(live, str(server)))} if server else {}
+        return Made(physical_id=live.physical_name, data=data)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         if properties.get("InstanceId"):

@@ -1,6 +1,5 @@
 """OS::Heat::TestResource: waits, fails and is replaced on demand."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from hearth.resources.base import (
@@ -71,16 +70,6 @@ class TestResource(ResourceType):
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0
-
-    def is_pure(self, properties: Mapping[str, Any]) -> bool:
-        waits = any((properties.get("action_wait_secs") or {}).values())
-        return not (waits or properties.get("wait_secs") or properties.get("fail"))
-
-    def make(self, live: Live) -> Made:
-        return Made(live.physical_id or live.physical_name, data={"value": self.text(live)})
-
-    def amend(self, live: Live) -> Made:
-        return Made(data={"value": self.text(live)})
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("create", self.begin, poll=self.wait),)
