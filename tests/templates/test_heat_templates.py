@@ -18,7 +18,7 @@ from tests.conftest import lacking
 from tests.resources.facts import FACTS
 
 pytestmark = pytest.mark.slow
-FOLDER = Path(__file__).resolve().parents[3] / "shared" / "templates" / "heat-templates" / "hot"
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "templates" / "heat-templates"
 NET = {
     "key_name": "stack_key",
     "image": "cirros",
@@ -36,7 +36,10 @@ LATER = "2099-12-28T19:14:44.180394"
 
 @dataclass(frozen=True)
 class Case:
-    """A template with its parameters, and what an update changes: a parameter or all of it."""
+    """A template with its parameters, and what an update changes: a parameter or all of it.
+
+    Those of the folder hot go by their paths in it without the ending, others by all of their path.
+    """
 
     template: str
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -50,6 +53,19 @@ CASES = [
     Case("F20/WordPress_2_Instances", {}, {"instance_type": "m1.medium"}),
     Case("barbican/order", {"expiration": LATER}, {"bit_length": 128}),
     Case("barbican/secret", {"expiration": LATER}, {"payload": "b3RoZXI="}),
+    Case(
+        "cfn/F17/EC2WithEBSSample.template",
+        {"KeyName": "stack_key"},
+        {"InstanceType": "m1.medium"},
+    ),
+    Case("cfn/F17/Neutron.template"),
+    Case(
+        "cfn/F17/WordPress_Single_Instance.template",
+        {"KeyName": "stack_key"},
+        {"InstanceType": "m1.large"},
+    ),
+    Case("cfn/F17/WordPress_Single_Instance.yaml", {"KeyName": "stack_key"}, {"DBName": "another"}),
+    Case("cfn/F17/getting_started.template", {"KeyName": "stack_key"}, {"KeyName": "test_key"}),
     Case("condition", {}, {"env_type": "prod"}),
     Case(
         "hello_world",
@@ -168,13 +184,15 @@ CASES = [
     Case("vm_with_cinder", {"key_name": "stack_key", "image": "cirros"}, {"vol_size": 2}),
 ]
 WITH_TESTS_OF_THEIR_OWN = {
+    "mistral/templates/server_with_ip",
     "native_waitcondition",
     "octavia/servers_with_octavia",
     "resource_group/volume_with_attachment",
 }
 LEFT_OUT = {
-    "AWS::EC2::SecurityGroup": {
-        "mistral/templates/server_with_ip",
+    "AWS::AutoScaling::AutoScalingGroup": {
+        "cfn/F17/AutoScalingCeilometer.yaml",
+        "cfn/aws_asg.template",
     },
     "OS::Designate::Domain": {
         "designate/desginate_domain",
@@ -188,6 +206,9 @@ LEFT_OUT = {
     "OS::Heat::CloudConfig": {
         "software-config/boot-config/templates/install_config_agent_test_image",
         "software-config/example-templates/example-cloud-init",
+    },
+    "OS::Heat::InstanceGroup": {
+        "cfn/F17/InstanceGroup.template",
     },
     "OS::Heat::MultipartMime": {
         "software-config/boot-config/templates/install_config_agent_centos7_rdo",
@@ -229,9 +250,10 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
 def there(dev: Dev) -> None:
     """What templates take for granted that is not there from the start."""
     with dev.sdk() as demo:
-        demo.image.create_image(
-            name="F18-x86_64-cfntools", disk_format="raw", container_format="bare", data=b"bytes"
-        )
+        for image in ("F17-x86_64-cfntools", "F18-x86_64-cfntools"):
+            demo.image.create_image(
+                name=image, disk_format="raw", container_format="bare", data=b"bytes"
+            )
         balancer = demo.load_balancer.create_load_balancer(
             name="t-there", vip_subnet_id=demo.network.find_subnet("private-subnet").id
         )
@@ -271,7 +293,7 @@ def types_of(path: Path) -> tuple[str, ...]:
             for one in node:
                 look(one)
         elif isinstance(node, dict):
-            kind = node.get("type")
+            kind = node.get("type") or node.get("Type")
             if isinstance(kind, str) and kind.endswith((".yaml", ".template")):
                 found.extend(types_of((path.parent / kind).resolve()))
             elif isinstance(kind, str) and "::" in kind:
@@ -279,18 +301,32 @@ def types_of(path: Path) -> tuple[str, ...]:
             for one in node.values():
                 look(one)
 
-    look(yaml.safe_load(path.read_text()).get("resources"))
+    body = yaml.safe_load(path.read_text())
+    look(body.get("resources") or body.get("Resources"))
     return tuple(found)
 
 
 def templates() -> dict[str, Path]:
-    """All that are no environments, by their paths without the ending."""
-    found = {path.relative_to(FOLDER).with_suffix(""): path for path in FOLDER.rglob("*.yaml")}
+    """All that are no environments, by the names that cases have for them."""
+    found = {path_of(name): name for name in _names()}
     return {
-        str(name): path
-        for name, path in sorted(found.items())
-        if "heat_template_version" in yaml.safe_load(path.read_text())
+        name: path
+        for path, name in sorted(found.items())
+        if "heat_template_version" in (body := yaml.safe_load(path.read_text()))
+        or "Resources" in body
     }
+
+
+def _names() -> Iterator[str]:
+    for path in (FOLDER / "hot").rglob("*.yaml"):
+        yield str(path.relative_to(FOLDER / "hot").with_suffix(""))
+    for path in (FOLDER / "cfn").rglob("*.*"):
+        yield str(path.relative_to(FOLDER))
+
+
+def path_of(template: str) -> Path:
+    """Where a template is."""
+    return FOLDER / (template if template.startswith("cfn/") else f"hot/{template}.yaml")
 
 
 def contents(template: str) -> dict[str, Any]:
@@ -299,7 +335,7 @@ def contents(template: str) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         from heatclient.common import template_utils
 
-        files, found = template_utils.get_template_contents(str(FOLDER / f"{template}.yaml"))
+        files, found = template_utils.get_template_contents(str(path_of(template)))
     return {"template": found, "files": files}
 
 
@@ -407,6 +443,31 @@ def test_a_volume_is_attached_to_a_server_that_is_there(dev: Dev, heat: Any):
         assert [volume.size for volume in cloud.list_volumes()] == [2]
         delete(heat, dev, stack_id)
         cloud.delete_server(server.id, wait=True)
+
+
+def test_a_server_gets_an_outer_address_where_its_network_has_a_router(dev: Dev, heat: Any):
+    """This template takes the router for granted."""
+    case = Case(
+        "mistral/templates/server_with_ip",
+        {
+            "image": "cirros",
+            "flavor": "m1.tiny",
+            "security_group_name": "default",
+            "metadata": '{"role": "web"}',
+        },
+        {"flavor": "m1.small"},
+    )
+    with dev.sdk() as cloud:
+        network = cloud.network
+        outside, subnet = network.find_network("public"), network.find_subnet("private-subnet")
+        gateway = {"network_id": outside.id}
+        router = network.create_router(name="t-router", external_gateway_info=gateway)
+        network.add_interface_to_router(router, subnet_id=subnet.id)
+        try:
+            live(dev, heat, case, contents(case.template), contents(case.template))
+        finally:
+            network.remove_interface_from_router(router, subnet_id=subnet.id)
+            network.delete_router(router)
 
 
 def test_a_wait_condition_is_signalled_from_outside(dev: Dev, heat: Any):

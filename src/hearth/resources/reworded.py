@@ -91,8 +91,10 @@ class Reworded(ResourceType):
 
     def handles(self, action: Action) -> bool:
         method = f"{action.value.lower()}_steps"
-        own = getattr(type(self), method, None) is not getattr(Reworded, method, None)
-        return own or self.other.handles(action)
+        own = getattr(type(self), method, None)
+        if own is not getattr(Reworded, method, None):
+            return True
+        return method in vars(Reworded) and self.other.handles(action)
 
     async def busy(self, live: Live, fault: CloudFault) -> bool:
         return await self.other.busy(self.told(live), fault)

@@ -536,3 +536,43 @@ def test_a_refused_signature_costs_one_call(api: Caller, demo: Signer):
     account = requests.get(f"{api.dev.cloud_url}/devcloud/ledger?calls=1", timeout=10).json()
     asked = [one["path"] for one in account["calls"] if one["method"] == "POST"]
     assert asked == ["/identity/v3/ec2tokens"]
+
+
+READERS = """
+heat_template_version: 2021-04-16
+resources:
+  open: {type: OS::Heat::RandomString, metadata: {colour: green}}
+  closed: {type: OS::Heat::RandomString}
+  policy: {type: OS::Heat::AccessPolicy, properties: {AllowedResources: [open]}}
+  reader: {type: AWS::IAM::User, properties: {Policies: [{get_resource: policy}]}}
+  reader_key: {type: AWS::IAM::AccessKey, properties: {UserName: {get_resource: reader}}}
+  friend: {type: AWS::IAM::User}
+  friend_key: {type: AWS::IAM::AccessKey, properties: {UserName: {get_resource: friend}}}
+outputs:
+  reader:
+    value: [{get_resource: reader_key}, {get_attr: [reader_key, SecretAccessKey]}]
+  friend:
+    value: [{get_resource: friend_key}, {get_attr: [friend_key, SecretAccessKey]}]
+"""
+
+
+def test_a_user_of_the_templates_own_reads_what_its_policies_name(
+    api: Caller, demo: Signer, stack: Stack
+):
+    body = {"stack_name": "readers", "template": READERS}
+    made = api.call("POST", "/stacks", body).json()["stack"]
+    path = f"/stacks/readers/{made['id']}"
+    shown = api.until(path, "CREATE_COMPLETE")
+    outputs = {one["output_key"]: one["output_value"] for one in shown["outputs"]}
+    reader, friend = (Signer(demo.url, *outputs[name]) for name in ("reader", "friend"))
+
+    def asked(who: Signer, name: str, of: str = "readers") -> requests.Response:
+        return who.ask("DescribeStackResource", StackName=of, LogicalResourceId=name)
+
+    told = inside(asked(reader, "open"))[0]
+    assert json.loads(told.findtext("Metadata")) == {"colour": "green"}
+    assert code(asked(reader, "closed"), 403) == "AccessDenied"
+    assert asked(friend, "closed").status_code == 200
+    assert asked(friend, "handle", of="polled").status_code >= 400
+    assert asked(stack.guest, "open").status_code >= 400
+    api.call("DELETE", path)

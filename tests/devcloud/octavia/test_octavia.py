@@ -153,3 +153,71 @@ def test_a_part_belongs_to_the_project_of_its_load_balancer(fresh: Served, balan
     listener = made(fresh, "listeners", {"listener": given}, "admin")
     mine = fresh.call("GET", f"{ROOT}/listeners").json()["listeners"]
     assert [one["id"] for one in mine] == [listener["id"]]
+
+
+MEMBER = {"address": "10.0.0.5", "protocol_port": 80}
+POOL = {"protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
+MONITOR = {"type": "HTTP", "delay": 9, "timeout": 3, "max_retries": 2}
+TREE = {
+    "protocol": "HTTP",
+    "protocol_port": 80,
+    "default_pool": {**POOL, "healthmonitor": MONITOR, "members": [MEMBER]},
+}
+
+
+def grown(served: Served, *listeners: Any) -> Any:
+    """The answer to a create call with listeners."""
+    subnets = served.call("GET", "/network/v2.0/subnets?name=private-subnet").json()["subnets"]
+    body = {"vip_subnet_id": subnets[0]["id"], "listeners": list(listeners)}
+    return served.call("POST", f"{ROOT}/loadbalancers", {"loadbalancer": body})
+
+
+def test_a_load_balancer_is_made_with_all_its_parts(fresh: Served) -> None:
+    made = grown(fresh, TREE, {"protocol": "TCP", "protocol_port": 22}).json()["loadbalancer"]
+    assert (len(made["listeners"]), len(made["pools"])) == (2, 1)
+    (pool,) = fresh.call("GET", f"{ROOT}/pools").json()["pools"]
+    assert pool["provisioning_status"] == "ACTIVE"
+    assert (len(pool["members"]), len(pool["listeners"])) == (1, 1)
+    monitors = fresh.call("GET", f"{ROOT}/healthmonitors").json()["healthmonitors"]
+    assert [one["id"] for one in monitors] == [pool["healthmonitor_id"]]
+    path = f"{ROOT}/loadbalancers/{made['id']}"
+    assert fresh.call("DELETE", f"{path}?cascade=true").status_code == 204
+    assert fresh.call("GET", f"{ROOT}/pools").json()["pools"] == []
+
+
+@pytest.mark.parametrize(
+    "listener",
+    [
+        "http",
+        {"protocol": "HTTP"},
+        {**TREE, "colour": "red"},
+        {**TREE, "default_pool": {**POOL, "members": [{"address": "10.0.0.5"}]}},
+        {**TREE, "default_pool": {**POOL, "healthmonitor": {"type": "HTTP"}}},
+    ],
+)
+def test_a_part_that_is_wrong_makes_nothing(fresh: Served, listener: Any) -> None:
+    assert grown(fresh, TREE, listener).status_code == 400
+    assert fresh.call("GET", f"{ROOT}/loadbalancers").json()["loadbalancers"] == []
+
+
+def test_the_members_of_a_pool_are_replaced_as_a_whole(fresh: Served) -> None:
+    grown(fresh, TREE)
+    (pool,) = fresh.call("GET", f"{ROOT}/pools").json()["pools"]
+    path = f"{ROOT}/pools/{pool['id']}/members"
+
+    def there() -> dict[str, Any]:
+        return {one["address"]: one for one in fresh.call("GET", path).json()["members"]}
+
+    before = there()
+    other = {**MEMBER, "address": "10.0.0.6"}
+    wanted = {"members": [{**MEMBER, "weight": 7}, other]}
+    assert fresh.call("PUT", path, wanted).status_code == 202
+    now = there()
+    assert now.keys() == {"10.0.0.5", "10.0.0.6"}
+    assert now["10.0.0.5"]["id"] == before["10.0.0.5"]["id"]
+    assert now["10.0.0.5"]["weight"] == 7
+    assert fresh.call("PUT", path, {"members": []}).status_code == 202
+    assert there() == {}
+    assert fresh.call("PUT", path, {}).status_code == 400
+    assert fresh.call("PUT", path, {"members": [{"address": "10.0.0.5"}]}).status_code == 400
+    assert fresh.call("PUT", path, {"members": [MEMBER, MEMBER]}).status_code == 409

@@ -69,7 +69,7 @@ def test_a_server_without_a_port_is_named():
         )
         address = await driver.create(ADDRESS, {})
         given = {"floating_ip": address.physical_id, "server_id": server.physical_id}
-        with pytest.raises(CloudFault, match=r"server_id: server .* has no port"):
+        with pytest.raises(CloudFault, match=r"server .* has no port"):
             await driver.create(TIE, given)
 
     drive(story)

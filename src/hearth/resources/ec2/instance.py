@@ -7,6 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.resources.base import Live, Made, Progress, Step
 from hearth.resources.cinder.volume_attachment import VolumeAttachment
+from hearth.resources.ec2.absent import absent
 from hearth.resources.ec2.tags import as_map, pairs
 from hearth.resources.nova.server import Server
 from hearth.resources.nova.server_shown import networks_of
@@ -39,16 +40,16 @@ DEVICES = Prop(
                     "DeleteOnTermination": Prop(
                         BOOLEAN, "Whether it is deleted along with the server.", default=True
                     ),
-                    "Iops": Prop(NUMBER, implemented=False),
+                    "Iops": absent(NUMBER),
                     "SnapshotId": Prop(
                         STRING, "Snapshot to start from.", constraint="cinder.snapshot"
                     ),
                     "VolumeSize": Prop(STRING, "Size in gigabytes."),
-                    "VolumeType": Prop(STRING, implemented=False),
+                    "VolumeType": absent(STRING),
                 },
             ),
-            "NoDevice": Prop(MAP, implemented=False),
-            "VirtualName": Prop(STRING, implemented=False),
+            "NoDevice": absent(MAP),
+            "VirtualName": absent(STRING),
         },
     ),
 )
@@ -65,7 +66,7 @@ class Instance(Reworded):
     properties = {
         "AvailabilityZone": Prop(STRING, "Availability zone."),
         "BlockDeviceMappings": DEVICES,
-        "DisableApiTermination": Prop(STRING, implemented=False),
+        "DisableApiTermination": absent(STRING),
         "ImageId": Prop(
             STRING, "The image, by name or id.", required=True, constraint="glance.image"
         ),
@@ -76,26 +77,24 @@ class Instance(Reworded):
             update_allowed=True,
             constraint="nova.flavor",
         ),
-        "KernelId": Prop(STRING, implemented=False),
+        "KernelId": absent(STRING),
         "KeyName": Prop(STRING, "Name of the key pair.", constraint="nova.keypair"),
-        "Monitoring": Prop(BOOLEAN, implemented=False),
+        "Monitoring": absent(BOOLEAN),
         "NetworkInterfaces": Prop(
             LIST,
             "Ports, each by id or as a map of NetworkInterfaceId and DeviceIndex.",
             update_allowed=True,
         ),
         "NovaSchedulerHints": pairs("Wishes to the scheduler."),
-        "PlacementGroupName": Prop(STRING, implemented=False),
-        "PrivateIpAddress": Prop(STRING, implemented=False),
-        "RamDiskId": Prop(STRING, implemented=False),
+        "PlacementGroupName": absent(STRING),
+        "PrivateIpAddress": absent(STRING),
+        "RamDiskId": absent(STRING),
         "SecurityGroupIds": Prop(LIST, "Security groups, by id."),
         "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
-        "SourceDestCheck": Prop(BOOLEAN, implemented=False),
+        "SourceDestCheck": absent(BOOLEAN),
         "SubnetId": Prop(STRING, "Subnet to be in, by id.", update_allowed=True),
         "Tags": pairs("Metadata of the server.", update_allowed=True),
-        "Tenancy": Prop(
-            STRING, constraints=(AllowedValues(["dedicated", "default"]),), implemented=False
-        ),
+        "Tenancy": absent(STRING, AllowedValues(["dedicated", "default"])),
         "UserData": Prop(STRING, "Script or configuration for the first boot."),
         "Volumes": Prop(
             LIST,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.resources.base import Live, Step
+from hearth.resources.ec2.absent import absent
 from hearth.resources.ec2.tags import ignored_tags
 from hearth.resources.ec2.vpc import network_of
 from hearth.resources.neutron.port import Port
@@ -21,7 +22,7 @@ class NetworkInterface(Reworded):
         "Description": Prop(STRING, "What it is for."),
         "GroupSet": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
         "PrivateIpAddress": Prop(STRING, "Its address; any of the subnet when not given."),
-        "SourceDestCheck": Prop(BOOLEAN, implemented=False),
+        "SourceDestCheck": absent(BOOLEAN),
         "SubnetId": Prop(STRING, "The subnet.", required=True, constraint="neutron.subnet"),
         "Tags": ignored_tags(),
     }

@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import Live
+from hearth.resources.ec2.absent import absent
 from hearth.resources.neutron.security_group import SecurityGroup as NeutronGroup
 from hearth.resources.reworded import Reworded
 from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Wrong
@@ -21,7 +22,7 @@ RULE = Prop(
         "IpProtocol": Prop(STRING, "Protocol by name or number; -1 is any."),
         "SourceSecurityGroupId": Prop(STRING, "Security group of the other side, by id."),
         "SourceSecurityGroupName": Prop(STRING, "Security group of the other side, by name."),
-        "SourceSecurityGroupOwnerId": Prop(STRING, implemented=False),
+        "SourceSecurityGroupOwnerId": absent(STRING),
         "ToPort": Prop(STRING, "Last port, or code of ICMP message; -1 is any."),
     },
 )

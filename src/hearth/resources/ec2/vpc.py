@@ -22,6 +22,7 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import forgiving
+from hearth.resources.ec2.absent import absent
 from hearth.resources.ec2.tags import ignored_tags
 from hearth.resources.neutron import order
 from hearth.resources.neutron.net import Net
@@ -48,6 +49,7 @@ class VPC(Reworded):
         "CidrBlock": Prop(STRING, "Taken for compatibility: its subnets say their addresses."),
         "InstanceTenancy": Prop(
             STRING,
+            "Not implemented: it can not be given.",
             default="default",
             constraints=(AllowedValues(["default", "dedicated"]),),
             implemented=False,
@@ -194,7 +196,7 @@ class VPCGatewayAttachment(ResourceType):
     properties = {
         "InternetGatewayId": Prop(STRING, "The gateway; all lead to the one outer network."),
         "VpcId": Prop(STRING, "The VPC.", required=True),
-        "VpnGatewayId": Prop(STRING, implemented=False),
+        "VpnGatewayId": absent(STRING),
     }
     service = "network"
     identified_by = IntentKey.NATURAL_KEY

@@ -8,6 +8,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import mark
+from hearth.resources.ec2.absent import absent
 from hearth.resources.octavia.base import SERVICE, OctaviaResource, lbaas
 from hearth.schema import (
     INTEGER,
@@ -35,7 +36,7 @@ class LoadBalancer(OctaviaResource):
 
     type_name = "AWS::ElasticLoadBalancing::LoadBalancer"
     properties = {
-        "AppCookieStickinessPolicy": Prop(STRING, implemented=False),
+        "AppCookieStickinessPolicy": absent(STRING),
         "AvailabilityZones": Prop(
             LIST, "Taken for compatibility: it serves all availability zones.", required=True
         ),
@@ -57,7 +58,7 @@ class LoadBalancer(OctaviaResource):
             },
         ),
         "Instances": Prop(LIST, "The servers, by id.", update_allowed=True),
-        "LBCookieStickinessPolicy": Prop(STRING, implemented=False),
+        "LBCookieStickinessPolicy": absent(STRING),
         "Listeners": Prop(
             LIST,
             "Where it takes connections, and where servers do.",
@@ -67,14 +68,14 @@ class LoadBalancer(OctaviaResource):
                 schema={
                     "InstancePort": Prop(INTEGER, "Port of the servers.", required=True),
                     "LoadBalancerPort": Prop(INTEGER, "Port of the balancer.", required=True),
-                    "PolicyNames": Prop(LIST, implemented=False),
+                    "PolicyNames": absent(LIST),
                     "Protocol": Prop(
                         STRING,
                         "What is spoken.",
                         required=True,
                         constraints=(AllowedValues(["TCP", "HTTP"]),),
                     ),
-                    "SSLCertificateId": Prop(STRING, implemented=False),
+                    "SSLCertificateId": absent(STRING),
                 },
             ),
         ),

@@ -8,6 +8,7 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.ec2.absent import absent
 from hearth.resources.heat.stack_user import StackUser, password_of, users_of
 from hearth.resources.neutron.order import at
 from hearth.schema import INTEGER, LIST, MAP, STRING, AllowedValues, Attr, Prop
@@ -68,10 +69,8 @@ class AccessKey(ResourceType):
 
     type_name = "AWS::IAM::AccessKey"
     properties = {
-        "Serial": Prop(INTEGER, implemented=False),
-        "Status": Prop(
-            STRING, constraints=(AllowedValues(["Active", "Inactive"]),), implemented=False
-        ),
+        "Serial": absent(INTEGER),
+        "Status": absent(STRING, AllowedValues(["Active", "Inactive"])),
         "UserName": Prop(STRING, "The user of this stack, by its reference.", required=True),
     }
     attributes = {
