@@ -173,10 +173,11 @@ class Alarm(CollectionResource):
         problems = []
         for state in STATES:
             for end in at(f"{state}_actions")(definition.properties):
-                if isinstance(end, Const) and end.value in program.resources:
+                word = end.value if isinstance(end, Const) else None
+                if isinstance(word, str) and word in program.resources:
                     place = definition.span.under("properties").under(f"{state}_actions")
-                    words = f"get_attr: [{end.value}, alarm_url]"
-                    words = f'"{end.value}" is a resource, not a URL; use {{{words}}}'
+                    instead = f"{{get_attr: [{word}, alarm_url]}}"
+                    words = f'"{word}" is a resource, not a URL; use {instead}'
                     problems.append(StackValidationFailed(place, words))
         if problems:
             raise Rejected(problems)
