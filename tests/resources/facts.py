@@ -31,7 +31,7 @@ COPY = Path(__file__).parents[1] / "facts" / "resource_types.json"
 FACTS = json.loads(COPY.read_text())
 SERVICES = (
     "Nova", "Neutron", "Cinder", "Glance", "Keystone", "Swift", "Octavia", "Barbican", "Designate",
-    "Heat",
+    "Heat", "Mistral", "Zaqar",
 )  # fmt: skip
 """Those whose SUPPORTED types must all be there."""
 
@@ -54,6 +54,7 @@ OTHERWISE = {
     ("OS::Heat::Stack", "restore"): "the engine restores nested stacks",
     ("OS::Heat::ResourceGroup", "check"): "the engine checks the members of a nested stack",
     ("OS::Heat::ResourceGroup", "suspend"): "the engine suspends the members of a nested stack",
+    ("OS::Mistral::Workflow", "attribute executions"): "they go on after the resource is made",
     ("OS::Heat::ResourceGroup", "resume"): "the engine resumes the members of a nested stack",
 }
 """What is done in another place, by type and field."""
@@ -156,8 +157,10 @@ def differences(name: str) -> Iterator[str]:
     kind, fact = builtin_types()[name], without_options(FACTS[name])
     yield from _unlike("property", {n: plain(p) for n, p in kind.properties.items()},
                        fact["properties"])  # fmt: skip
-    yield from _unlike("attribute", {n: plain_attribute(a) for n, a in kind.attributes.items()},
-                       fact["attributes"])  # fmt: skip
+    attributes = {n: plain_attribute(a) for n, a in kind.attributes.items()}
+    for difference in _unlike("attribute", attributes, fact["attributes"]):
+        if (name, difference.partition(":")[0]) not in OTHERWISE:
+            yield difference
     yield from _unlike("update policy", {n: plain(p) for n, p in kind.update_policy.items()},
                        fact.get("update_policy") or {})  # fmt: skip
     ours = {

@@ -176,6 +176,9 @@ LEFT_OUT = {
     "AWS::EC2::SecurityGroup": {
         "mistral/templates/server_with_ip",
     },
+    "OS::Aodh::EventAlarm": {
+        "autohealing/autohealing_server",
+    },
     "OS::Designate::Domain": {
         "designate/desginate_domain",
         "designate/desginate_record",
@@ -209,9 +212,6 @@ LEFT_OUT = {
     },
     "OS::Magnum::Cluster": {
         "magnum/create_coe_cluster",
-    },
-    "OS::Zaqar::Queue": {
-        "autohealing/autohealing_server",
     },
 }
 """Templates by the first type that is missing."""
