@@ -31,7 +31,7 @@ COPY = Path(__file__).parents[1] / "facts" / "resource_types.json"
 FACTS = json.loads(COPY.read_text())
 SERVICES = (
     "Nova", "Neutron", "Cinder", "Glance", "Keystone", "Swift", "Octavia", "Barbican", "Designate",
-    "Heat", "Aodh",
+    "Heat", "Aodh", "Mistral", "Zaqar",
 )  # fmt: skip
 """Those whose SUPPORTED types must all be there."""
 
@@ -51,6 +51,7 @@ OTHERWISE = {
     ("OS::Neutron::Router", "delete l3_agent_id"): "the type reads it itself",
     ("OS::Heat::Stack", "snapshot"): "the engine takes the snapshots of nested stacks",
     ("OS::Heat::Stack", "restore"): "the engine restores nested stacks",
+    ("OS::Mistral::Workflow", "attribute executions"): "they go on after the resource is made",
 }
 """What is done in another place, by type and field."""
 
@@ -157,8 +158,10 @@ def differences(name: str) -> Iterator[str]:
                         fact["properties"]):  # fmt: skip
         if (name, line.partition(":")[0]) not in OTHERWISE:
             yield line
-    yield from _unlike("attribute", {n: plain_attribute(a) for n, a in kind.attributes.items()},
-                       fact["attributes"])  # fmt: skip
+    attributes = {n: plain_attribute(a) for n, a in kind.attributes.items()}
+    for difference in _unlike("attribute", attributes, fact["attributes"]):
+        if (name, difference.partition(":")[0]) not in OTHERWISE:
+            yield difference
     yield from _unlike("update policy", {n: plain(p) for n, p in kind.update_policy.items()},
                        fact.get("update_policy") or {})  # fmt: skip
     ours = {

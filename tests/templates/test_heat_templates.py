@@ -194,6 +194,9 @@ LEFT_OUT = {
         "cfn/F17/AutoScalingCeilometer.yaml",
         "cfn/aws_asg.template",
     },
+    "OS::Aodh::EventAlarm": {
+        "autohealing/autohealing_server",
+    },
     "OS::Designate::Domain": {
         "designate/desginate_domain",
         "designate/desginate_record",
@@ -230,9 +233,6 @@ LEFT_OUT = {
     },
     "OS::Magnum::Cluster": {
         "magnum/create_coe_cluster",
-    },
-    "OS::Zaqar::Queue": {
-        "autohealing/autohealing_server",
     },
 }
 """Templates by the first type that is missing."""

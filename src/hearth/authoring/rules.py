@@ -121,7 +121,7 @@ _RULES = (
         "Hearth cannot make this type yet",
         "The type is one of Heat's and is checked by its declaration, but a stack with it is "
         "refused.",
-        _hot("resources:\n  one:\n    type: OS::Zaqar::Queue\n"),
+        _hot("resources:\n  one:\n    type: OS::Manila::ShareNetwork\n"),
     ),
     Rule(
         "deprecated",

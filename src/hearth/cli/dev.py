@@ -121,6 +121,7 @@ def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
         return PasswordCredential(auth_url, name, PASSWORD, user_domain_name=domain, **scope)
 
     return Settings(
+        trust_from_start=False,  # whoever is called by a trust can leave no trust to others
         database=f"sqlite:///{folder / 'hearth.db'}",
         secret=_secret(folder / "secret"),
         auth_url=auth_url,

@@ -45,7 +45,7 @@ class Settings:
     tls: Tls = field(default_factory=Tls)
     services: Mapping[str, Reach] = field(default_factory=dict)
     judging: Judging = field(default_factory=Judging)
-    trust_from_start: bool = True  # else operations use the requester's token while it lasts
+    trust_from_start: bool = False  # not with the requester's token while it lasts
     by_application: bool = False  # delegate by application credentials, not by trusts
     trust_roles: tuple[str, ...] = ()  # what trusts delegate; none: all roles of the requester
     identity_url: str = ""  # as servers reach Keystone; none: auth_url

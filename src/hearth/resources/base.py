@@ -299,6 +299,13 @@ class ResourceType:
         """What a signal does. Raises Rejected where the type takes none or not this one."""
         raise Rejected([self.no_signal(live)])
 
+    async def deliver(self, live: Live, details: Any) -> Any:
+        """What `signal` is told in place of the details, for types that call the cloud first.
+
+        Called once for each signal. Raises Rejected or CloudFault where nothing came of it.
+        """
+        return details
+
     async def collect(self, live: Live) -> Signalled | None:
         """Signals that wait to be fetched, for types whose transport does not call us."""
         return None

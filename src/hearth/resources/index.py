@@ -78,6 +78,9 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
         "OS::Keystone::GroupRoleAssignment",
         "OS::Keystone::UserRoleAssignment",
     ),
+    "mistral.cron_trigger": ("OS::Mistral::CronTrigger",),
+    "mistral.external_resource": ("OS::Mistral::ExternalResource",),
+    "mistral.workflow": ("OS::Mistral::Workflow",),
     "neutron.extra_route_set": ("OS::Neutron::ExtraRouteSet",),
     "neutron.firewall": (
         "OS::Neutron::Firewall",
@@ -144,6 +147,8 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "octavia.quota": ("OS::Octavia::Quota",),
     "s3.bucket": ("AWS::S3::Bucket",),
     "swift.container": ("OS::Swift::Container",),
+    "zaqar.queue": ("OS::Zaqar::Queue", "OS::Zaqar::SignedQueueURL"),
+    "zaqar.subscription": ("OS::Zaqar::MistralTrigger", "OS::Zaqar::Subscription"),
 }
 
 INDEX: Mapping[str, str] = {

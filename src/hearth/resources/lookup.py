@@ -14,6 +14,7 @@ from hearth.model.span import Span
 from hearth.resources.checks import CHECKS
 
 PREFIX = "Property error"
+CLIENT = {"Client-ID": "f0a0c9a4-9a0c-5b57-8a0e-3f1f5a4f6b1d"}  # Zaqar wants to know each client
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Kind:
     gives: str = "id"
     inner: str | None = None  # a key around each member
     alone: bool = False  # asked for by its URL: what others share is in no list
+    headers: Mapping[str, str] | None = None  # of that call
 
 
 def _neutron(label: str, collection: str) -> Kind:
@@ -107,7 +109,7 @@ KINDS: Mapping[str, Kind] = {
     "manila.share_type": Kind("ShareType", "shared-file-system", "/types"),
     "mistral.workflow": Kind("Workflow", "workflow", "/workflows"),
     "trove.flavor": Kind("Flavor", "database", "/flavors"),
-    "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", ("name",), "name"),
+    "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", alone=True, headers=CLIENT),
 }
 
 
@@ -159,7 +161,8 @@ class Names:
     async def _there(self, kind: str, known: Kind, value: str, at: Span | None) -> str | Problem:
         ident = value.rstrip("/").rpartition("/")[2]
         try:
-            await self._cloud.request(known.service, "GET", f"{known.path}/{ident}")
+            path = f"{known.path}/{ident}"
+            await self._cloud.request(known.service, "GET", path, headers=known.headers)
         except CloudFault as fault:
             if fault.not_found:
                 return _missing(known, value, at)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action
@@ -28,6 +29,8 @@ async def signal(house: House, caller: Caller, row: StackRow, record: Record, de
     kind = house.programs.type_of(record)
     if kind is None or not kind.takes_signals():
         raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
+    if type(kind).deliver is not ResourceType.deliver:
+        details = await _delivered(house, caller, row, record, kind, details)
     for _ in range(TRIES):
         taken, metadata = await _once(house, caller, row, record, kind, details)
         if taken:
@@ -44,6 +47,17 @@ async def _clear_hook(house: House, row: StackRow, record: Record, hook: str) ->
     house.bus.tell()
     _, _, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
     return metadata
+
+
+async def _delivered(
+    house: House, caller: Caller, row: StackRow, record: Record, kind: ResourceType, details: Any
+) -> Any:
+    """What the type makes of the details in the cloud, before anything is stored."""
+    live = await live_of(house, caller, row, record, kind, as_stack=True)
+    try:
+        return await kind.deliver(live, details)
+    except CloudFault as fault:
+        raise Rejected([NotSupported(None, f"the signal came to nothing: {fault}")]) from None
 
 
 async def _once(

@@ -90,10 +90,8 @@ def test_the_test_resource_waits_then_fails_when_asked():
     assert isinstance(asyncio.run(step.poll(quick)), Ready)
 
 
-def test_the_test_resource_is_pure_only_when_it_neither_waits_nor_fails():
+def test_the_test_resource_is_replaced_when_it_is_told_to_be():
     kind = live_of("OS::Heat::TestResource", {}).kind
-    assert kind.is_pure({"value": "a"})
-    assert not kind.is_pure({"wait_secs": 1})
     after = {"update_replace": True}
     assert kind.must_replace(Change({}, after, frozenset({"update_replace"})))
     assert not kind.must_replace(Change({}, after, frozenset({"value"})))

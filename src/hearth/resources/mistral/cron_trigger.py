@@ -1,0 +1,102 @@
+"""OS::Mistral::CronTrigger: times at which a workflow starts by itself."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.collection import forgiving
+from hearth.schema import INTEGER, MAP, STRING, AtLeastOne, Attr, Prop, Support
+
+SERVICE = "workflow"
+
+
+class CronTrigger(ResourceType):
+    """Starts a workflow at certain times. Its reference is its name."""
+
+    type_name = "OS::Mistral::CronTrigger"
+    support = Support(version="5.0.0")
+    properties = {
+        "count": Prop(INTEGER, "How often it starts the workflow; without an end if not given."),
+        "first_time": Prop(STRING, "When it does so first: 2026-01-31 12:00, in UTC."),
+        "name": Prop(STRING, "Its name; generated when not given."),
+        "pattern": Prop(STRING, "When it does so, as a cron line.", constraint="cron_expression"),
+        "workflow": Prop(
+            MAP,
+            "What it starts.",
+            required=True,
+            schema={
+                "input": Prop(MAP, "Input of the workflow."),
+                "name": Prop(
+                    STRING,
+                    "Name or id of the workflow.",
+                    required=True,
+                    constraint="mistral.workflow",
+                ),
+            },
+        ),
+    }
+    attributes = {
+        "next_execution_time": Attr(STRING, "When it starts the workflow next."),
+        "remaining_executions": Attr(INTEGER, "How often it still does so."),
+    }
+    relations = (AtLeastOne("pattern", "first_time"),)
+    service = SERVICE
+    identified_by = IntentKey.NATURAL_KEY
+    known_by = "its name, which a project has once"
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("create", self.create, self.find),)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("delete", self.delete),) if live.physical_id else ()
+
+    def fields(self, live: Live) -> Body:
+        """What the service is told of it."""
+        workflow = live.properties["workflow"]
+        wanted = {
+            "name": live.wanted_name,
+            "workflow_name": workflow["name"],
+            "workflow_input": json.dumps(workflow.get("input") or {}),
+            "pattern": live.given("pattern"),
+            "first_execution_time": live.given("first_time"),
+            "remaining_executions": live.given("count"),
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    async def create(self, live: Live) -> Made:
+        """Make it; a project has each name once."""
+        body = self.fields(live)
+        answer = await live.cloud.request(SERVICE, "POST", "/cron_triggers", json=body)
+        return Made(physical_id=live.wanted_name, body=answer.body)
+
+    async def find(self, live: Live) -> Made | None:
+        """The trigger of that name, unless it is another's by what it starts."""
+        try:
+            body = await self._get(live, live.wanted_name)
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            raise
+        wanted = self.fields(live)
+        same = json.loads(body["workflow_input"] or "{}") == json.loads(wanted["workflow_input"])
+        if not same or body.get("pattern") != wanted.get("pattern"):
+            return None
+        return Made(physical_id=live.wanted_name, body=body)
+
+    async def delete(self, live: Live) -> Made | None:
+        """Delete it."""
+        path = f"/cron_triggers/{quote(live.physical, safe='')}"
+        await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
+        return None
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        return await self._get(live, live.physical)
+
+    async def _get(self, live: Live, name: str) -> Body:
+        path = f"/cron_triggers/{quote(name, safe='')}"
+        body: Body = (await live.cloud.request(SERVICE, "GET", path)).body
+        return body

@@ -1,0 +1,183 @@
+"""OS::Mistral::ExternalResource: something that workflows make, change and remove."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import (
+    Change,
+    Failed,
+    IntentKey,
+    Later,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    ResourceType,
+    Step,
+)
+from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Support
+
+SERVICE = "workflow"
+LOOK_AGAIN_S = 2.0
+ACTIONS = {
+    "CREATE": "Made by this workflow.",
+    "UPDATE": "Changed by this one.",
+    "SUSPEND": "Suspended by this one.",
+    "RESUME": "Resumed by this one.",
+    "DELETE": "Removed by this one.",
+}
+
+
+def _action(description: str) -> Prop:
+    return Prop(
+        MAP,
+        description,
+        schema={
+            "params": Prop(MAP, "Parameters of the execution.", default={}),
+            "workflow": Prop(
+                STRING, "Name or id of the workflow.", required=True, constraint="mistral.workflow"
+            ),
+        },
+    )
+
+
+class ExternalResource(ResourceType):
+    """Each action is an execution of a workflow; its output `resource_id` becomes the physical id.
+
+    What an execution gives is in the environment of the ones after it.
+    """
+
+    type_name = "OS::Mistral::ExternalResource"
+    support = Support(version="9.0.0")
+    properties = {
+        "actions": Prop(
+            MAP,
+            "The workflows, by the action of the resource.",
+            required=True,
+            schema={name: _action(words) for name, words in ACTIONS.items()},
+        ),
+        "always_update": Prop(
+            BOOLEAN, "Whether each update of the stack runs UPDATE.", default=False
+        ),
+        "description": Prop(STRING, "Description of the executions.", default="Heat managed"),
+        "input": Prop(MAP, "Input of the workflows.", default={}, update_allowed=True),
+        "replace_on_change_inputs": Prop(
+            LIST, "Inputs whose change makes a new resource.", default=[]
+        ),
+    }
+    attributes = {"output": Attr(MAP, "What the last execution gave.")}
+    service = SERVICE
+    identified_by = IntentKey.OWN_ID
+    known_by = "the id of the execution, which we choose"
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return self._run("CREATE", live)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return self._run("UPDATE", live)
+
+    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+        return self._run("SUSPEND", live)
+
+    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+        return self._run("RESUME", live)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return self._run("DELETE", live) if live.physical_id else ()
+
+    def must_replace(self, change: Change) -> str | None:
+        before, after = change.before.get("input") or {}, change.after.get("input") or {}
+        for name in change.after.get("replace_on_change_inputs") or ():
+            if before.get(name) != after.get(name):
+                return f"its input {name} changed"
+        return super().must_replace(change)
+
+    def _run(self, action: str, live: Live) -> tuple[Step, ...]:
+        """Start the workflow of an action and wait for its end; none where it has none."""
+        wanted = (live.properties.get("actions") or {}).get(action)
+        if not wanted:
+            if action != "CREATE":
+                return ()
+            return (Step("nothing", self.nothing),)
+
+        async def start(live: Live) -> Made:
+            return await self.start(live, action, wanted)
+
+        return (
+            Step(f"start-{action.lower()}", start, poll=self.ended),
+            Step(f"keep-{action.lower()}", self.keep),
+        )
+
+    async def nothing(self, live: Live) -> Made:
+        """There is no workflow that makes it."""
+        return Made(physical_id=live.physical_name)
+
+    async def start(self, live: Live, action: str, wanted: Mapping[str, Any]) -> Made:
+        """Start an execution under an id of its own: a second call finds the first one's."""
+        ident = execution_id(live, action)
+        params = dict(wanted.get("params") or {})
+        if live.data.get("outputs"):
+            params["env"] = {**(params.get("env") or {}), **json.loads(live.data["outputs"])}
+        body = {
+            "id": ident,
+            "workflow_name": wanted["workflow"],
+            "input": live.given("input") or {},
+            "params": params,
+            "description": live.given("description") or "",
+        }
+        await live.cloud.request(SERVICE, "POST", "/executions", json=body, idempotent=True)
+        return Made(physical_id=live.physical_id or ident, data={"execution": ident})
+
+    async def ended(self, live: Live) -> Progress:
+        """Whether the execution has ended."""
+        body = await self._get(live, live.data["execution"])
+        match body["state"]:
+            case "SUCCESS":
+                return Ready(body)
+            case "ERROR" | "CANCELLED":
+                why = body.get("state_info") or "Unknown"
+                return Failed(f'Went to status {body["state"]} due to "{why}"')
+            case _:
+                return Later(LOOK_AGAIN_S)
+
+    async def keep(self, live: Live) -> Made:
+        """Keep what the execution gave."""
+        body = await self._get(live, live.data["execution"])
+        output = output_of(body)
+        number = int(live.data.get("number", "0")) + 1
+        return Made(
+            physical_id=str(output["resource_id"]) if output.get("resource_id") else None,
+            data={"outputs": json.dumps(output), "number": str(number)},
+        )
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        ident = live.data.get("execution")
+        return await self._get(live, ident) if ident else {}
+
+    async def _get(self, live: Live, ident: str) -> Body:
+        body: Body = (await live.cloud.request(SERVICE, "GET", f"/executions/{ident}")).body
+        return body
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {"output": json.loads(live.data.get("outputs") or "{}")}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        if name == "output":
+            return self.recordable(live)["output"]
+        return await super().attribute(live, name)
+
+
+def output_of(execution: Mapping[str, Any]) -> Body:
+    """What an execution gave; the service shows it as JSON text."""
+    given = execution.get("output") or {}
+    found = json.loads(given) if isinstance(given, str) else given
+    return found if isinstance(found, dict) else {}
+
+
+def execution_id(live: Live, action: str) -> str:
+    """The id of the next execution of a record: the same until that has ended well."""
+    words = f"{live.key}/{action}/{live.data.get('number', '0')}"
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, words))

@@ -1,0 +1,1 @@
+"""Types over the messaging service."""

@@ -1,0 +1,37 @@
+"""What all types over the messaging service have in common."""
+
+from typing import Any
+from urllib.parse import quote
+
+from hearth.cloud.contract import Response
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import Live, ResourceType
+from hearth.resources.lookup import CLIENT
+
+SERVICE = "messaging"
+
+
+class ZaqarResource(ResourceType):
+    """Something of the messaging service."""
+
+    service = SERVICE
+
+    async def call(
+        self, live: Live, method: str, queue: str, path: str = "", **more: Any
+    ) -> Response:
+        """A call about a queue; all but POST may be repeated."""
+        headers = {**CLIENT, **more.pop("headers", {})}
+        more.setdefault("idempotent", method != "POST")
+        place = f"/v2/queues/{quote(queue, safe='')}{path}"
+        return await live.cloud.request(SERVICE, method, place, headers=headers, **more)
+
+    async def gone_is_done(
+        self, live: Live, method: str, queue: str, path: str = ""
+    ) -> Response | None:
+        """The same; None where there is no such thing."""
+        try:
+            return await self.call(live, method, queue, path)
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            raise

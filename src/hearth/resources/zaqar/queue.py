@@ -1,0 +1,210 @@
+"""OS::Zaqar::Queue and OS::Zaqar::SignedQueueURL: queues, and what lets others use them."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from hearth.resources.base import (
+    NOTHING_MADE,
+    Failed,
+    IntentKey,
+    Live,
+    Made,
+    Progress,
+    Ready,
+    Step,
+)
+from hearth.resources.collection import MARK
+from hearth.resources.zaqar.base import SERVICE, ZaqarResource
+from hearth.schema import (
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Length,
+    Prop,
+    Support,
+    SupportStatus,
+)
+
+KEY = "hearth-key"
+PATCH = "application/openstack-messaging-v2.0-json-patch"
+
+
+class Queue(ZaqarResource):
+    """A queue of messages. One that somebody else made under the same name is left alone."""
+
+    type_name = "OS::Zaqar::Queue"
+    support = Support(version="2014.2")
+    properties = {
+        "metadata": Prop(MAP, "Any metadata of the queue.", update_allowed=True),
+        "name": Prop(STRING, "Its name; generated when not given.", constraints=(Length(max=64),)),
+    }
+    attributes = {
+        "href": Attr(None, "Its URL."),
+        "queue_id": Attr(
+            None,
+            "Its name.",
+            cached=False,
+            support=Support(
+                SupportStatus.HIDDEN,
+                "6.0.0",
+                previous=Support(
+                    SupportStatus.DEPRECATED,
+                    "2015.1",
+                    previous=Support(SupportStatus.SUPPORTED, "2014.1"),
+                ),
+            ),
+        ),
+    }
+    physical_name_limit = 64
+    identified_by = IntentKey.TAG
+    known_by = f"the metadata entry {KEY}, which stays"
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("create", self.create, self.find, self.created),)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("update", self.update),) if "metadata" in live.changed else ()
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("delete", self.delete),) if live.physical_id else ()
+
+    async def create(self, live: Live) -> Made:
+        """Make the queue, unless there is one already."""
+        metadata = {**(live.given("metadata") or {}), KEY: f"{MARK}{live.key}"}
+        answer = await self.call(live, "PUT", live.wanted_name, json=metadata, idempotent=False)
+        if answer.status == 201:
+            return Made(physical_id=live.wanted_name, body={"metadata": metadata})
+        return await self.find(live) or Made(body={})
+
+    async def find(self, live: Live) -> Made | None:
+        """The queue, if it is ours."""
+        answer = await self.gone_is_done(live, "GET", live.wanted_name)
+        if answer is None or answer.body.get(KEY) != f"{MARK}{live.key}":
+            return None
+        return Made(physical_id=live.wanted_name, body={"metadata": answer.body})
+
+    async def created(self, live: Live) -> Progress:
+        """Whether the queue is ours."""
+        if live.physical_id is not None:
+            return Ready(live.body)
+        return Failed(f'There is a queue "{live.wanted_name}" already', "Conflict")
+
+    async def update(self, live: Live) -> Made | None:
+        """The metadata becomes what is wanted; what the service itself keeps there stays."""
+        there = (await self.call(live, "GET", live.physical)).body
+        wanted = live.given("metadata") or {}
+        former = (live.before.get("metadata") or {}).keys() - wanted.keys()
+        changes: list[dict[str, Any]] = [
+            {"op": "add", "path": pointer(name), "value": value} for name, value in wanted.items()
+        ]
+        changes += [{"op": "remove", "path": pointer(n)} for n in sorted(former) if n in there]
+        if not changes:
+            return None
+        headers = {"Content-Type": PATCH}
+        answer = await self.call(
+            live, "PATCH", live.physical, data=json.dumps(changes), headers=headers
+        )
+        return Made(body={"metadata": answer.body})
+
+    async def delete(self, live: Live) -> Made | None:
+        """Delete it with all that is in it."""
+        await self.gone_is_done(live, "DELETE", live.physical)
+        return None
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        return {"metadata": (await self.call(live, "GET", live.physical)).body}
+
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        there = (await self.call(live, "GET", live.physical)).body
+        stored = live.given("metadata")
+        if stored is None:
+            return {}
+        own = {n: v for n, v in there.items() if n in stored or not (n == KEY or n[:1] == "_")}
+        return {"metadata": own}
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        match name:
+            case "href":
+                base = (await live.cloud.endpoint(SERVICE)).removesuffix("/v2")
+                return f"{base}/v2/queues/{live.physical}"
+            case "queue_id":
+                return live.physical
+        return await super().attribute(live, name)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {}
+
+
+def pointer(name: str) -> str:
+    """The place of a metadata entry, as a JSON pointer."""
+    return "/metadata/" + name.replace("~", "~0").replace("/", "~1")
+
+
+class SignedQueueURL(ZaqarResource):
+    """Lets whoever has it make certain calls on a queue, for a time and without a token."""
+
+    type_name = "OS::Zaqar::SignedQueueURL"
+    support = Support(version="8.0.0")
+    properties = {
+        "methods": Prop(
+            LIST,
+            "HTTP methods that are allowed; GET when not given.",
+            schema=Prop(
+                STRING, constraints=(AllowedValues(["GET", "DELETE", "PATCH", "POST", "PUT"]),)
+            ),
+        ),
+        "paths": Prop(LIST, "What of the queue may be used: messages, subscriptions, claims."),
+        "queue": Prop(STRING, "Name of the queue.", required=True),
+        "ttl": Prop(INTEGER, "Seconds for which it is good; a day when not given."),
+    }
+    attributes = {
+        "expires": Attr(None, "When it ends."),
+        "methods": Attr(None, "The methods, with commas between them."),
+        "paths": Attr(None, "The paths, with commas between them."),
+        "project": Attr(None, "Id of the project of the queue."),
+        "query_str": Attr(None, "All of it, as the query of a URL."),
+        "signature": Attr(None, "The signature itself."),
+    }
+    identified_by = IntentKey.OWN_ID
+    known_by = NOTHING_MADE
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("sign", self.sign),)
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        """What is signed stays so until it ends."""
+        return ()
+
+    async def sign(self, live: Live) -> Made:
+        """Have it signed; once more does no harm."""
+        wanted = {name: live.given(name) for name in ("methods", "paths") if live.given(name)}
+        if live.given("ttl") is not None:
+            ends = datetime.fromtimestamp(live.now, UTC) + timedelta(seconds=live.given("ttl"))
+            wanted["expires"] = ends.strftime("%Y-%m-%dT%H:%M:%S")
+        queue = str(live.properties["queue"])
+        answer = await self.call(live, "POST", queue, "/share", json=wanted, idempotent=True)
+        return Made(physical_id=live.physical_name, data={"signed": json.dumps(answer.body)})
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        if "signed" not in live.data:
+            return {}
+        signed = json.loads(live.data["signed"])
+        shown = {name: signed[name] for name in ("expires", "project", "signature")}
+        for name in ("methods", "paths"):
+            shown[name] = ",".join(signed[name])
+        query = {name: shown[name] for name in ("signature", "expires", "paths", "methods")}
+        query |= {"project_id": shown["project"], "queue_name": live.properties["queue"]}
+        return {**shown, "query_str": urlencode(query)}
+
+    async def show(self, live: Live) -> Mapping[str, Any] | None:
+        return self.recordable(live)
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        found = self.recordable(live)
+        return found if name == "show" else found.get(name)

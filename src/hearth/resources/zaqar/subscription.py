@@ -1,0 +1,187 @@
+"""OS::Zaqar::Subscription and OS::Zaqar::MistralTrigger: whom messages are sent to."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.zaqar.base import ZaqarResource
+from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Wrong
+
+SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
+TRUST = "trust+"
+NEVER_S = 220367260800  # the longest that the service knows
+PAGE = 20
+WORKFLOWS = "workflow"
+MESSAGE = "$zaqar_message$"  # the service puts the message in the place of this text
+
+QUEUE_NAME = Prop(STRING, "Name of the queue.", required=True, constraint="zaqar.queue")
+TTL = Prop(
+    INTEGER,
+    "Seconds until it ends.",
+    default=NEVER_S,
+    update_allowed=True,
+    constraints=(Range(min=60),),
+)
+
+
+class Subscription(ZaqarResource):
+    """Sends each new message of a queue somewhere."""
+
+    type_name = "OS::Zaqar::Subscription"
+    support = Support(version="8.0.0")
+    properties = {
+        "options": Prop(
+            MAP,
+            "How to send: post_headers and post_data for a URL, from and subject for mail.",
+            update_allowed=True,
+        ),
+        "queue_name": QUEUE_NAME,
+        "subscriber": Prop(
+            STRING,
+            f"Where to: a URI that begins with {', '.join(SCHEMES[:-1])} or {SCHEMES[-1]}.",
+            required=True,
+            update_allowed=True,
+        ),
+        "ttl": TTL,
+    }
+    identified_by = IntentKey.NATURAL_KEY
+    known_by = "the subscriber, which a queue has once"
+    sent_for: Mapping[str, str] = {"subscriber": "subscriber", "ttl": "ttl", "options": "options"}
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+        if "subscriber" in self.properties:
+            scheme = str(properties.get("subscriber")).partition(":")[0]
+            if scheme not in SCHEMES:
+                yield Wrong("subscriber", f"It must begin with one of: {', '.join(SCHEMES)}.")
+
+    async def fields(self, live: Live) -> Body:
+        """What the service is told of it."""
+        given = live.properties
+        return {
+            "subscriber": given["subscriber"],
+            "ttl": given["ttl"],
+            "options": dict(given.get("options") or {}),
+        }
+
+    def create_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("create", self.create, self.find),)
+
+    def update_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("update", self.update),) if live.changed & self.sent_for.keys() else ()
+
+    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("delete", self.delete),) if live.physical_id else ()
+
+    async def create(self, live: Live) -> Made:
+        """Subscribe; a queue takes a subscriber once."""
+        answer = await self.call(
+            live, "POST", self.queue(live), "/subscriptions", json=await self.fields(live)
+        )
+        return Made(physical_id=str(answer.body["subscription_id"]))
+
+    async def find(self, live: Live) -> Made | None:
+        """The subscription of that subscriber, unless it is somebody else's by its options."""
+        wanted, marker = await self.fields(live), ""
+        while True:
+            query = f"/subscriptions?limit={PAGE}" + (f"&marker={marker}" if marker else "")
+            answer = await self.gone_is_done(live, "GET", self.queue(live), query)
+            rows = answer.body.get("subscriptions", []) if answer and answer.body else []
+            for row in rows:
+                same = without_trust(row["options"]) == without_trust(wanted["options"])
+                if row["subscriber"] == wanted["subscriber"] and same:
+                    return Made(physical_id=str(row["id"]), body=row)
+            if len(rows) < PAGE:
+                return None
+            marker = rows[-1]["id"]
+
+    async def update(self, live: Live) -> Made | None:
+        """Tell what has changed; the trust that the service has made stays in the options."""
+        fields = await self.fields(live)
+        changed = {self.sent_for[n] for n in live.changed if n in self.sent_for}
+        sent = {name: value for name, value in fields.items() if name in changed}
+        if "options" in sent and fields["subscriber"].startswith(TRUST):
+            known = (await self.show(live))["options"].get("trust_id")
+            if known is not None:
+                sent["options"].setdefault("trust_id", known)
+        await self.call(live, "PATCH", self.queue(live), self.place(live), json=sent)
+        return None
+
+    async def delete(self, live: Live) -> Made | None:
+        """End it."""
+        await self.gone_is_done(live, "DELETE", self.queue(live), self.place(live))
+        return None
+
+    async def show(self, live: Live) -> Body:
+        answer = await self.call(live, "GET", self.queue(live), self.place(live))
+        return dict(answer.body)
+
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        there = await self.show(live)
+        seen = {name: there[name] for name in ("subscriber", "ttl")}
+        seen["options"] = without_trust(there["options"])
+        return {n: v for n, v in seen.items() if live.given(n) is not None}
+
+    @staticmethod
+    def queue(live: Live) -> str:
+        """The queue's name."""
+        return str(live.properties["queue_name"])
+
+    @staticmethod
+    def place(live: Live) -> str:
+        """The subscription's own path, below the queue."""
+        return f"/subscriptions/{live.physical}"
+
+
+def without_trust(options: Mapping[str, Any]) -> Body:
+    """Options without what the service adds to them."""
+    return {name: value for name, value in options.items() if name != "trust_id"}
+
+
+class MistralTrigger(Subscription):
+    """Starts a workflow for each new message of a queue, in the name of who made the trigger."""
+
+    type_name = "OS::Zaqar::MistralTrigger"
+    support = Support(version="8.0.0")
+    properties = {
+        "input": Prop(MAP, "Input of the workflow.", default={}, update_allowed=True),
+        "params": Prop(
+            MAP,
+            "Further parameters of the execution. In its environment, `notification` is the "
+            "message.",
+            default={},
+            update_allowed=True,
+        ),
+        "queue_name": QUEUE_NAME,
+        "ttl": TTL,
+        "workflow_id": Prop(
+            STRING,
+            "Name or id of the workflow.",
+            required=True,
+            update_allowed=True,
+            constraint="mistral.workflow",
+        ),
+    }
+    sent_for = {"input": "options", "params": "options", "workflow_id": "options", "ttl": "ttl"}
+
+    async def fields(self, live: Live) -> Body:
+        given, base = live.properties, await live.cloud.endpoint(WORKFLOWS)
+        params = dict(given.get("params") or {})
+        params["env"] = {**(params.get("env") or {}), "notification": MESSAGE}
+        wanted = {
+            "workflow_id": given["workflow_id"],
+            "input": given.get("input") or {},
+            "params": params,
+        }
+        return {
+            "subscriber": f"{TRUST}{base}/executions",
+            "ttl": given["ttl"],
+            "options": {"post_data": json.dumps(wanted)},
+        }
+
+    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+        there = await self.show(live)
+        sent = json.loads(there["options"].get("post_data") or "{}")
+        seen = {"ttl": there["ttl"], "workflow_id": sent.get("workflow_id")}
+        return {**seen, "input": sent.get("input")}
