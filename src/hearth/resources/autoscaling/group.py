@@ -38,9 +38,14 @@ class AutoScalingGroup(Scalable, Instances):
         "DesiredCapacity": Prop(
             INTEGER, "How many members at first, and after each update.", update_allowed=True
         ),
-        "HealthCheckGracePeriod": Prop(INTEGER, implemented=False),
+        "HealthCheckGracePeriod": Prop(
+            INTEGER, "Seconds before health is looked at.", implemented=False
+        ),
         "HealthCheckType": Prop(
-            STRING, implemented=False, constraints=(AllowedValues(["EC2", "ELB"]),)
+            STRING,
+            "Who tells that a member is not well.",
+            implemented=False,
+            constraints=(AllowedValues(["EC2", "ELB"]),),
         ),
         "InstanceId": Prop(
             STRING, "A server that the members shall be like.", constraint="nova.server"

@@ -30,10 +30,10 @@ class LaunchConfiguration(ResourceType):
             constraint="nova.server",
         ),
         "InstanceType": Prop(STRING, "The flavor, by name or id.", constraint="nova.flavor"),
-        "KernelId": Prop(STRING, implemented=False),
+        "KernelId": Prop(STRING, "The kernel.", implemented=False),
         "KeyName": Prop(STRING, "Name of the key pair.", constraint="nova.keypair"),
         "NovaSchedulerHints": pairs("Wishes to the scheduler."),
-        "RamDiskId": Prop(STRING, implemented=False),
+        "RamDiskId": Prop(STRING, "The initial disk.", implemented=False),
         "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
         "UserData": Prop(STRING, "Script for the first start."),
     }
