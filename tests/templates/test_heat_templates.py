@@ -49,10 +49,21 @@ class Case:
 
 
 CASES = [
+    Case("asg_of_servers", {"key_name": "stack_key", "image": "cirros"}, {"flavor": "m1.medium"}),
     Case("F18/WordPress_Native", {"key_name": "stack_key"}, {"instance_type": "m1.large"}),
     Case("F20/WordPress_2_Instances", {}, {"instance_type": "m1.medium"}),
     Case("barbican/order", {"expiration": LATER}, {"bit_length": 128}),
     Case("barbican/secret", {"expiration": LATER}, {"payload": "b3RoZXI="}),
+    Case(
+        "cfn/aws_asg.template",
+        {"KeyName": "stack_key", "Image": "cirros"},
+        {"Flavor": "m1.medium"},
+    ),
+    Case(
+        "cfn/F17/InstanceGroup.template",
+        {"KeyName": "stack_key", "NumInstances": 2},
+        {"NumInstances": 3},
+    ),
     Case(
         "cfn/F17/EC2WithEBSSample.template",
         {"KeyName": "stack_key"},
@@ -184,34 +195,24 @@ CASES = [
     Case("vm_with_cinder", {"key_name": "stack_key", "image": "cirros"}, {"vol_size": 2}),
 ]
 WITH_TESTS_OF_THEIR_OWN = {
+    "autohealing/autohealing_group",
+    "autohealing/autohealing_server",
+    "autoscaling",
+    "cfn/F17/AutoScalingCeilometer.yaml",
+    "lb_server",
     "mistral/templates/server_with_ip",
     "native_waitcondition",
     "octavia/servers_with_octavia",
     "resource_group/volume_with_attachment",
 }
 LEFT_OUT = {
-    "AWS::AutoScaling::AutoScalingGroup": {
-        "cfn/F17/AutoScalingCeilometer.yaml",
-        "cfn/aws_asg.template",
-    },
-    "OS::Aodh::EventAlarm": {
-        "autohealing/autohealing_server",
-    },
     "OS::Designate::Domain": {
         "designate/desginate_domain",
         "designate/desginate_record",
     },
-    "OS::Heat::AutoScalingGroup": {
-        "asg_of_servers",
-        "autohealing/autohealing_group",
-        "autoscaling",
-    },
     "OS::Heat::CloudConfig": {
         "software-config/boot-config/templates/install_config_agent_test_image",
         "software-config/example-templates/example-cloud-init",
-    },
-    "OS::Heat::InstanceGroup": {
-        "cfn/F17/InstanceGroup.template",
     },
     "OS::Heat::MultipartMime": {
         "software-config/boot-config/templates/install_config_agent_centos7_rdo",

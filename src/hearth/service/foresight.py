@@ -6,6 +6,7 @@ fetched together and the plan is made again, until nothing new is asked.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from hearth.cloud.contract import Cloud
@@ -163,6 +164,7 @@ class _Asked:
         properties = nest.evaluated.properties
         if definition.child is None and unknown_in(properties) is not None:
             return None
+        await kind.prepare(live)
         child = kind.child(live)
         revision = self.house.programs.child_revision(
             self.aim.program, definition, live, child, self.aim.revision.exports
@@ -254,7 +256,17 @@ def _live(
         at_once=True,
         new_id=house.new_id,
         read_properties=lambda reference: _properties(records, reference),
+        read_metadata=lambda reference: _metadata(house, records, reference),
     )
+
+
+async def _metadata(house: House, records: Iterable[Record], reference: str) -> Mapping[str, Any]:
+    """The metadata of the resource with that reference id."""
+    for one in records:
+        if one.until is None and one.held.reference == reference:
+            _, _, found = await house.store.read(partial(reads.data_of, resource_id=one.id))
+            return dict(found)
+    return {}
 
 
 def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] | None:

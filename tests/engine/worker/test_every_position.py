@@ -40,7 +40,7 @@ def given() -> Iterator[tuple[str, Revision, Revision]]:
     yield "three tiers", Revision(UNATTENDED, files), Revision(after, files)
     for case in CASES:
         if case.template in NAMES and FOLDER.is_dir():
-            text = (FOLDER / f"{case.template}.yaml").read_text()
+            text = (FOLDER / "hot" / f"{case.template}.yaml").read_text()
             first = {"parameters": dict(case.parameters)}
             second = {"parameters": {**case.parameters, **case.change}}
             yield case.template, Revision(text, {}, first), Revision(text, {}, second)

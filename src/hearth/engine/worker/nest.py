@@ -107,6 +107,7 @@ class Nest:
                 await balance(self.flight.work, kind, live)
             if failed or (self._child is not None and not self._child.more):
                 return body
+            await kind.prepare(live)
             child = _asked(kind.next_child, live)
             if child is None:
                 return body

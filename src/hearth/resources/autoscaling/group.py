@@ -11,7 +11,6 @@ from hearth.resources.autoscaling.launch_configuration import like
 from hearth.resources.base import Live
 from hearth.resources.heat.instance_group import (
     BALANCERS,
-    INSTANCE,
     INSTANCE_LIST,
     ROLLING,
     TAGS,
@@ -63,8 +62,9 @@ class AutoScalingGroup(Scalable, Instances):
     update_policy = {"AutoScalingRollingUpdate": Prop(MAP, "Update in batches.", schema=ROLLING)}
 
     async def prepare(self, live: Live) -> None:
+        await super().prepare(live)
         if live.given("InstanceId") and MEMBER not in live.data:
-            live.found = await like(live, str(live.given("InstanceId")))
+            live.found = {"properties": await like(live, str(live.given("InstanceId")))}
 
     def member(self, live: Live) -> Mapping[str, Any]:
         found = self._member(live)
@@ -79,7 +79,7 @@ class AutoScalingGroup(Scalable, Instances):
         if MEMBER in live.data:
             before: Mapping[str, Any] = json.loads(live.data[MEMBER])
             return before
-        return {"type": INSTANCE, "properties": {**live.found, "Tags": self.tags(live)}}
+        return self.instance(live, live.found.get("properties", {}))
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         yield from super().check_properties(properties)

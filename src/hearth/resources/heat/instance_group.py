@@ -47,6 +47,11 @@ class Instances(ScalingGroup):
     group_tag = "metering.groupname"
     rolling = "RollingUpdate"
 
+    async def prepare(self, live: Live) -> None:
+        """Servers have the metadata of the launch configuration, which tells them what to be."""
+        if launch := live.given("LaunchConfigurationName"):
+            live.found = {"metadata": await live.metadata_of(launch)}
+
     def member(self, live: Live) -> Mapping[str, Any]:
         launch = live.given("LaunchConfigurationName")
         given = live.properties_of(launch) if launch else None
@@ -54,7 +59,13 @@ class Instances(ScalingGroup):
             words = f"{launch} is not a launch configuration of this stack"
             raise ValueError(f"LaunchConfigurationName: {words}; refer to one that is.")
         own = {n: value for n, value in given.items() if value is not None and n != "InstanceId"}
-        return {"type": INSTANCE, "properties": {**own, "Tags": self.tags(live)}}
+        return self.instance(live, own)
+
+    def instance(self, live: Live, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """A server with these properties."""
+        definition = {"type": INSTANCE, "properties": {**properties, "Tags": self.tags(live)}}
+        metadata = live.found.get("metadata")
+        return {**definition, "metadata": metadata} if metadata else definition
 
     def tags(self, live: Live) -> list[dict[str, str]]:
         """The tags of a member; one names the group, unless the user meters otherwise."""
