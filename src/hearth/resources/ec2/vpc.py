@@ -327,9 +327,13 @@ async def network_of(live: Live, subnet: str) -> str:
 
 
 async def join(live: Live, router: str, subnet: str) -> None:
-    """Put a subnet behind a router."""
-    path = f"{ROUTERS}/{router}/add_router_interface"
-    await live.cloud.request("network", "PUT", path, json={"subnet_id": subnet})
+    """Put a subnet behind a router; a call of an earlier attempt may come first, even now."""
+    path, leg = f"{ROUTERS}/{router}/add_router_interface", {"subnet_id": subnet}
+    try:
+        await live.cloud.request("network", "PUT", path, json=leg)
+    except CloudFault:
+        if await port_of(live, router, leg) is None:
+            raise
 
 
 async def part(live: Live, router: str, subnet: str) -> None:
