@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.unknown import nulled
+from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
@@ -53,7 +55,8 @@ async def outputs(
     kinds = house.programs.types_of(records)
     nested = [name for name, kind in kinds.items() if kind.nested]
     broken = await _broken(house, caller, row, program, records, nested)
-    world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True)
+    there = await _zones(house.cloud(caller)) if asked_for(revision.template) else None
+    world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
     values = []
     with spending():
         for output in wanted:
@@ -62,6 +65,15 @@ async def outputs(
             told = OutputValue(output.name, output.description, nulled(value), error, reason)
             values.append(told)
     return values
+
+
+async def _zones(cloud: Cloud) -> list[str] | None:
+    try:
+        async with asyncio.timeout(LIVE_S):
+            return await zone_names(cloud)
+    except (CloudFault, TimeoutError) as problem:
+        log.info("the availability zones: %s", problem)
+        return None
 
 
 async def _broken(

@@ -1,10 +1,10 @@
 """What is recorded of a stack, for outputs and checks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.engine.core.record import Record
-from hearth.model.unknown import Unknown
+from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.resources.base import ResourceType
 from hearth.template import BelowError, EvaluationError, Facade, asked, walk
 
@@ -25,10 +25,12 @@ class StoredWorld:
         broken: Mapping[tuple[str, str], str] | None = None,
         *,
         whole: bool = False,
+        zones: Sequence[str] | None = None,
     ) -> None:
         self._records = records
         self._kinds = kinds or {}
         self._whole = whole
+        self._zones = zones
         self._broken = broken or {}
         self._fresh = fresh or {}
         self._facade = facade
@@ -37,6 +39,10 @@ class StoredWorld:
     def facade(self) -> Facade | None:
         """The resource that stands for this stack in its parent."""
         return Facade(**self._facade) if self._facade else None
+
+    def availability_zones(self) -> Any:
+        """Their names, as far as they are known."""
+        return UNKNOWN if self._zones is None else list(self._zones)
 
     def _made(self, name: str) -> Record | None:
         record = self._records.get(name)

@@ -6,7 +6,7 @@ No polling: the child's end is a letter to its parent, read in the commit that e
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +33,8 @@ Begin = Callable[[], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
+TRIES = 30  # against a load balancer that is busy
+BUSY_PAUSE_S = 2.0
 FOREVER = float("inf")
 
 
@@ -318,7 +320,20 @@ async def balance(
             seen = seen_by_type(
                 work, record, balancer, Action.UPDATE, properties=record.held.properties
             )
+            await _set_instances(balancer, seen, well)
+
+
+async def _set_instances(balancer: ResourceType, seen: Live, well: Sequence[str]) -> None:
+    for _ in range(TRIES):
+        try:
             await balancer.set_instances(seen, well)
+        except CloudFault as fault:
+            if not await balancer.busy(seen, fault):
+                raise
+            await asyncio.sleep(fault.retry_after or BUSY_PAUSE_S)
+        else:
+            return
+    await balancer.set_instances(seen, well)
 
 
 async def news(work: "StackWork", letter: int, body: Mapping[str, Any]) -> None:

@@ -31,6 +31,7 @@ from hearth.engine.worker.world import RecordedWorld
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.model.unknown import nulled
+from hearth.resources import zones
 from hearth.resources.base import ResourceType
 from hearth.store import snapshots
 from hearth.store.accept import ABANDON, CONVERGE, child_letter
@@ -113,6 +114,8 @@ class Operation:
             if not empty:
                 self.fail("; ".join(p.message for p in problem.problems))
                 return
+        if not empty and not await self._zones():
+            return
         if not empty and (count := await self._too_many()):
             most = self.work.tools.programs.limits.resources_max
             self.fail(f"RequestLimitExceeded: {too_many_resources(count, most)}")
@@ -159,6 +162,17 @@ class Operation:
         for name, entry in self.revision.given.get("resources", {}).items():
             record = Record(tools.new_id(), name, entry["type"], stack.revision, tools.clock.now())
             self.work.add(self._adopting(record))
+
+    async def _zones(self) -> bool:
+        """Learn of the availability zones where the template asks for them; else the operation has
+        failed."""
+        if zones.asked_for(self.revision.template):
+            try:
+                self.world.zones = await zones.zone_names(self.work.cloud())
+            except CloudFault as fault:
+                self.fail(f"{fault.type}: the availability zones: {fault.message}")
+                return False
+        return True
 
     async def _too_many(self) -> int:
         """The resources of the whole tree where a nested stack grows it beyond the limit, else 0.

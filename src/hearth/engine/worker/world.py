@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.record import Record
-from hearth.model.unknown import Unknown
+from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.template import Facade, asked
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ class RecordedWorld:
     def __init__(self, work: "StackWork", operation: "Operation") -> None:
         self._work = work
         self._operation = operation
+        self.zones: list[str] | None = None  # of the cloud, once they were asked for
 
     @property
     def facade(self) -> Facade | None:
@@ -44,6 +45,10 @@ class RecordedWorld:
         value = record.held.attributes.get(attribute)
         kind = self._work.tools.programs.type_of(record) if path else None
         return value if kind is None else kind.within(attribute, value, path)
+
+    def availability_zones(self) -> Any:
+        """Their names."""
+        return UNKNOWN if self.zones is None else list(self.zones)
 
     def secret(self, name: str, attribute: str) -> bool:
         """Something hidden went into the resource: its attributes may tell it."""
