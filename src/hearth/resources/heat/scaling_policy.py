@@ -100,7 +100,7 @@ class ScalingPolicy(Policy):
 
     def recordable(self, live: Live) -> dict[str, Any]:
         url = live.data.get("ec2_signed_url")
-        return {"alarm_url": url, "signal_url": native_url(live) if url else None}
+        return {"alarm_url": url, "signal_url": native_url(live, own=True) if url else None}
 
     async def attribute(self, live: Live, name: str) -> Any:
         return self.recordable(live).get(name)

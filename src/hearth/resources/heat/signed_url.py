@@ -53,11 +53,12 @@ def resource_name(live: Live) -> str:
     return f"arn:openstack:heat::{stack.project_id}:{where}"
 
 
-def native_url(live: Live) -> str:
-    """Where the native API takes signals of the stack's users for this resource."""
+def native_url(live: Live, *, own: bool = False) -> str:
+    """Where the native API takes signals of the stack's users for this resource; with `own` those
+    of its project's."""
     stack = live.stack
     base = stack.heat_url.rstrip("/")
-    if stack.user_project_id and base.endswith(f"/{stack.project_id}"):
+    if not own and stack.user_project_id and base.endswith(f"/{stack.project_id}"):
         base = f"{base.removesuffix(stack.project_id)}{stack.user_project_id}"
     name = quote(live.name, safe="")
     return f"{base}/stacks/{quote(stack.name)}/{stack.id}/resources/{name}/signal"
