@@ -1,4 +1,4 @@
-"""Messages in a queue start workflows, and these call orchestration back: stacks heal themselves."""
+"""Messages in a queue start workflows, which call orchestration back: stacks heal themselves."""
 
 import json
 from typing import Any
