@@ -250,6 +250,23 @@ def test_an_external_resource_fails_with_its_workflow():
     drive(story)
 
 
+def test_an_action_that_failed_is_another_execution_the_next_time():
+    async def story(driver):
+        await define(driver, ECHO)
+        wanted = {"actions": actions("CREATE", "UPDATE")}
+        live = await driver.create(
+            "OS::Mistral::ExternalResource", {**wanted, "input": {"size": 1}}
+        )
+        live.started_at = 1.0
+        with pytest.raises(Broken):
+            await driver.update(live, {**wanted, "input": {"size": 2, "bad": True}})
+        live.started_at = 2.0
+        await driver.update(live, {**wanted, "input": {"size": 3}})
+        assert (await live.kind.attribute(live, "output"))["size"] == 3
+
+    drive(story)
+
+
 def test_inputs_may_ask_for_a_new_resource():
     kind = builtin_types()["OS::Mistral::ExternalResource"]
     after = {"replace_on_change_inputs": ["size"], "input": {"size": 2, "colour": "red"}}
