@@ -76,6 +76,7 @@ resources:
           action: heat.stacks_update stack_id=<% $.stack_id %> existing=true
 outputs:
   queue: {value: {get_resource: queue}}
+  workflow: {value: {get_resource: heal}}
   net: {value: {get_resource: net}}
 """
 
@@ -123,9 +124,13 @@ def test_a_message_starts_one_execution_that_knows_it(dev: Dev) -> None:
         wait_for(lambda: ended(2), "the execution of the signal")
         (shown,) = outputs(heat.stacks.get(stack.id))["executions"]
         assert (shown["state"], shown["id"] != only.id) == ("SUCCESS", True)
+        unfit = requests.post(there["alarm_url"], json={"input": {"colour": 1}}, timeout=20)
+        assert (unfit.status_code, "Unknown input colour" in unfit.text) == (400, True)
+        unknown = {"params": {"env": 7}, "input": {"url": listener.url}}
+        assert requests.post(there["alarm_url"], json=unknown, timeout=20).status_code == 400
+        assert len(executions(connection, there["workflow"])) == 2
         heat.stacks.delete(stack.id)
         wait_for(lambda: gone(heat, stack.id), "the end of the stack")
-        assert connection.message.queues is not None
         assert there["queue"] not in [queue.name for queue in connection.message.queues()]
 
 
@@ -145,7 +150,7 @@ def test_a_stack_heals_itself(dev: Dev) -> None:
             now = heat.stacks.get(stack.id)
             if now.stack_status == "UPDATE_COMPLETE":
                 return outputs(now)
-            states = [one.status_info for one in connection.workflow.executions()]
+            states = [one.status_info for one in executions(connection, there["workflow"])]
             assert now.stack_status != "UPDATE_FAILED", now.stack_status_reason
             assert not any(states), states
             return None

@@ -145,7 +145,7 @@ def _replace(values: dict[str, Any], rule: Replace, at: Span | None) -> Iterator
             holder[key] = rule.value
         return
     for holder, key in sources:
-        value = holder.pop(key)
+        value = holder.pop(key) if rule.entry is None else (holder[key] or {}).get(rule.entry)
         if value is None:
             continue
         goal = into if rule.value_path is not None else holder

@@ -25,12 +25,16 @@ class Add:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put a value (literal, or the one at `value_path`, or `value_name` beside it) at `path`."""
+    """Put a value (literal, or the one at `value_path`, or `value_name` beside it) at `path`.
+
+    With `entry` that value is a map, which stays, and it is the entry's value that is put.
+    """
 
     path: Path
     value: Any = None
     value_name: str | None = None
     value_path: Path | None = None
+    entry: str | None = None
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ def start(
     if lacking or unknown:
         words = f"workflow={workflow.body['name']}, unexpected={unknown}, missing={lacking}"
         raise bad(f"Invalid input [{words}]")
+    if not isinstance(params.get("env", {}), dict):
+        raise bad("params: env must be an object")
     if spec.get("type") == "reverse" and params.get("task_name") not in spec["tasks"]:
         raise bad("A reverse workflow needs a task of its own in params: task_name")
     values = {n: given.get(n, default) for n, (_, default) in wanted.items()}

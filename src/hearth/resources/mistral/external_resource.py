@@ -147,10 +147,9 @@ class ExternalResource(ResourceType):
         """Keep what the execution gave."""
         body = await self._get(live, live.data["execution"])
         output = output_of(body)
-        number = int(live.data.get("number", "0")) + 1
         return Made(
             physical_id=str(output["resource_id"]) if output.get("resource_id") else None,
-            data={"outputs": json.dumps(output), "number": str(number)},
+            data={"outputs": json.dumps(output)},
         )
 
     async def show(self, live: Live) -> Mapping[str, Any] | None:
@@ -178,6 +177,6 @@ def output_of(execution: Mapping[str, Any]) -> Body:
 
 
 def execution_id(live: Live, action: str) -> str:
-    """The id of the next execution of a record: the same until that has ended well."""
-    words = f"{live.key}/{action}/{live.data.get('number', '0')}"
+    """The id of the execution of an action that began at its time: the same in all attempts."""
+    words = f"{live.key}/{action}/{round(live.started_at * 1000)}"
     return str(uuid.uuid5(uuid.NAMESPACE_URL, words))

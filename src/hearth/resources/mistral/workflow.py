@@ -162,11 +162,7 @@ class Workflow(StackUser):
         ),
     }
     translation = (
-        *(
-            Replace(("tasks", name), value_name="policies", value_path=(name,))
-            for name in ("pause_before", "wait_after", "wait_before", "timeout", "concurrency")
-        ),
-        Replace(("tasks", "retry"), value_name="policies", value_path=("retry",)),
+        *(Replace(("tasks", name), value_name="policies", entry=name) for name in POLICIES),
         Delete(("tasks", "policies")),
     )
     service = SERVICE
