@@ -54,11 +54,14 @@ class Orchestration:
         self.http = requests.Session()
         self.signals: Mapping[str, list[Any]] = {}
         self.signalled: set[str] = set()
+        self.files: Mapping[str, str] = {}
 
-    def signalling(self, signals: Mapping[str, list[Any]]) -> "Orchestration":
-        """The same, which sends these signals while it waits: once to each new resource."""
+    def of(self, case: Mapping[str, Any]) -> "Orchestration":
+        """The same, which sends a case's files with each template, and its signals while it waits:
+        once to each new resource."""
         other = copy(self)
-        other.signals, other.signalled = signals, set()
+        other.signals, other.signalled = case.get("signal", {}), set()
+        other.files = case.get("files", {})
         return other
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
@@ -77,7 +80,9 @@ class Orchestration:
 
     def create(self, name: str, template: Template | str) -> str:
         """The path of a new stack."""
-        body = {"stack_name": name, "template": template, "timeout_mins": 10}
+        body = {
+            "stack_name": name, "template": template, "timeout_mins": 10, "files": self.files,
+        }  # fmt: skip
         stack = self.call("POST", "/stacks", body)["stack"]
         return f"/stacks/{name}/{stack['id']}"
 
@@ -122,7 +127,8 @@ class Orchestration:
                     self.call("POST", f"{path}/resources/{name}/signal", body)
 
     def update(self, path: str, template: Template | str, *, converge: bool = False) -> None:
-        body = {"template": template, **({"converge": True} if converge else {})}
+        more = {"converge": True} if converge else {}
+        body = {"template": template, "files": self.files, **more}
         self.call("PUT", path, body)
         self.ended(path, "UPDATE")
 
@@ -151,7 +157,7 @@ class Orchestration:
 def tell(subject: Subject, heat: Orchestration, name: str) -> Story:
     """Live through all of it; a start that went wrong ends there, the next one begins anew."""
     story = Story(subject.type_name)
-    heat = heat.signalling(subject.told("signal"))
+    heat = heat.of(subject.case)
     try:
         starts = list(subject.starts())
     except Exception as problem:

@@ -22,6 +22,7 @@ from hearth.cli.installed import use_installed
 from hearth.cli.settings import Settings, with_version
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.fetch import fetch_template
 from hearth.cloud.pool import CloudConfig, CloudPool
 from hearth.cloud.reach import Reach
 from hearth.engine.worker.engine import Engine, Tools
@@ -118,7 +119,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         luck=random.random, endpoints=endpoints, plugins=installed(),
-        retries=settings.retries,
+        retries=settings.retries, fetch=lambda url: fetch_template(url, house.fetching),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)

@@ -15,6 +15,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
+from hearth.cloud.fault import CloudFault
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -55,6 +57,20 @@ async def fetch(url: str, config: FetchConfig) -> str:
             return await _followed(http, _checked(url, config), config)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
         raise NotFetched(str(error) or type(error).__name__) from None
+
+
+async def fetch_template(url: str, config: FetchConfig) -> str:
+    """The same for who works on resources. Raises CloudFault."""
+    try:
+        return await fetch(url, config)
+    except NotFetched as why:
+        words = f"the template at {url} could not be fetched: {why}"
+        raise CloudFault("web", 400, "TemplateNotFetched", words) from None
+
+
+async def fetch_nothing(url: str) -> str:
+    """What fetches where nothing may be fetched. Raises CloudFault."""
+    return await fetch_template(url, FetchConfig())
 
 
 async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) -> str:

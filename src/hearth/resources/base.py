@@ -340,6 +340,10 @@ class ResourceType:
     async def prepare(self, live: Live) -> None:
         """Read into `live.found` what `child` needs to know of the world. Raises CloudFault."""
 
+    def addresses(self, properties: Mapping[str, Any]) -> Sequence[str]:
+        """Addresses of templates that `prepare` fetches."""
+        return ()
+
     def next_child(self, live: Live) -> Child | None:
         """What follows when the child is as it was asked for; None: that was all."""
         return None

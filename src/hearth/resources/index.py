@@ -22,6 +22,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "barbican.order": ("OS::Barbican::Order",),
     "barbican.secret": ("OS::Barbican::Secret",),
+    "cfn.stack": ("AWS::CloudFormation::Stack",),
     "cfn.wait_condition": (
         "AWS::CloudFormation::WaitCondition",
         "AWS::CloudFormation::WaitConditionHandle",

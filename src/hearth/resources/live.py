@@ -226,7 +226,13 @@ class Live:
     """Of a group that exists: what its members are by now, as its child's template has them."""
     at_once: bool = False  # what it shall be in the end, whatever lies between
     new_id: Callable[[], str] = str
+    fetch: Callable[[str], Awaitable[str]] | None = None
     read_properties: Callable[[str], Mapping[str, Any] | None] | None = None
+
+    async def fetched(self, url: str) -> str:
+        """The text of a file of the request, or at an address. Raises CloudFault."""
+        assert self.fetch is not None, "the engine fetches nothing here"
+        return await self.fetch(url)
 
     async def metadata_of(self, reference: str) -> Mapping[str, Any]:
         """The metadata of the resource of this stack whose reference id is `reference`."""

@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 
 from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.fetch import fetch_template
 from hearth.engine.core.foresee import Inner, Sight
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.plan import Plan, Target, plan
@@ -159,12 +161,15 @@ class _Asked:
         if row.depth >= NESTED_MAX:
             return None
         kind = self.house.programs.kind_of(definition)
-        known = await self._stored(record)
+        known = await self._stored(record, regroups=kind.regroups)
         live = _live(self.house, self.cloud, row, self.aim.records, nest, known)
         properties = nest.evaluated.properties
         if definition.child is None and unknown_in(properties) is not None:
             return None
-        await kind.prepare(live)
+        try:
+            await kind.prepare(live)
+        except CloudFault:  # the update itself will say it
+            return None
         child = kind.child(live)
         revision = self.house.programs.child_revision(
             self.aim.program, definition, live, child, self.aim.revision.exports
@@ -192,7 +197,7 @@ class _Asked:
             reference = kind.reference(live)
         return Inner(inner, attributes, reference)
 
-    async def _stored(self, record: Record | None) -> "_Stored":
+    async def _stored(self, record: Record | None, *, regroups: bool) -> "_Stored":
         if record is None or record.physical_id is None:
             return _Stored()
         child_id, record_id = record.physical_id, record.id
@@ -202,9 +207,10 @@ class _Asked:
             if row is None or row.deleted_at is not None:
                 return _Stored()
             _, data, metadata = reads.data_of(tx, record_id)
-            return _Stored(
-                row, reads.records(tx, child_id), data, metadata, *claim.members(tx, child_id)
-            )
+            members = claim.members(tx, child_id)
+            definitions = claim.definitions(tx, child_id) if regroups else {}
+            records = reads.records(tx, child_id)
+            return _Stored(row, records, data, metadata, members, definitions)
 
         return await self.house.store.read(look)
 
@@ -255,6 +261,7 @@ def _live(
         definitions=known.definitions,
         at_once=True,
         new_id=house.new_id,
+        fetch=lambda url: fetch_template(url, house.fetching),
         read_properties=lambda reference: _properties(records, reference),
         read_metadata=lambda reference: _metadata(house, records, reference),
     )

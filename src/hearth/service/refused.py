@@ -3,9 +3,33 @@
 from dataclasses import replace
 
 from hearth.cloud.contract import Cloud
-from hearth.model.problem import Problem, StackValidationFailed
+from hearth.cloud.fetch import NotFetched, fetch
+from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import ResourceType
+from hearth.service.house import House
 from hearth.template import Program, World
+from hearth.template.child import inside
+
+
+async def wrong_at_addresses(house: House, program: Program, world: World) -> list[Problem]:
+    """What is wrong with templates that are named by their addresses, before anything is made."""
+    problems: list[Problem] = []
+    module = program.module
+    for definition in program.resources.values():
+        kind = definition.type_info
+        if not isinstance(kind, ResourceType) or definition.external_id is not None:
+            continue
+        for url in kind.addresses(definition.check(world).properties):
+            try:
+                text = module.files.get(url) or await fetch(url, house.fetching)
+                await house.programs.module(text, module.files, module.environment)
+            except NotFetched as why:
+                words = f"Failed to fetch the template at {url}: {why}."
+                problems.append(StackValidationFailed(definition.span, words))
+            except Rejected as rejected:
+                path = f"{definition.span.path}<{url}>"
+                problems += [inside(problem, path) for problem in rejected.problems]
+    return problems
 
 
 async def refused_in_cloud(cloud: Cloud, program: Program, world: World) -> list[Problem]:

@@ -54,7 +54,8 @@ def _resize(
     if child.status is Status.IN_PROGRESS or (note and note.traversal == child.traversal):
         return True
     live.data = data
-    live.members, live.definitions = claim.members(tx, child.id)
+    live.members = claim.members(tx, child.id)
+    live.definitions = claim.definitions(tx, child.id)
     before = len(kind.ordered(live.members))
     size = wanted.adjustment.size(before, kind.bounds(live.properties))
     if size == before or cooldown_end(metadata) > now:

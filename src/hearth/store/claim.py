@@ -317,13 +317,19 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
     return (row.action, row.status) if row is not None else None
 
 
-def members(tx: Tx, stack_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The resources of a nested stack as its parent's type sees them, and what they shall be: both
-    by name."""
-    found = {one.name: member(one) for one in reads.records(tx, stack_id) if one.until is None}
+def members(tx: Tx, stack_id: str) -> dict[str, Any]:
+    """The resources of a nested stack as its parent's type sees them, by name."""
+    found = reads.records(tx, stack_id)
+    return {record.name: member(record) for record in found if record.until is None}
+
+
+def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
+    """What the members of a group's stack shall be by now, by name."""
     row = tx.first(_STACK, {"id": stack_id})
-    text = get_template(tx, stack_id, row.revision) if row is not None else "{}"
-    return found, json.loads(text).get("resources", {})
+    if row is None:
+        return {}
+    found: dict[str, Any] = json.loads(get_template(tx, stack_id, row.revision))["resources"]
+    return found
 
 
 def member(record: Record) -> dict[str, Any]:

@@ -4,12 +4,13 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hearth.cloud.contract import Cloud
+from hearth.cloud.fetch import fetch_nothing
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.worker.committer import Committer
 from hearth.engine.worker.lifecycle import Plugin
@@ -86,6 +87,7 @@ class Tools:
     beat_s: float = BEAT_S
     plugins: tuple[Plugin, ...] = ()
     retries: int = CREATE_RETRIES_MAX
+    fetch: Callable[[str], Awaitable[str]] = fetch_nothing
 
 
 class Engine:

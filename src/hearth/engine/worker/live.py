@@ -77,6 +77,7 @@ def live(
         read_metadata=lambda reference: _metadata(work, reference),
         read_properties=lambda reference: _properties(work, reference),
         new_id=work.tools.new_id,
+        fetch=partial(_fetched, work),
     )
 
 
@@ -124,6 +125,12 @@ def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
         waitcondition_url=at.waitcondition,
         timeout_mins=stack.timeout_mins,
     )
+
+
+async def _fetched(work: "StackWork", url: str) -> str:
+    """A file of the stack's revision, else what stands at the address."""
+    files = work.operation.revision.files
+    return files[url] if url in files else await work.tools.fetch(url)
 
 
 def _properties(work: "StackWork", reference: str) -> Mapping[str, Any] | None:

@@ -300,8 +300,9 @@ async def read_members(work: "StackWork", live: Live) -> None:
     """Have the type see the members of its group as they are now."""
     child_id = live.physical_id
     if child_id is not None:
-        read = work.tools.store.read
-        live.members, live.definitions = await read(lambda tx: claim.members(tx, child_id))
+        live.members, live.definitions = await work.tools.store.read(
+            lambda tx: (claim.members(tx, child_id), claim.definitions(tx, child_id))
+        )
 
 
 async def balance(

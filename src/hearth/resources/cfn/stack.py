@@ -1,0 +1,52 @@
+"""AWS::CloudFormation::Stack: a stack below, by the address of its template.
+
+Source: spec/groups-and-nesting.md, section 2.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth.resources.base import Child, Live
+from hearth.resources.heat.template_resource import NestedType, identifier
+from hearth.schema import INTEGER, MAP, STRING, Prop, Support
+
+OUTPUTS = "Outputs."
+
+
+class Stack(NestedType):
+    """A stack of its own. The template is fetched at each create and update."""
+
+    type_name = "AWS::CloudFormation::Stack"
+    support = Support()
+    properties = {
+        "Parameters": Prop(MAP, "Parameters of the stack.", update_allowed=True),
+        "TemplateURL": Prop(
+            STRING,
+            "Address of its template, or the name of a file of the request.",
+            required=True,
+            update_allowed=True,
+        ),
+        "TimeoutInMinutes": Prop(
+            INTEGER, "Minutes that an operation may take.", update_allowed=True
+        ),
+    }
+
+    def addresses(self, properties: Mapping[str, Any]) -> Sequence[str]:
+        url = properties.get("TemplateURL")
+        return [url] if isinstance(url, str) else []
+
+    async def prepare(self, live: Live) -> None:
+        live.found = {"template": await live.fetched(str(live.given("TemplateURL")))}
+
+    def child(self, live: Live) -> Child:
+        return Child(
+            template=live.found["template"],
+            parameters=dict(live.given("Parameters") or {}),
+            timeout_mins=live.given("TimeoutInMinutes"),
+        )
+
+    def reference(self, live: Live) -> str:
+        return identifier(live)
+
+    def recordable(self, live: Live) -> dict[str, Any]:
+        return {f"{OUTPUTS}{name}": value for name, value in live.outputs.items()}
