@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import Live, Made, Progress, Ready, ResourceType, Step
 from hearth.resources.lookup import CLIENT
 
 SERVICE = "messaging"
@@ -15,6 +15,17 @@ class ZaqarResource(ResourceType):
     """Something of the messaging service."""
 
     service = SERVICE
+
+    def check_steps(self, live: Live) -> tuple[Step, ...]:
+        return (Step("check", self.nothing, poll=self.checked),)
+
+    async def nothing(self, live: Live) -> Made | None:
+        """No write call."""
+        return None
+
+    async def checked(self, live: Live) -> Progress:
+        """Whether it is still there."""
+        return Ready(await self.show(live))
 
     async def call(
         self, live: Live, method: str, queue: str, path: str = "", **more: Any
