@@ -3,7 +3,7 @@
 A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
 list of names; one with `child` is a nested stack with a template of its own and a parameter `p`,
 one with `value` is a resource without anything physical, one with `mailbox` hears what it is told,
-and one with `wait` waits for that.
+one with `wait` waits for that, and one with `group` is a group of such members.
 """
 
 import json
@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.state import Hook
+from hearth.sim import grouped
 from hearth.store.rows import Revision
 
 Entry = dict[str, Any]
 Template = dict[str, Entry]
 
 KEYS = "url"
-FIXED = ("external", "mailbox", "wait")
+FIXED = ("external", "mailbox", "wait", "group")
 OUTSIDE = "outside#1"  # a thing that was there before
 SECRET = "do-not-tell"  # noqa: S105 - what the hidden parameter holds
 CHILD_OUTPUT = "out"
@@ -162,7 +163,7 @@ class Draw:
         match "r" if inside else other[0]:
             case "n":
                 return {"get_attr": [other, CHILD_OUTPUT]}
-            case "x" | "m" | "w":
+            case "x" | "m" | "w" | "g":
                 return {"get_resource": other}
             case "v":
                 return {"get_attr": [other, "value"]}
@@ -204,6 +205,8 @@ def _resource(name: str, entry: Entry) -> dict[str, Any]:
     if "value" in entry:
         kept = {"value": entry["value"], "k": entry["k"]}
         return {"type": entry.get("type", "Test::Value"), "properties": kept}
+    if "group" in entry:
+        return grouped.resource(entry)
     if "mailbox" in entry:
         return {"type": "Test::Mailbox", "properties": {"how": entry["mailbox"]}}
     if "wait" in entry:

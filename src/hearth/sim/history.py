@@ -18,13 +18,17 @@ from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
+from hearth.resources.heat.autoscaling_group import AutoScalingGroup
+from hearth.resources.heat.resource_group import ResourceGroup
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim import judge
+from hearth.sim import groups, judge
 from hearth.sim.claim import Claim
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.crowd import Crowd
 from hearth.sim.draw import OUTSIDE, Draw, Template, revision_of
+from hearth.sim.grouped import members
+from hearth.sim.groups import Groups
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.mailbox import Mailbox, Wait
 from hearth.sim.types import Other, Thing, Token, Value
@@ -37,7 +41,17 @@ from hearth.template import Limits
 
 TYPES = {
     kind.type_name: kind
-    for kind in (Thing(), Other(), Claim(), Value(), Token(), Mailbox(), Wait())
+    for kind in (
+        Thing(),
+        Other(),
+        Claim(),
+        Value(),
+        Token(),
+        Mailbox(),
+        Wait(),
+        ResourceGroup(),
+        AutoScalingGroup(),
+    )
 }
 NOT_EVERYWHERE = "Test::Other"
 RESOURCES_MAX = 60
@@ -92,6 +106,7 @@ class Odds:
     plugin: float = 0.2  # in all of a history
     poor: float = 0.05  # an engine without one of the types
     crowd: float = 0.15  # in all of a history
+    groups: float = 0.2  # in all of a history
 
 
 @dataclass
@@ -130,6 +145,7 @@ class _History:
         self.outcome = Outcome(seed)
         self.seen = self.outcome.seen
         self.seen["crowd"] += self.crowd.here
+        self.groups = Groups(seed, odds.groups)
         self.healed = False
         self.watcher = Watcher(lambda call: not self.healed and self.luck.random() < 0.1)
         self._back_at = 0.0  # when the database can be reached again
@@ -244,7 +260,7 @@ class _History:
     async def main(self) -> None:
         self.world.start_engines(2)
         size = SIZE_MIN + int((SIZE_MAX + 1 - SIZE_MIN) * self.luck.random() ** 3)
-        self.template = self.draw.template(size)
+        self.template = self.groups.added(self.draw.template(size))
         self._spawn_clearer()
         self.stack_id = await self.world.create(
             "s",
@@ -310,6 +326,8 @@ class _History:
             (0.03, self._broken),
             (0.05, self._hand_over),
         ]
+        if (change := self.groups.scales()) is not None:
+            await self._scale(change)
         weights, doing = zip(*acts, strict=True)
         (act,) = [self._update] if self.crowd.updates() else self.luck.choices(doing, weights)
         try:
@@ -348,10 +366,12 @@ class _History:
         if self._half_adopted():
             for name in self.template.keys() - template.keys():
                 self.world.retained |= self.template[name].get("child", {}).keys()
+                self.world.retained |= {one for one, _ in members(self.template[name])}
 
     async def _update(self) -> None:
         little = self.crowd.changes_little()
         wanted = (self.crowd.draw.tweaked if little else self.draw.changed)(self.template)
+        wanted = self.groups.changed(wanted)
         rollback = self.luck.random() < self.odds.rollback
         converge = CONVERGE if self.luck.random() < 0.1 else ""
         if converge and self.luck.random() < 0.5:
@@ -469,6 +489,15 @@ class _History:
         revision = revision_of(template, given=given)
         await self._ask(Operation(Action.RESTORE, revision), template)
 
+    async def _scale(self, change: int) -> None:
+        """A policy of the group is signalled."""
+        for name in [name for name in self.template if name[0] == "g"]:
+            try:
+                if await self.world.scale(self.stack_id, name, change):
+                    self.seen["scaled"] += 1
+            except Rejected:
+                self.seen["not scaled"] += 1
+
     async def _mark(self) -> None:
         known = {record.name for record in self.world.records(self.stack_id)}
         if not known:
@@ -558,11 +587,16 @@ class _History:
             meant = self._meant(row)
             if meant is not None:
                 wrong += judge.as_wanted(self.world, *meant)
+                wrong += groups.as_wanted(self.world, self.stack_id, meant[0], exactly=False)
 
     def _half_adopted(self) -> bool:
         """Whether nested stacks are still to be made for what they shall adopt."""
         records = self.world.records(self.stack_id) if self.seen["adopt"] else []
-        return any(one.new and "child" in self.template.get(one.name, {}) for one in records)
+        return any(one.new and self._nests(one.name) for one in records)
+
+    def _nests(self, name: str) -> bool:
+        entry = self.template.get(name, {})
+        return "child" in entry or "group" in entry
 
     def _vanished(self) -> bool:
         return self.world.twin.vanished > 0
@@ -619,6 +653,9 @@ class _History:
             self.outcome.wrong.append(f"the healed update ended {row.state}: {row.reason}")
             return
         self.outcome.wrong += judge.as_wanted(self.world, self.template, {})
+        self.outcome.wrong += groups.as_wanted(
+            self.world, self.stack_id, self.template, exactly=True
+        )
 
     async def _calmly(
         self, action: Action, template: Template | None = None, *, told: str = ""
@@ -638,6 +675,7 @@ class _History:
             for word, shows in FEATURES.items():
                 if word not in self.seen and shows(one):
                     self.seen[word] = 1
+        self.seen["group"] += any("group" in entry for entry in self.template.values())
         self.seen["nested"] += any("child" in entry for entry in self.template.values())
         self.seen["superseded twice"] += self.seen["superseded"] >= 2
 

@@ -14,6 +14,7 @@ from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.sim.claim import LAST, Claim
 from hearth.sim.draw import CHILD_OUTPUT, FIXED, KEYS, SECRET, Template
+from hearth.sim.grouped import by_chance, members
 from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.prepared import Prepared
@@ -26,7 +27,7 @@ CLAIM = Claim.type_name
 LATE_S = 120.0  # beyond its deadline an operation may end when engines died on it
 MEANT = (Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.RESTORE, Action.ADOPT)
 UNPAIRED = ("is restricted for resource.", "resource_mark_unhealthy", "Hook", "CHECK not supported",
-            "Update status to COMPLETE", "Failure occurred", "said: ")  # fmt: skip
+            "Update status to COMPLETE", "Failure occurred", "said: ", "scaled")  # fmt: skip
 BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
@@ -56,7 +57,8 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
     world.twin.settle()
     live: dict[str, list[str]] = {}
     for thing in world.mine():
-        live.setdefault(thing.name, []).append(thing.id)
+        if not by_chance(thing.name):  # see groups.py
+            live.setdefault(thing.name, []).append(thing.id)
     wanted = dict(nodes(template))
     brought_back = {**given}
     for entry in given.values():
@@ -89,6 +91,9 @@ def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], An
         if "child" in entry:
             for inner, node in entry["child"].items():
                 yield inner, (node, entry)
+        elif "group" in entry:
+            for member, node in members(entry):
+                yield member, (node, None)
         elif entry.keys().isdisjoint(("value", *FIXED)):
             yield name, (entry, None)
 

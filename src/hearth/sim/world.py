@@ -17,7 +17,10 @@ from hearth.engine.worker.lifecycle import Plugin
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.model.state import Action, Status
+from hearth.resources.base import Scaling
+from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.service.foresight import Aim, foresee_stack
+from hearth.service.scale import scale
 from hearth.sim.cloud import Thing, TwinCloud
 from hearth.sim.clouds import Clouds, Mishap, Trusts
 from hearth.sim.database import database
@@ -25,8 +28,8 @@ from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.database import Store, Tx
 from hearth.store.prepared import Prepared
-from hearth.store.rows import Revision, StackRow, record_of, stack_row
-from hearth.store.tables import mail, node, resource, resource_data, revision, stack, stray
+from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
+from hearth.store.tables import event, mail, node, resource, resource_data, revision, stack, stray
 
 T = TypeVar("T")
 
@@ -429,6 +432,27 @@ class World:
     def mine(self) -> list[Thing]:
         """All things but those that nobody here has made."""
         return [thing for thing in self.twin.things.values() if thing.key]
+
+    async def scale(self, stack_id: str, name: str, change: int) -> bool:
+        """Have a group resized, as a policy does; whether anything came of it. Raises Rejected."""
+        row, now = self.stack(stack_id), self.clock.now()
+        wanted = Scaling(name, Adjustment(change, AdjustmentType.CHANGE), 5.0, "scaled")
+        told = Event(
+            self.new_id(), stack_id, row.root_id, now, name, "Test::Policy", None,
+            "SIGNAL", "COMPLETE", "scaled",
+        )  # fmt: skip
+        house: Any = SimpleNamespace(
+            store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
+            clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
+        )  # fmt: skip
+        nobody: Any = None
+        while not await scale(house, nobody, row, wanted, told):
+            pass
+        self._wake()
+        seen = self.store.transact(
+            lambda tx: tx.value(sa.select(event.c.id).where(event.c.id == told.id)), write=False
+        )
+        return seen is not None
 
     async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
         """What an update would do, as a preview shows it."""

@@ -178,7 +178,7 @@ class Nest:
         if work.stack.depth >= deepest:
             raise Trouble("StackValidationFailed", f"Recursion depth exceeds {deepest}.")
         if action is Action.ADOPT and kind.regroups:
-            live.definitions = json.loads(live.data[DOCUMENT])["template"]["resources"]
+            live.definitions = _definitions(json.loads(live.data[DOCUMENT]))
         child = self._child = _asked(kind.child, live)
         self.child_id = work.tools.new_id()
         live.physical_id = self.child_id
@@ -273,6 +273,14 @@ class Nest:
         self._cancelled = True
         if self.child_id is not None and not self._heard.done():
             self.flight.work.sure.cancel.append((self.child_id, False))
+
+
+def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the members of a group are that is to be adopted; with the names it gives them."""
+    template = document.get("template") or {}
+    known = json.loads(template) if isinstance(template, str) else template
+    told = known.get("resources", {})
+    return {name: told.get(name, {}) for name in document["resources"]}
 
 
 def _trouble(body: Mapping[str, Any]) -> Trouble:

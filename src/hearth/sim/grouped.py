@@ -1,0 +1,45 @@
+"""Entries of templates that are groups: as resources, and their members."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+Entry = dict[str, Any]
+
+SIZE_MAX = 4
+_BY_CHANCE = re.compile(r"[a-z2-7]{12}")
+
+
+def resource(entry: Entry) -> dict[str, Any]:
+    """The group as templates have it."""
+    definition = {"type": "Test::Node", "properties": entry["group"]}
+    pace = {
+        "max_batch_size": entry["batch"],
+        "min_in_service": entry["in_service"],
+        "pause_time": entry["pause"],
+    }
+    if not entry["numbered"]:
+        return {
+            "type": "OS::Heat::AutoScalingGroup",
+            "properties": {
+                "min_size": 0, "max_size": SIZE_MAX + 2, "desired_capacity": entry["size"],
+                "resource": definition, "rolling_updates": pace,
+            },
+        }  # fmt: skip
+    create = {"max_batch_size": entry["batch"], "pause_time": entry["pause"]}
+    policy = {} if entry["at_once"] else {"rolling_update": pace, "batch_create": create}
+    properties = {"count": entry["size"], "resource_def": definition}
+    return {
+        "type": "OS::Heat::ResourceGroup", "update_policy": policy, "properties": properties,
+    }  # fmt: skip
+
+
+def members(entry: Entry) -> Iterator[tuple[str, Entry]]:
+    """The members whose names are known."""
+    if entry.get("numbered"):
+        yield from ((str(i), entry["group"]) for i in range(entry["size"]))
+
+
+def by_chance(name: str) -> bool:
+    """Whether a name is that of a member whose name nobody knows before."""
+    return _BY_CHANCE.fullmatch(name) is not None

@@ -1,0 +1,103 @@
+"""Groups in some histories: one of either kind, that grows, shrinks and rolls, and is scaled.
+
+They have a luck of their own: where there is none, a history is what it would be without.
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from hearth.model.state import Status
+from hearth.sim.grouped import SIZE_MAX, Entry, by_chance
+from hearth.sim.world import World
+from hearth.store import claim, reads
+
+Template = dict[str, Entry]
+
+KEEPS = 0.5  # of the updates leave the group as it is
+LEAVES = 0.1  # of the updates take it away
+COMES_BACK = 0.5  # of those that find none
+SCALES = 0.3  # of what users do is preceded by it
+
+
+class Groups:
+    """The group of one history; `here` says whether there ever is one."""
+
+    def __init__(self, seed: int, share: float) -> None:
+        self._luck = random.Random(f"groups {seed}")  # noqa: S311
+        self.here = self._luck.random() < share
+        self._by_number = self._luck.random() < 0.5
+
+    def added(self, template: Template) -> Template:
+        """The template with a group."""
+        if not self.here:
+            return template
+        number = 1 + max((int(name[1:]) for name in template), default=-1)
+        return {**template, f"g{number}": self._drawn()}
+
+    def changed(self, template: Template) -> Template:
+        """The template after somebody's next idea about the group."""
+        if not self.here:
+            return template
+        name = next((name for name in template if name[0] == "g"), None)
+        draw = self._luck.random()
+        if name is None:
+            return self.added(template) if draw < COMES_BACK else template
+        if draw < LEAVES:
+            return {one: entry for one, entry in template.items() if one != name}
+        if draw < LEAVES + KEEPS:
+            return template
+        return {**template, name: self._drawn()}
+
+    def scales(self) -> int | None:
+        """By how many members somebody scales the group now; None if nobody does."""
+        if not self.here or self._by_number or self._luck.random() > SCALES:
+            return None
+        return self._luck.choice((-2, -1, 1, 2))
+
+    def _drawn(self) -> Entry:
+        luck = self._luck
+        member = {"u": str(luck.randint(0, 2)), "r": str(luck.randint(0, 1))}
+        entry: Entry = {"group": member, "size": luck.randint(0, SIZE_MAX)}
+        entry["batch"], entry["in_service"] = luck.randint(1, 3), luck.randint(0, SIZE_MAX)
+        entry["pause"] = luck.choice((0, 0, 5))
+        entry["numbered"] = self._by_number
+        if self._by_number:
+            entry["at_once"] = luck.random() < 0.3
+        return entry
+
+
+def as_wanted(world: World, stack_id: str, template: Template, *, exactly: bool) -> Iterator[str]:
+    """A group with names of chance has the members that its child's template names, all equal.
+
+    `exactly`: as many as the template says, too; nobody has scaled it since.
+    """
+    mine = {thing.id: thing for thing in world.mine() if by_chance(thing.name)}
+    for name, entry in template.items():
+        if name[0] != "g" or entry["numbered"]:
+            continue
+        found = reads.in_charge(world.records(stack_id)).get(name)
+        child = found.physical_id if found is not None else None
+        if found is None or child is None:
+            yield f"{name} is not there"
+            continue
+        wanted: Mapping[str, Any] = world.store.transact(
+            partial(claim.definitions, stack_id=child), write=False
+        )
+        held = reads.in_charge(world.records(child))
+        if held.keys() != wanted.keys():
+            yield f"{name} has {sorted(held)}, not {sorted(wanted)}"
+        if exactly and len(wanted) != entry["size"]:
+            yield f"{name} has {len(wanted)} members, not {entry['size']}"
+        for member, record in held.items():
+            thing = mine.pop(record.physical_id or "", None)
+            if thing is None or record.status is not Status.COMPLETE:
+                yield f"{name}: {member} is not there"
+                continue
+            for key, value in entry["group"].items():
+                if thing.values.get(key) != value:
+                    yield f"{name}: {member}.{key} is {thing.values.get(key)!r}, not {value!r}"
+    for thing in mine.values():
+        if thing.name not in world.retained:
+            yield f"{thing.id} is a member of no group"
