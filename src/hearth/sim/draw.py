@@ -53,7 +53,7 @@ class Draw:
         nested = any("child" in entry for entry in template.values())
         for _ in range(self._luck.randint(0, 3)):
             self._add(names, nested=nested)
-        return {name: _within(entry, names) for name, entry in names.items()}
+        return {name: without_lost(entry, names) for name, entry in names.items()}
 
     def tweaked(self, template: Template) -> Template:
         """The template with one value changed in place, if it can be one that others read."""
@@ -235,7 +235,7 @@ def _read(name: str, attribute: str, template: Template) -> bool:
     return any(what in entry.values() for entry in template.values())
 
 
-def _within(entry: Entry, names: Mapping[str, Any]) -> Entry:
+def without_lost(entry: Entry, names: Mapping[str, Any]) -> Entry:
     """The entry without references to names that are gone."""
     kept: Entry = {}
     for key, value in entry.items():

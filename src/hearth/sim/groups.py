@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from hearth.model.state import Status
+from hearth.sim.draw import without_lost
 from hearth.sim.grouped import SIZE_MAX, Entry, by_chance
 from hearth.sim.world import World
 from hearth.store import claim, reads
@@ -45,7 +46,8 @@ class Groups:
         if name is None:
             return self.added(template) if draw < COMES_BACK else template
         if draw < LEAVES:
-            return {one: entry for one, entry in template.items() if one != name}
+            rest = {one: entry for one, entry in template.items() if one != name}
+            return {one: without_lost(entry, rest) for one, entry in rest.items()}
         if draw < LEAVES + KEEPS:
             return template
         return {**template, name: self._drawn()}
