@@ -15,6 +15,7 @@ from benchmarks.editing import editing
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
 from benchmarks.language import language
+from benchmarks.nested import nested
 from benchmarks.reading import reading
 from benchmarks.rest import trivial
 from benchmarks.shapes import shapes
@@ -27,6 +28,7 @@ CASES: dict[str, Case] = {
     "language": language,
     "engine": engine,
     "shapes": shapes,
+    "nested": nested,
     "databases": databases,
     "rest": trivial,
     "read": reading,

@@ -1,5 +1,7 @@
 """Template texts of any size."""
 
+from typing import Protocol
+
 HEAD = "heat_template_version: 2018-08-31\nresources:\n"
 
 
@@ -49,18 +51,75 @@ def crossed(width: int, depth: int) -> str:
     return HEAD + "".join(lines)
 
 
-def nested(count: int, *, changed: bool = False) -> tuple[str, dict[str, str]]:
-    """Nested stacks of three values each, all of one template."""
+CHILD = (
+    "heat_template_version: 2018-08-31\nparameters: {p: {type: string}}\nresources:\n"
+    " a: {type: OS::Heat::Value, properties: {value: {get_param: p}}}\n"
+    " b: {type: OS::Heat::Value, properties: {value: {get_attr: [a, value]}}}\n"
+    " c: {type: OS::Heat::Value, properties: {value: {get_attr: [b, value]}}}\n"
+    "outputs: {it: {value: {get_attr: [c, value]}}}\n"
+)
+
+
+def nested(
+    count: int, *, changed: bool = False, chained: bool = False
+) -> tuple[str, dict[str, str]]:
+    """Nested stacks of three values each, all of one template; `chained`, each reads the one
+    before."""
     value = 9 if changed else 1
-    lines = [f" n{i}: {{type: child.yaml, properties: {{p: {value}}}}}\n" for i in range(count)]
-    child = (
-        "heat_template_version: 2018-08-31\nparameters: {p: {type: string}}\nresources:\n"
-        " a: {type: OS::Heat::Value, properties: {value: {get_param: p}}}\n"
-        " b: {type: OS::Heat::Value, properties: {value: {get_attr: [a, value]}}}\n"
-        " c: {type: OS::Heat::Value, properties: {value: {get_attr: [b, value]}}}\n"
-        "outputs: {it: {value: {get_attr: [c, value]}}}\n"
-    )
-    return HEAD + "".join(lines), {"child.yaml": child}
+    lines = []
+    for i in range(count):
+        given = f"{{get_attr: [n{i - 1}, it]}}" if chained and i else value
+        lines.append(f" n{i}: {{type: child.yaml, properties: {{p: {given}}}}}\n")
+    return HEAD + "".join(lines), {"child.yaml": CHILD}
+
+
+def trios(count: int, *, changed: bool = False) -> str:
+    """What is in the nested stacks of `nested`, in one stack."""
+    value = 9 if changed else 1
+    lines = [
+        f" a{i}: {{type: OS::Heat::Value, properties: {{value: '{value}'}}}}\n"
+        f" b{i}: {{type: OS::Heat::Value, properties: {{value: {{get_attr: [a{i}, value]}}}}}}\n"
+        f" c{i}: {{type: OS::Heat::Value, properties: {{value: {{get_attr: [b{i}, value]}}}}}}\n"
+        for i in range(count)
+    ]
+    return HEAD + "".join(lines)
+
+
+class Group(Protocol):
+    """Makes a group of so many nested stacks, with what they are made of; with `batch` it is
+    updated by so many at a time."""
+
+    def __call__(
+        self, count: int, *, changed: bool = False, batch: int | None = None
+    ) -> tuple[str, dict[str, str]]: ...
+
+
+def counted(
+    count: int, *, changed: bool = False, batch: int | None = None
+) -> tuple[str, dict[str, str]]:
+    """A resource group of the nested stacks of `nested`."""
+    value = 9 if changed else 1
+    policy = f"  update_policy: {{rolling_update: {{max_batch_size: {batch}}}}}\n" if batch else ""
+    return HEAD + (
+        f" g:\n  type: OS::Heat::ResourceGroup\n{policy}  properties:\n   count: {count}\n"
+        f"   resource_def: {{type: child.yaml, properties: {{p: {value}}}}}\n"
+    ), {"child.yaml": CHILD}
+
+
+def scaling(
+    count: int, *, changed: bool = False, batch: int | None = None
+) -> tuple[str, dict[str, str]]:
+    """A scaling group of the nested stacks of `nested`."""
+    value = 9 if changed else 1
+    pace = f"   rolling_updates: {{max_batch_size: {batch}}}\n" if batch else ""
+    return HEAD + (
+        " g:\n  type: OS::Heat::AutoScalingGroup\n  properties:\n"
+        f"   min_size: 0\n   max_size: {count}\n   desired_capacity: {count}\n{pace}"
+        f"   resource: {{type: child.yaml, properties: {{p: {value}}}}}\n"
+    ), {"child.yaml": CHILD}
+
+
+GROUPS: dict[str, Group] = {"group": counted, "scaling group": scaling}
 
 
 def network() -> str:

@@ -18,8 +18,8 @@ from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Revision, StackRow, stack_row
-from hearth.store.tables import mail, revision, snapshot, stack, tree
-from hearth.store.texts import put_revision
+from hearth.store.tables import mail, node, resource, revision, snapshot, stack, tree
+from hearth.store.texts import content_of, put_revision, revision_content
 
 NewId = Callable[[], str]
 CONVERGE = "converge"
@@ -34,6 +34,23 @@ _LAST_REVISION = Prepared(
 _RUNNING = Prepared(
     sa.select(stack.c.traversal).where(
         stack.c.id == _ID, stack.c.status == Status.IN_PROGRESS.value
+    )
+)
+_UNSETTLED = Prepared(
+    sa.select(stack.c.id).where(
+        stack.c.id == _ID,
+        sa.or_(
+            sa.exists().where(
+                resource.c.stack_id == stack.c.id,
+                sa.or_(
+                    resource.c.status != Status.COMPLETE.value,
+                    resource.c.until.is_not(None),
+                    resource.c.replaced_by.is_not(None),
+                ),
+            ),
+            sa.exists().where(node.c.stack_id == stack.c.id),
+            sa.exists().where(mail.c.stack_id == stack.c.id),
+        ),
     )
 )
 _LOCK = Prepared(
@@ -80,6 +97,7 @@ class Operation:
     parent_traversal: str | None = None
     told: str | None = None
     copy_of: int | None = None  # the revision that `revision` was made of
+    stands: bool = False  # of a stack that is so already, nothing has to be looked at
 
 
 def demand_free(tx: Tx, project_id: str, name: str) -> None:
@@ -160,6 +178,8 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     if idle(request, row.action, row.status):
         _tell_parent(tx, row, wanted, now)
         return row
+    if wanted.stands and _is_so(tx, row, wanted):
+        return _stood(tx, row, wanted, now, (event_id, new_id()))
     new_events = []
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"
@@ -201,6 +221,43 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     new_events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
     events.append(tx, new_events)
     send(tx, stack_id, "operation", {}, now)
+    return row
+
+
+def _is_so(tx: Tx, row: StackRow, wanted: Operation) -> bool:
+    """Whether an idle stack is already what it shall be, with all that is in it."""
+    made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
+    if not made or row.owner is not None or wanted.revision is None or wanted.told == CONVERGE:
+        return False
+    same = revision_content(tx, row.id, row.revision) == content_of(tx, wanted.revision)
+    return same and tx.first(_UNSETTLED, {"id": row.id}) is None
+
+
+def _stood(
+    tx: Tx, row: StackRow, wanted: Operation, now: float, event_ids: tuple[str, str]
+) -> StackRow:
+    """An update of a nested stack that changes nothing: nobody has to load it for that."""
+    row = replace(
+        row,
+        action=wanted.action,
+        reason=f"Stack {wanted.action} completed successfully",
+        parent_traversal=wanted.parent_traversal or row.parent_traversal,
+        started_at=now,
+        updated_at=now,
+        timeout_mins=row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins,
+        told=_told(row, wanted),
+    )
+    _write(tx, row)
+    begun = f"Stack {wanted.action} started"
+    told = ((Status.IN_PROGRESS, begun), (Status.COMPLETE, row.reason))
+    events.append(
+        tx,
+        [
+            events.of_stack(row, event_id, now, row.action, status, reason)
+            for event_id, (status, reason) in zip(event_ids, told, strict=True)
+        ],
+    )
+    _tell_parent(tx, row, wanted, now)
     return row
 
 

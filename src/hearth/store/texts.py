@@ -76,20 +76,8 @@ def put_revision(
     copy_of: int | None = None,
 ) -> None:
     """Store a revision and the texts that are not there yet. Old ones that nobody needs go."""
-    texts = {
-        tx.sealer.fingerprint(text): text for text in (wanted.template, *wanted.files.values())
-    }
+    texts, template, body = _body(tx, wanted)
     put_texts(tx, texts)
-    by_text = {text: key for key, text in texts.items()}
-    body = {
-        "files": {name: by_text[text] for name, text in wanted.files.items()},
-        "environment": wanted.environment,
-        "parameters": wanted.parameters,
-        "exports": wanted.exports,
-        "facade": wanted.facade,
-        "given": wanted.given,
-    }
-    template = by_text[wanted.template]
     tx.do(
         _INSERT,
         {
@@ -104,6 +92,29 @@ def put_revision(
         },
     )
     _forget(tx, stack_id, number)
+
+
+def content_of(tx: Tx, wanted: Revision) -> str:
+    """What `revision_content` gives once it is stored."""
+    _, template, body = _body(tx, wanted)
+    return tx.sealer.fingerprint([template, body])
+
+
+def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]]:
+    """The texts by their hashes, the template's hash, and all else."""
+    texts = {
+        tx.sealer.fingerprint(text): text for text in (wanted.template, *wanted.files.values())
+    }
+    by_text = {text: key for key, text in texts.items()}
+    body = {
+        "files": {name: by_text[text] for name, text in wanted.files.items()},
+        "environment": wanted.environment,
+        "parameters": wanted.parameters,
+        "exports": wanted.exports,
+        "facade": wanted.facade,
+        "given": wanted.given,
+    }
+    return texts, by_text[wanted.template], body
 
 
 def _forget(tx: Tx, stack_id: str, number: int) -> None:

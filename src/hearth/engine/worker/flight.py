@@ -268,7 +268,8 @@ class Flight(Calls):
         """Record that the action ended well."""
         work = self.work
         await self.sweep(kind, live)
-        attributes = await attributes_of(work, self.record, kind, live)
+        known = self.record.held.attributes if self.nest and self.nest.known else None
+        attributes = await attributes_of(work, self.record, kind, live, known)
         ended = self.record.having(
             action=action,
             status=Status.COMPLETE,

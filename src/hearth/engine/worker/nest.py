@@ -47,6 +47,7 @@ class Nest:
         self.asked_by = flight.asked_by
         self._child: Child | None = None  # as it was asked for; not known after a take-over
         self._cancelled = False
+        self.known = False  # nothing was to be done there: what is recorded of it holds
         self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         flight.nest = self
         early, flight.early = flight.early, []
@@ -80,6 +81,7 @@ class Nest:
             body = await self._regroup(kind, live, body)
         if body["status"] != Status.COMPLETE:
             raise _trouble(body)
+        self.known = body["outputs"] is None
         live.outputs = body["outputs"] or {}
         live.members = body["members"] or {}
         if action in (Action.CREATE, Action.UPDATE):
@@ -212,8 +214,18 @@ class Nest:
             timeout_mins=child.timeout_mins,
             parent_traversal=self.asked_by,
             told=work.stack.told,
+            stands=self._stands(kind),
         )
         (work.advance if first else work.sure).operate.append((self.child_id, operation))
+
+    def _stands(self, kind: ResourceType) -> bool:
+        """Whether a child that is so already may be left alone: what is read of it is recorded."""
+        work, record = self.flight.work, self.flight.record
+        module = work.operation.program.resources[record.name].child
+        if module is None or work.tools.plugins:
+            return False
+        known = work.operation.reads(record.name, kind) <= record.held.attributes.keys()
+        return known and work.tools.programs.leaves_alone(module)
 
     def _keep(self, live: Live, child: Child, *, sure: bool = False) -> None:
         """Private data that goes with the new definition."""

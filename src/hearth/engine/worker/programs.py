@@ -192,6 +192,17 @@ class Programs:
             succeeds=succeeds,
         )
 
+    def leaves_alone(self, module: Module) -> bool:
+        """Whether an update to what is there already has nothing to look at: nothing nested, no
+        hook, no type that is replaced at every update."""
+        for name, binding in module.bindings.items():
+            kind = binding.type_info
+            if binding.child is not None or not isinstance(kind, ResourceType) or kind.nested:
+                return False
+            if kind.replaced_at_every_update or module.environment.hooks(name):
+                return False
+        return True
+
     def kind_named(self, name: str) -> ResourceType | None:
         """The resource type of a record, by the name its type gave itself."""
         template = self._template_type(None)
