@@ -489,9 +489,9 @@ class Operation:
         """Nothing is left to do but what Hearth itself made for a root stack."""
         stack = self.work.stack
         if stack.action is Action.CHECK:
-            failure, more = visit.outcome(self)
+            failure, first, more = visit.outcome(self)
             if failure is not None:
-                self.fail(failure)
+                self.fail(failure, first=first)
             else:
                 self.complete(more)
             return
@@ -608,8 +608,9 @@ class Operation:
             self.graph[key].state = State.FAILED
         self.fail(reason)
 
-    def fail(self, reason: str) -> None:
-        """The first failure decides; what is under way goes on to its end."""
+    def fail(self, reason: str, *, first: str | None = None) -> None:
+        """The first failure decides; what is under way goes on to its end. `first` is what the
+        stack above is told of a reason that tells of several."""
         if self.over:
             return
         self.over = True
@@ -618,8 +619,8 @@ class Operation:
         stack = self.work.stack
         if stack.action is Action.SNAPSHOT:
             self.work.advance.snapshot = (Status.FAILED, reason, None)
-        first = stack.first_failure or reason
-        row = replace(stack, status=Status.FAILED, reason=reason, first_failure=first)
+        failure = stack.first_failure or first or reason
+        row = replace(stack, status=Status.FAILED, reason=reason, first_failure=failure)
         self.work.stack_event(row)
         if self._rolls_back():
             self._roll_back(row)

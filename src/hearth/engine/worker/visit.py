@@ -152,8 +152,9 @@ async def _give_up(
             work.operation.fail(f"Resource DELETE failed: {failure}")
 
 
-def outcome(operation: "Operation") -> tuple[str | None, str]:
-    """How a check ended: why it failed or None, and what is to be added to the reason."""
+def outcome(operation: "Operation") -> tuple[str | None, str, str]:
+    """How a check ended: why it failed or None, the first of the failures in it, and what is to be
+    added to the reason where there is none."""
     mine = [
         record
         for record in operation.work.records.values()
@@ -162,6 +163,7 @@ def outcome(operation: "Operation") -> tuple[str | None, str]:
     failed = sorted((r.created_at, r.name, r.reason) for r in mine if r.failed)
     if failed:
         parts = [f"{name}: Resource CHECK failed: {reason}" for _, name, reason in failed]
-        return f"Resource CHECK failed: {'; '.join(parts)}", ""
+        first = f"Resource CHECK failed: {failed[0][2]}"
+        return f"Resource CHECK failed: {'; '.join(parts)}", first, ""
     partly = any(record.reason.startswith(UNSUPPORTED) for record in mine)
-    return None, ". 'CHECK' not fully supported (see resources)" if partly else ""
+    return None, "", ". 'CHECK' not fully supported (see resources)" if partly else ""
