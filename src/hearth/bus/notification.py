@@ -40,14 +40,17 @@ class Message:
 
 def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
     """The notification of a state that a stack came to; `state` as the outbox holds it."""
-    failed = state["status"] == "FAILED"
+    scaling = state.get("scaling")
+    status = scaling["status"] if scaling else state["status"]
+    failed = status == "FAILED"
+    what = "autoscaling" if scaling else f"stack.{state['action'].lower()}"
     priority = ERROR if failed else to.level.upper()
     inner = {
         "message_id": state["id"],
         "publisher_id": to.publisher_id,
-        "event_type": f"{SERVICE}.stack.{state['action'].lower()}.{SUFFIXES[state['status']]}",
+        "event_type": f"{SERVICE}.{what}.{SUFFIXES[status]}",
         "priority": priority,
-        "payload": payload(state, description),
+        "payload": {**payload(state, description), **(scaling["facts"] if scaling else {})},
         "timestamp": _at(state["time"]).strftime("%Y-%m-%d %H:%M:%S.%f"),
         "_unique_id": uuid.uuid5(uuid.NAMESPACE_OID, state["id"]).hex,
         "_context_project_id": state["project_id"],

@@ -104,6 +104,7 @@ class ResourceType:
     member_property: ClassVar[str | None] = None  # that defines what a group is made of
     member_attributes: ClassVar[Set[str]] = frozenset()  # of its child's, whoever reads them
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
+    refers_to: ClassVar[Sequence[str]] = ()  # properties that must refer within the stack
     regroups: ClassVar[bool] = False  # what its child shall be depends on what the child is
     substitute: str | None = None  # the type that may take over without a replacement
     service: str | None = None  # without it in the catalogue the type is unavailable

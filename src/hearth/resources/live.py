@@ -120,13 +120,18 @@ class Signalled:
 class Scaling:
     """The wish to change the size of a group, which it knows by its reference or name.
 
-    `cooldown_s` None: as the group has it. `reason` goes with the rest that follows.
+    `cooldown_s` None: as the group has it.
     """
 
     group: str
     adjustment: Adjustment
     cooldown_s: float | None
-    reason: str
+    type: str  # of the adjustment, in the words that messages have
+
+    @property
+    def reason(self) -> str:
+        """What the rest that follows is for."""
+        return f"{self.type} : {self.adjustment.amount:g}"
 
 
 @dataclass(frozen=True)

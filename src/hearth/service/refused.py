@@ -11,6 +11,23 @@ from hearth.template import Program, World
 from hearth.template.child import inside
 
 
+def lost_references(program: Program, world: World) -> list[Problem]:
+    """Properties that only name what they should refer to."""
+    problems: list[Problem] = []
+    for definition in program.resources.values():
+        kind = definition.type_info
+        names = kind.refers_to if isinstance(kind, ResourceType) else ()
+        given = definition.check(world).properties if names else {}
+        for name in names:
+            value = given.get(name)
+            if value is None or value in map(world.reference, program.resources):
+                continue
+            at = definition.span.under("properties").under(name)
+            words = f'"{value}" is no resource of this stack; refer to one by get_resource or Ref'
+            problems.append(StackValidationFailed(at, words))
+    return problems
+
+
 async def wrong_at_addresses(house: House, program: Program, world: World) -> list[Problem]:
     """What is wrong with templates that are named by their addresses, before anything is made."""
     problems: list[Problem] = []

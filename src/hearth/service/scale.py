@@ -17,6 +17,7 @@ from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.store import accept, claim, events, reads
 from hearth.store.database import Tx
+from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.rows import Event, StackRow
 
 ASKED_BY = "scaling"  # in the place of a traversal of the parent
@@ -61,15 +62,25 @@ def _resize(
     if size == before or cooldown_end(metadata) > now:
         return True
     definition = kind.scaled(live, size)
+    if not reads.set_data(tx, row.id, group.id, version, data, metadata):
+        return False  # before anything else is written; from here on the row is ours
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
     asked = accept.Operation(Action.UPDATE, revision, parent_traversal=ASKED_BY)
     traversal = accept.operate(tx, child.id, asked, now, house.new_id).traversal
-    note = Scaled(before, wanted.cooldown_s, wanted.reason, traversal)
+    change = wanted.adjustment
+    told = {
+        "adjustment": change.amount, "adjustment_type": wanted.type,
+        "groupname": live.physical_name,
+    }  # fmt: skip
+    note = Scaled(before, wanted.cooldown_s, wanted.reason, told, traversal)
     kept = {**data, **definition.data, PENDING: note.text()}
     known = {name: value for name, value in kept.items() if value is not None}
-    if not reads.set_data(tx, row.id, group.id, version, known, metadata):
-        return False
+    reads.set_data(tx, row.id, group.id, version + 1, known, metadata)
     events.append(tx, [event])
+    message = f"Start resizing the group {live.physical_name}"
+    facts = {**told, "capacity": before, "message": message}
+    notice = ScalingNotice(house.new_id(), now, row.id, Status.IN_PROGRESS, facts)
+    put_scalings(tx, [notice])
     accept.send(tx, row.id, "data", {"record": group.id}, now)
     return True
 

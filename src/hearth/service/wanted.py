@@ -21,7 +21,7 @@ from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
-from hearth.service.refused import refused_in_cloud, wrong_at_addresses
+from hearth.service.refused import lost_references, refused_in_cloud, wrong_at_addresses
 from hearth.service.types_used import demand_types
 from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
@@ -173,6 +173,7 @@ async def _against_the_cloud(
         if not problems:
             problems += await missing_outside(house, cloud, row, program, world)
             problems += await refused_in_cloud(cloud, program, world)
+            problems += lost_references(program, world)
             problems += await wrong_at_addresses(house, program, world)
     except CloudFault as fault:
         words = f"the template could not be checked against the cloud: {fault}"

@@ -436,7 +436,7 @@ class World:
     async def scale(self, stack_id: str, name: str, change: int) -> bool:
         """Have a group resized, as a policy does; whether anything came of it. Raises Rejected."""
         row, now = self.stack(stack_id), self.clock.now()
-        wanted = Scaling(name, Adjustment(change, AdjustmentType.CHANGE), 5.0, "scaled")
+        wanted = Scaling(name, Adjustment(change, AdjustmentType.CHANGE), 5.0, "ChangeInCapacity")
         told = Event(
             self.new_id(), stack_id, row.root_id, now, name, "Test::Policy", None,
             "SIGNAL", "COMPLETE", "scaled",

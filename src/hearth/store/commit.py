@@ -22,6 +22,7 @@ from hearth.store import accept, credentials, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.database import Tx
 from hearth.store.document import document
+from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.prepared import Listed, Prepared
 from hearth.store.rows import (
     Event,
@@ -78,6 +79,7 @@ class Changes:
     moved: list[NodeRow] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    scalings: list[ScalingNotice] = field(default_factory=list)
     letters: list[Letter] = field(default_factory=list)
     read: list[int] = field(default_factory=list)
     create: list[accept.NewStack] = field(default_factory=list)
@@ -203,6 +205,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     done = [i for _, changes in valid for i in changes.read]
     _delete(tx, mail, mail.c.id, done)
     events.append(tx, [e for _, changes in valid for e in changes.events])
+    put_scalings(tx, [one for _, changes in valid for one in changes.scalings])
     gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
     _delete(tx, credential, credential.c.id, gone)
     for part, changes in valid:  # last: a stack that is asked may have a part of its own above

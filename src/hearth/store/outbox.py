@@ -5,13 +5,14 @@ the notifications of a stack leave in the order of its states, each at least onc
 sinks leave in lanes, one for each tree of stacks and sink: what waits holds up its own lane only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from msgspec import structs
 
+from hearth.model.state import Status
 from hearth.store.claim import LEASE_S
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
@@ -79,6 +80,30 @@ class Leaving:
     attempts: int
 
 
+@dataclass(frozen=True, slots=True)
+class ScalingNotice:
+    """That a group is resized, or was, or could not be. `facts` go into the message."""
+
+    id: str
+    time: float
+    stack_id: str
+    status: Status
+    facts: Mapping[str, Any]
+
+
+def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
+    """Put what is told of groups, where anything is told at all."""
+    if not notices or not tx.notifies:
+        return
+    ids = sorted({one.stack_id for one in notices})
+    found = {row.id: row for row in tx.rows(*_STACKS.of(ids))}
+    for one in notices:
+        its = found[one.stack_id]
+        scaling = {"status": one.status.value, "facts": dict(one.facts)}
+        body = {**_state(tx, one.id, one.time, its, its), "scaling": scaling}
+        tx.many(_INSERT, [_row(tx, STATE, one.time, body)])
+
+
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
     """Put the states that stacks came to, told by their own events."""
     own = [one for one in events if one.physical_id == one.stack_id]
@@ -86,7 +111,11 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
         return
     found = {row.id: row for row in tx.rows(*_STACKS.of(sorted({one.stack_id for one in own})))}
     tx.many(
-        _INSERT, [_row(tx, STATE, one.time, _state(tx, one, found[one.stack_id])) for one in own]
+        _INSERT,
+        [
+            _row(tx, STATE, one.time, _state(tx, one.id, one.time, one, found[one.stack_id]))
+            for one in own
+        ],
     )
 
 
@@ -114,11 +143,12 @@ def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
     return {"kind": kind, "body": tx.seal(body), "due_at": now, "attempts": 0}
 
 
-def _state(tx: Tx, one: Event, its: Any) -> dict[str, Any]:
+def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any]:
+    """What a message tells: the state that `one` has, of the stack in the row `its`."""
     facts = tx.unseal(its.facts) or {}
     return {
-        "id": one.id,
-        "time": one.time,
+        "id": ident,
+        "time": time,
         "action": one.action,
         "status": one.status,
         "reason": one.reason,

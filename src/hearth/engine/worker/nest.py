@@ -18,9 +18,10 @@ from hearth.engine.worker.trouble import Stopped, Trouble
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import Child, Live, ResourceType
-from hearth.resources.heat.scaling_group import PENDING
+from hearth.resources.heat.scaling_group import PENDING, Scaled, pending
 from hearth.store import claim
 from hearth.store.accept import ABANDON, NewStack, Operation
+from hearth.store.outbox import ScalingNotice
 from hearth.store.rows import Revision
 
 if TYPE_CHECKING:
@@ -387,6 +388,8 @@ async def _take_in(work: "StackWork", record: Record, body: Mapping[str, Any]) -
     if work.records.get(record.id) is not record or record.id in work.flights:
         return  # it is worked on by now
     if kind.scalable:
+        if (note := pending(live.data)) is not None:
+            work.sure.scalings.append(_notice(work, kind, live, note, body))
         metadata = kind.after_scaling(live)
         work.data[record.id] = {k: v for k, v in live.data.items() if k != PENDING}
         work.sure.data[record.id] = {**work.sure.data.get(record.id, {}), PENDING: None}
@@ -395,6 +398,18 @@ async def _take_in(work: "StackWork", record: Record, body: Mapping[str, Any]) -
     if attributes != record.held.attributes:
         work.put(record.having(held=record.held.having(attributes=attributes)), full=True)
         work.operation.tell_on()
+
+
+def _notice(
+    work: "StackWork", kind: ResourceType, live: Live, note: Scaled, body: Mapping[str, Any]
+) -> ScalingNotice:
+    """How a scaling ended, for those who follow the messages."""
+    failed = body["status"] != Status.COMPLETE
+    name = live.physical_name
+    message = str(body["reason"]) if failed else f"End resizing the group {name}"
+    facts = {**note.told, "capacity": len(live.definitions), "message": message}
+    status = Status.FAILED if failed else Status.COMPLETE
+    return ScalingNotice(work.tools.new_id(), work.tools.clock.now(), work.stack_id, status, facts)
 
 
 async def is_there(flight: "Flight") -> bool:

@@ -97,12 +97,13 @@ class ScalingGroup(Group):
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A scaling that is under way: the size before it, and the rest that follows. `traversal` is
-    the child's."""
+    """A scaling that is under way: the size before it, the rest that follows, and what messages
+    tell of it. `traversal` is the child's."""
 
     before: int
     cooldown_s: float | None
     reason: str
+    told: Mapping[str, Any]
     traversal: str
 
     def text(self) -> str:

@@ -60,7 +60,7 @@ class Policy(StackUser):
                 group=str(given[self.group]),
                 adjustment=Adjustment(amount, kind, None if step is None else int(step)),
                 cooldown_s=None if cooldown is None else float(cooldown),
-                reason=f"{self.words[kind]} : {given[self.amount]}",
+                type=self.words[kind],
             ),
         )
 
