@@ -58,6 +58,7 @@ async def live_of(
         started_at=now,
         secret=lambda: house.store.sealer.fingerprint(["secret", record.id]),
         kind=kind,
+        new_id=house.new_id,
         users=house.clouds.users(row, lambda project_id: None),
         read_metadata=metadata_of,
     )
