@@ -200,7 +200,6 @@ def test_a_stack_in_another_region_is_validated_there():
 def test_a_context_that_is_not_known_yet_is_not_judged():
     cloud = Region()
     assert refusals({"template": "bad", "context": None}, cloud) == []
-    assert in_context(cloud, region_name="nowhere", credential_secret_id=None) == []
     assert cloud.calls == []
 
 

@@ -106,7 +106,7 @@ class Stack(ResourceType):
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
         """Why the stack could not be made where it shall be. Raises CloudFault."""
         context = properties.get("context", {})
-        if context is None or None in context.values():  # not known yet
+        if context is None:  # not known yet
             return []
         try:
             there = await reached(cloud, context)
