@@ -146,6 +146,14 @@ class Region(ListingCloud):
                 return Response(200, {}, {})
             case "orchestration", "/stacks":
                 return Response(201, {}, {"stack": {"id": "s1"}})
+            case "orchestration", "/stacks?name=web-thing-abc":
+                stack = {"id": "s1", "stack_name": "web-thing-abc"}
+                return Response(200, {}, {"stacks": [stack]})
+            case "orchestration", "/stacks/web-thing-abc/s1" if method == "GET":
+                stack = {"stack_status": "UPDATE_IN_PROGRESS", "outputs": []}
+                return Response(200, {}, {"stack": stack})
+            case "orchestration", "/stacks/web-thing-abc/s1" | "/stacks/web-thing-abc/s1/actions":
+                return Response(202)
             case "key-manager", "/v1/secrets/s7":
                 if self.secret is None:
                     raise CloudFault(service, 404, "Not Found", "no such secret")
@@ -231,13 +239,18 @@ def test_every_call_about_the_stack_is_made_where_it_is():
         live = stack_on(cloud, {})
         context = {"credential_secret_id": "s7", "region_name": "there"}
         live.properties = {**live.properties, "context": context}
-        made = await live.kind.create(live)
-        return made.physical_id, cloud.calls
+        kind = live.kind
+        live.physical_id = (await kind.create(live)).physical_id
+        assert (await kind.find(live)).physical_id == "s1"
+        for call in (kind.update, kind.updated, kind.act, kind.acted, kind.wait, kind.delete):
+            await call(live)
+        assert await kind.attribute(live, "outputs") == {}
+        return cloud.calls
 
-    made, calls = asyncio.run(story())
-    assert made == "s1"
-    assert calls[-1] == ("there", "POST", "/stacks")
-    assert {region for region, _, path in calls if "secrets" in path} == {"here"}
+    calls = asyncio.run(story())
+    assert len([path for _, _, path in calls if path.startswith("/stacks")]) == 9
+    for region, _, path in calls:
+        assert region == ("there" if path.startswith("/stacks") else "here")
 
 
 def without(name, **more):
