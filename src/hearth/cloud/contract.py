@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from hearth.cloud.credential import ForeignCredential
+    from hearth.cloud.reach import Tls
 
 Body = dict[str, Any]
 
@@ -93,4 +97,18 @@ class Cloud(Protocol):
 
     async def token(self) -> str:
         """A valid token of this credential."""
+        ...
+
+    def elsewhere(
+        self,
+        *,
+        region: str | None = None,
+        credential: "ForeignCredential | None" = None,
+        tls: "Tls | None" = None,
+    ) -> "Cloud":
+        """Another region of this cloud under this credential, or another cloud under its own.
+
+        `tls` says which certificates are believed there; those of this cloud's identity service
+        stay as configured. Raises CloudFault for an authority's certificate that is none.
+        """
         ...

@@ -55,6 +55,20 @@ class NamedCredential:
     files: tuple[str, ...] = ()  # instead of the usual places
 
 
+@dataclass(frozen=True)
+class ForeignCredential:
+    """For another cloud, in the words of keystoneauth; see foreign.py."""
+
+    kind: str
+    auth_url: str
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+
+
 Credential = (
-    TokenCredential | PasswordCredential | TrustCredential | AppCredential | NamedCredential
+    TokenCredential
+    | PasswordCredential
+    | TrustCredential
+    | AppCredential
+    | NamedCredential
+    | ForeignCredential
 )

@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from hearth.cloud.contract import Body, Cloud, Response, Whoami
+from hearth.cloud.credential import ForeignCredential
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.reach import Tls
 
 T = TypeVar("T")
 
@@ -32,6 +34,9 @@ class NobodysCloud:
 
     async def token(self) -> str:
         raise self._refusal()
+
+    def elsewhere(self, **where: Any) -> "NobodysCloud":
+        return self
 
     def _refusal(self) -> CloudFault:
         return CloudFault("identity", 401, "Unauthorized", self._why)
@@ -67,6 +72,19 @@ class EitherCloud:
 
     async def token(self) -> str:
         return await self._made(lambda cloud: cloud.token())
+
+    def elsewhere(
+        self,
+        *,
+        region: str | None = None,
+        credential: ForeignCredential | None = None,
+        tls: Tls | None = None,
+    ) -> Cloud:
+        """Another cloud's credential lasts for itself; another region's are these two."""
+        first = self._now.elsewhere(region=region, credential=credential, tls=tls)
+        if credential is not None:
+            return first
+        return EitherCloud(first, self._second.elsewhere(region=region, tls=tls))
 
     async def _made(self, call: Callable[[Cloud], Awaitable[T]]) -> T:
         cloud = self._now

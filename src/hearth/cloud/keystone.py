@@ -5,10 +5,12 @@ it ends, and the URLs of the services. Whoever needs something missing waits for
 """
 
 import asyncio
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -22,6 +24,7 @@ from hearth.cloud.contract import Whoami
 from hearth.cloud.credential import (
     AppCredential,
     Credential,
+    ForeignCredential,
     NamedCredential,
     PasswordCredential,
     TokenCredential,
@@ -33,6 +36,11 @@ from hearth.cloud.reach import Reach, Tls
 T = TypeVar("T")
 
 TOKEN_MARGIN_S = 60  # a token that ends sooner is renewed before use
+FOREIGN = {
+    "v3applicationcredential": v3.ApplicationCredential,
+    "v3password": v3.Password,
+    "v3token": v3.Token,
+}
 DISCOVERED = {"compute": (2, 1), "block-storage": (3, 0)}  # versions to find by discovery
 
 
@@ -57,6 +65,7 @@ class KeystoneSession:
         self._interface = interface
         self._tls = tls
         self._services = services
+        self._authority: Any = None  # a file that lives as long as the session
         self._session: Any = None
         self._access: Any = None
         self._endpoints: dict[str, str] = {}
@@ -106,6 +115,8 @@ class KeystoneSession:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, work)
+        except ka_errors.SSLError as error:
+            raise CloudFault("identity", 0, "SSLError", str(error)) from error
         except ka_errors.ConnectFailure as error:
             raise CloudFault("identity", 0, "ConnectFailure", str(error)) from error
         except ka_errors.HttpError as error:
@@ -134,6 +145,11 @@ class KeystoneSession:
         if isinstance(self.credential, NamedCredential):
             return self._open_named(self.credential)
         mine = self._services.get("identity", Reach()).tls or self._tls
+        if mine.ca_text is not None:
+            self._authority = tempfile.NamedTemporaryFile("w", suffix=".pem")  # noqa: SIM115
+            self._authority.write(mine.ca_text)
+            self._authority.flush()
+            mine = replace(mine, ca_file=self._authority.name)
         session = ka_session.Session(verify=mine.verify, cert=mine.cert, timeout=30)
         session.auth = self._plugin(session)
         return session
@@ -163,6 +179,8 @@ class KeystoneSession:
                 )
             case PasswordCredential():
                 return _password(credential)
+            case ForeignCredential(kind=kind, auth_url=url, options=options):
+                return FOREIGN[kind](_v3(url), **dict(options))
             case NamedCredential():
                 raise AssertionError("opened by openstack.config")
 

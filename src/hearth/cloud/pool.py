@@ -4,13 +4,15 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from ssl import SSLContext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from ssl import SSLContext, create_default_context
 
 import aiohttp
 
 from hearth.cloud.bound import Bound
-from hearth.cloud.credential import Credential, PasswordCredential
+from hearth.cloud.credential import Credential, ForeignCredential, PasswordCredential
+from hearth.cloud.fault import CloudFault
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.reach import Reach, Tls
 from hearth.cloud.transport import HttpCloud
@@ -46,10 +48,22 @@ class CloudConfig:
         return self.trustee or self.service_user
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a credential is used; a foreign one's cloud is not the configured one."""
+
+    region: str | None = None  # None: as configured
+    tls: Tls | None = None  # None: as configured
+
+
+HERE = Place()
+
+
 class CloudPool:
     """Clouds by credential. Used on one event loop; `aclose` ends all connections.
 
-    `may_write` is asked right before each call that may change something.
+    `may_write` is asked right before each call that may change something. Clouds that users name
+    have threads and bounds of their own: one that hangs or is overloaded holds up none of ours.
     """
 
     may_write: Callable[[], bool] = staticmethod(lambda: True)
@@ -57,35 +71,76 @@ class CloudPool:
     def __init__(self, config: CloudConfig | None = None) -> None:
         self.config = config or CloudConfig()
         self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
-        self._clouds: OrderedDict[Credential, HttpCloud] = OrderedDict()
+        self._foreign_threads = ThreadPoolExecutor(self.config.auth_threads, "foreign-keystone")
+        self._clouds: OrderedDict[tuple[Credential, Place], HttpCloud] = OrderedDict()
         self._all = Bound(self.config.in_flight)
+        self._all_foreign = Bound(self.config.in_flight)
         self._per_project: dict[object, Bound] = {}
         self._http: aiohttp.ClientSession | None = None
         self._contexts: Mapping[str, SSLContext | bool] = {}
 
-    def cloud(self, credential: Credential) -> HttpCloud:
+    def cloud(self, credential: Credential, place: Place = HERE) -> HttpCloud:
         """The cloud as `credential` sees it; must be called with the loop running."""
-        cloud = self._clouds.get(credential)
+        cloud = self._clouds.get((credential, place))
         if cloud is None:
-            config = self.config
-            session = KeystoneSession(
-                credential,
-                self._threads,
-                region=config.region,
-                interface=config.interface,
-                tls=config.tls,
-                services=config.services,
-                service_user=config.service_user,
-            )
-            bounds = (self._all, self._bound(credential))
-            http = self._session()
-            cloud = self._clouds[credential] = HttpCloud(
-                session, http, bounds, lambda: self.may_write(), self._contexts
-            )
+            if isinstance(credential, ForeignCredential):
+                cloud = self._foreign(credential, place)
+            else:
+                cloud = self._own(credential, place)
+            self._clouds[credential, place] = cloud
             if len(self._clouds) > CREDENTIALS_MAX:
                 self._clouds.popitem(last=False)
-        self._clouds.move_to_end(credential)
+        self._clouds.move_to_end((credential, place))
         return cloud
+
+    def _own(self, credential: Credential, place: Place) -> HttpCloud:
+        config, services = self.config, self.config.services
+        if place.region is not None:
+            services = {name: replace(reach, region=None) for name, reach in services.items()}
+        session = KeystoneSession(
+            credential,
+            self._threads,
+            region=place.region or config.region,
+            interface=config.interface,
+            tls=config.tls,
+            services=services,
+            service_user=config.service_user,
+        )
+        http = self._session()
+        bounds = (self._all, self._bound(credential))
+        contexts: Mapping[str, SSLContext | bool] = self._contexts
+        context: SSLContext | bool = True
+        if place.tls is not None:
+            contexts, context = {}, _context(_both(config.tls, place.tls))
+        return HttpCloud(
+            session, http, bounds, partial(self._elsewhere, credential), lambda: self.may_write(),
+            contexts, context,
+        )  # fmt: skip
+
+    def _foreign(self, credential: ForeignCredential, place: Place) -> HttpCloud:
+        """The authority that our cloud's operator believes is believed for others, nothing else."""
+        config = self.config
+        tls = place.tls or Tls(ca_file=config.tls.ca_file)
+        session = KeystoneSession(credential, self._foreign_threads, region=place.region, tls=tls)
+        bounds = (self._all_foreign, Bound(config.in_flight_per_project))
+        context = _context(tls)
+        if context is True and config.tls != tls:
+            context = create_default_context()
+        return HttpCloud(
+            session, self._session(), bounds, partial(self._elsewhere, credential),
+            lambda: self.may_write(), context=context,
+        )  # fmt: skip
+
+    def _elsewhere(
+        self,
+        own: Credential,
+        region: str | None,
+        credential: ForeignCredential | None,
+        tls: Tls | None,
+    ) -> HttpCloud:
+        if credential is None and region == self.config.region:
+            region = None
+        return self.cloud(credential or own, Place(region, tls))
 
     async def aclose(self) -> None:
         """End all connections and threads."""
@@ -93,7 +148,8 @@ class CloudPool:
         if self._http is not None:
             await self._http.close()
             await asyncio.sleep(0)  # transports close in the next tick
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._foreign_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def _bound(self, credential: Credential) -> Bound:
         """The bound of the credential's project, or of the credential when none is named."""
@@ -120,3 +176,17 @@ class CloudPool:
             # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
             self._http._retry_connection = False
         return self._http
+
+
+def _both(own: Tls, wanted: Tls) -> Tls:
+    """For another region of ours: what the operator says and what the user says."""
+    return replace(own, insecure=own.insecure or wanted.insecure, ca_text=wanted.ca_text)
+
+
+def _context(tls: Tls) -> SSLContext | bool:
+    """Raises CloudFault for certificates that cannot be read."""
+    try:
+        return tls.context()
+    except (OSError, ValueError) as error:
+        words = f"The certificate of the authority cannot be read: {error}"
+        raise CloudFault("identity", 400, "WrongCertificate", words) from None

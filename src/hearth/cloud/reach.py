@@ -10,12 +10,13 @@ class Tls:
 
     insecure: bool = False
     ca_file: str | None = None
+    ca_text: str | None = None  # in its place, where it comes from a user
     cert_file: str | None = None
     key_file: str | None = None
 
     @property
     def verify(self) -> bool | str:
-        """As keystoneauth and requests take it."""
+        """As keystoneauth and requests take it, who know no text."""
         return False if self.insecure else self.ca_file or True
 
     @property
@@ -26,10 +27,11 @@ class Tls:
         return self.cert_file
 
     def context(self) -> ssl.SSLContext | bool:
-        """As aiohttp takes it. Raises OSError (ssl.SSLError is one) for files that do not serve."""
+        """As aiohttp takes it. Raises OSError (ssl.SSLError is one) for files that do not serve,
+        and for such a text, or ValueError."""
         if self == Tls():
             return True
-        found = ssl.create_default_context(cafile=self.ca_file)
+        found = ssl.create_default_context(cafile=self.ca_file, cadata=self.ca_text)
         if self.cert_file:
             found.load_cert_chain(self.cert_file, self.key_file)
         if self.insecure:

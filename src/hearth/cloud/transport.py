@@ -13,14 +13,17 @@ import msgspec
 from yarl import URL
 
 from hearth.cloud.bound import Bound
-from hearth.cloud.contract import Response, Whoami
+from hearth.cloud.contract import Cloud, Response, Whoami
+from hearth.cloud.credential import ForeignCredential
 from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
+from hearth.cloud.reach import Tls
 
 TEXT_SERVICES = frozenset({"object-store"})  # what users keep there may be anything
 WORDS_MAX = 200
 READING = frozenset({"GET", "HEAD"})
+Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
 ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
 RETRY_AFTER_MAX_S = 30.0
 MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
@@ -36,15 +39,19 @@ class HttpCloud(ListingCloud):
         session: KeystoneSession,
         http: aiohttp.ClientSession,
         bounds: tuple[Bound, ...],
+        elsewhere: Elsewhere,
         may_write: Callable[[], bool] = lambda: True,
         contexts: Mapping[str, SSLContext | bool] = MappingProxyType({}),
+        context: SSLContext | bool = True,
     ) -> None:
         super().__init__()
         self._may_write = may_write
         self._session = session
         self._http = http
         self._bounds = bounds
-        self._contexts = contexts
+        self._elsewhere = elsewhere
+        self._contexts = contexts  # by service
+        self._context = context  # of all others; True: as the session has it
         self._proven = ("", 0.0)  # a token, and when it was last known to be good
 
     async def whoami(self) -> Whoami:
@@ -58,6 +65,16 @@ class HttpCloud(ListingCloud):
     async def token(self) -> str:
         """A valid token."""
         return await self._session.token()
+
+    def elsewhere(
+        self,
+        *,
+        region: str | None = None,
+        credential: ForeignCredential | None = None,
+        tls: Tls | None = None,
+    ) -> Cloud:
+        """Another region, or another cloud."""
+        return self._elsewhere(region, credential, tls)
 
     async def request(
         self,
@@ -123,7 +140,7 @@ class HttpCloud(ListingCloud):
             try:
                 async with self._http.request(
                     method, url, data=data, headers=headers, allow_redirects=False,
-                    ssl=self._contexts.get(service, True),
+                    ssl=self._contexts.get(service, self._context),
                 ) as answer:  # fmt: skip
                     raw = await answer.read()
             except aiohttp.ClientConnectorError as error:

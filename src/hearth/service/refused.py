@@ -63,6 +63,8 @@ async def refused_in_cloud(cloud: Cloud, program: Program, world: World) -> list
             continue
         assert isinstance(kind, ResourceType)
         at = replace(definition.span, path="")
-        refusals = await kind.refused(definition.check(world).properties, cloud)
+        evaluated = definition.check(world)
+        known = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}
+        refusals = await kind.refused(known, cloud)
         problems += [StackValidationFailed(at, words) for words in refusals]
     return problems

@@ -1,6 +1,7 @@
 """A stack through the orchestration API, which here is a few lines in memory."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -101,26 +102,64 @@ def test_another_region_is_another_stack():
     assert not kind.must_replace(Change(before, before, frozenset({"context"})))
 
 
-class Region(ListingCloud):
-    """A cloud of one region that knows another, and takes one template."""
+APPLICATION = {
+    "auth_type": "v3applicationcredential",
+    "auth": {
+        "auth_url": "http://far/identity",
+        "application_credential_id": "a1",
+        "application_credential_secret": "hidden",
+    },
+}
 
-    def __init__(self, status=400):
+
+class Region(ListingCloud):
+    """A region that knows another and keeps a secret, and takes one template. `fault` is what its
+    endpoint, `status` what its validation is refused with."""
+
+    def __init__(self, status=400, region="here", secret=None, fault=None):
         super().__init__()
-        self.status = status
+        self.status, self.region, self.secret, self.fault = status, region, secret, fault
+        self.gone, self.calls = [], []
 
     async def whoami(self):
         return Whoami("u", "p", None, (), "", "here")
 
+    async def endpoint(self, service):
+        if self.fault is not None:
+            raise self.fault
+        if self.region not in ("here", "there", None):
+            raise CloudFault(service, 404, "EndpointNotFound", "This cloud has none.")
+        return "http://far"
+
+    def elsewhere(self, *, region=None, credential=None, tls=None):
+        self.gone.append((region, credential, tls))
+        there = Region(self.status, region, fault=self.fault)
+        there.calls = self.calls
+        return there
+
     async def request(self, service, method, path, *, json=None, **_kw):
+        self.calls.append((self.region, method, path))
         match service, path:
-            case "identity", "/v3/auth/catalog":
-                endpoints = [{"region_id": "here"}, {"region_id": "there"}]
-                catalog = [{"type": "orchestration", "endpoints": endpoints}]
-                return Response(200, {}, {"catalog": catalog})
             case "orchestration", "/validate":
                 if json["template"] != "good":
                     raise CloudFault(service, self.status, "HTTPBadRequest", "it is bad")
                 return Response(200, {}, {})
+            case "orchestration", "/stacks":
+                return Response(201, {}, {"stack": {"id": "s1"}})
+            case "orchestration", "/stacks?name=web-thing-abc":
+                stack = {"id": "s1", "stack_name": "web-thing-abc"}
+                return Response(200, {}, {"stacks": [stack]})
+            case "orchestration", "/stacks/web-thing-abc/s1" if method == "GET":
+                stack = {"stack_status": "UPDATE_IN_PROGRESS", "outputs": []}
+                return Response(200, {}, {"stack": stack})
+            case "orchestration", "/stacks/web-thing-abc/s1" | "/stacks/web-thing-abc/s1/actions":
+                return Response(202)
+            case "key-manager", "/v1/secrets/s7":
+                if self.secret is None:
+                    raise CloudFault(service, 404, "Not Found", "no such secret")
+                return Response(200, {}, {"content_types": {"default": "text/plain"}})
+            case "key-manager", "/v1/secrets/s7/payload":
+                return Response(200, {}, self.secret)
         raise AssertionError(path)
 
 
@@ -129,9 +168,13 @@ def refusals(properties, cloud):
     return list(asyncio.run(kind.refused(properties, cloud)))
 
 
+def in_context(cloud, **context):
+    return refusals({"template": "good", "context": context}, cloud)
+
+
 def test_what_is_wrong_with_the_other_stack_is_known_beforehand():
     assert refusals({"template": "good"}, Region()) == []
-    assert refusals({"template": "good", "context": {"region_name": "here"}}, Region()) == []
+    assert in_context(Region(), region_name="here") == []
     assert refusals({"template": None}, Region()) == []  # not known yet
     (told,) = refusals({"template": "bad"}, Region())
     assert told == (
@@ -143,7 +186,127 @@ def test_what_is_wrong_with_the_other_stack_is_known_beforehand():
 
 
 def test_regions_that_cannot_be_reached_are_told_beforehand():
-    (told,) = refusals({"template": "good", "context": {"region_name": "nowhere"}}, Region())
-    assert told.startswith('Cannot establish connection to Heat endpoint at region "nowhere" due')
-    (told,) = refusals({"template": "good", "context": {"region_name": "there"}}, Region())
-    assert told == "Stacks in another region (there) are not supported."
+    (told,) = in_context(Region(), region_name="nowhere")
+    assert told == (
+        'Cannot establish connection to Heat endpoint at region "nowhere" due to '
+        '"public endpoint for orchestration service in nowhere region not found"'
+    )
+    there = {"template": "bad", "context": {"region_name": "there"}}
+    (told,) = refusals(there, Region(0))
+    assert told.startswith('Cannot establish connection to Heat endpoint at region "there" due')
+    (told,) = refusals(there, Region(403))
+    assert told.startswith("Failed validating stack template using Heat endpoint at region ")
+
+
+def test_a_stack_in_another_region_is_validated_there():
+    cloud = Region()
+    assert in_context(cloud, region_name="there") == []
+    assert cloud.calls == [("there", "POST", "/validate")]
+    assert cloud.gone == [("there", None, None)]
+
+
+def test_a_context_that_is_not_known_yet_is_not_judged():
+    cloud = Region()
+    assert refusals({"template": "bad", "context": None}, cloud) == []
+    assert cloud.calls == []
+
+
+@pytest.mark.parametrize("ref", ["s7", "http://keys/v1/secrets/s7"])
+def test_a_credential_from_a_secret_leads_to_another_cloud(ref):
+    cloud = Region(secret=json.dumps(APPLICATION))
+    assert in_context(cloud, credential_secret_id=ref, region_name="there", ca_cert="PEM") == []
+    ((region, credential, tls),) = cloud.gone
+    assert (region, credential.kind, credential.auth_url) == (
+        "there",
+        "v3applicationcredential",
+        "http://far/identity",
+    )
+    assert dict(credential.options)["application_credential_secret"] == "hidden"
+    assert "hidden" not in repr(credential)
+    assert (tls.ca_text, tls.insecure) == ("PEM", False)
+
+
+def test_any_certificate_is_trusted_where_it_is_said_so():
+    cloud = Region()
+    assert in_context(cloud, insecure=True) == []
+    ((_, _, tls),) = cloud.gone
+    assert tls.insecure
+
+
+def test_every_call_about_the_stack_is_made_where_it_is():
+    async def story():
+        cloud = Region(secret=json.dumps(APPLICATION))
+        live = stack_on(cloud, {})
+        context = {"credential_secret_id": "s7", "region_name": "there"}
+        live.properties = {**live.properties, "context": context}
+        kind = live.kind
+        live.physical_id = (await kind.create(live)).physical_id
+        assert (await kind.find(live)).physical_id == "s1"
+        for call in (kind.update, kind.updated, kind.act, kind.acted, kind.wait, kind.delete):
+            await call(live)
+        assert await kind.attribute(live, "outputs") == {}
+        return cloud.calls
+
+    calls = asyncio.run(story())
+    assert len([path for _, _, path in calls if path.startswith("/stacks")]) == 9
+    for region, _, path in calls:
+        assert region == ("there" if path.startswith("/stacks") else "here")
+
+
+def without(name, **more):
+    return {**APPLICATION, "auth": {**APPLICATION["auth"], **more, name: None}}
+
+
+@pytest.mark.parametrize(
+    ("secret", "words"),
+    [
+        (None, "cannot be read: no such secret"),
+        ("hidden", "holds no credential: it is not JSON"),
+        ('["hidden"]', 'a map with "auth_type" and "auth"'),
+        (json.dumps({**APPLICATION, "auth_type": "hidden"}), "its auth_type must be one of v3app"),
+        (json.dumps({**APPLICATION, "auth_type": ["hidden"]}), "its auth_type must be one of v3"),
+        (json.dumps(without("auth_url")), "its auth_url must be an http or https address"),
+        (json.dumps(without("", auth_url="file:///etc")), "its auth_url must be an http or https"),
+        (json.dumps(without("", auth_url="http://hidden@x/")), "its auth_url must be an http or"),
+        (json.dumps(without("application_credential_secret")), "needs application_credential_secr"),
+        (json.dumps(without("", password="hidden")), "v3applicationcredential has no password"),
+        (json.dumps(without("", username=7)), "must be text"),
+    ],
+)
+def test_what_is_wrong_with_a_secret_is_told_without_what_it_says(secret, words):
+    cloud = Region(secret=secret)
+    (told,) = in_context(cloud, credential_secret_id="s7")
+    assert words in told
+    assert "hidden" not in told
+    assert cloud.gone == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "status"),
+    [
+        (CloudFault("identity", 0, "ConnectFailure", "http://far"), "auth_url does not answer", 0),
+        (CloudFault("identity", 401, "Unauthorized", "Who are you?"), "serve: Who are you?", 400),
+        (CloudFault("identity", 400, "WrongCertificate", "no PEM"), "context.ca_cert: no PEM", 400),
+        (CloudFault("x", 404, "EndpointNotFound", "none"), "Cannot establish connection to", 400),
+    ],
+)
+def test_a_cloud_out_of_reach_is_never_taken_for_one_where_the_stack_is_gone(fault, words, status):
+    cloud = Region(secret=json.dumps(APPLICATION), fault=fault)
+    (told,) = in_context(cloud, credential_secret_id="s7")
+    assert words in told
+    assert "far" not in told
+    live = stack_on(cloud, {})
+    live.properties = {**live.properties, "context": {"credential_secret_id": "s7"}}
+    live.physical_id = "s1"
+    with pytest.raises(CloudFault) as raised:
+        asyncio.run(live.kind.delete(live))
+    assert raised.value.status == status
+
+
+def test_a_key_manager_that_is_away_is_not_the_secrets_fault():
+    class Away(Region):
+        async def request(self, service, method, path, **more):
+            raise CloudFault(service, 503, "Unavailable", "busy")
+
+    with pytest.raises(CloudFault, match="busy"):
+        in_context(Away(), credential_secret_id="s7")

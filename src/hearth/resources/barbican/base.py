@@ -6,7 +6,7 @@ The service changes nothing but a secret's payload, so a thing keeps the name it
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hearth.cloud.contract import Body
+from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Failed, IntentKey, Later, Live, Made, Progress, Ready
 from hearth.resources.collection import POLL_S, Collection, CollectionResource
@@ -66,16 +66,16 @@ def id_of(ref: str) -> str:
     return ref.rstrip("/").rpartition("/")[2]
 
 
-async def payload(live: Live, ref: str) -> Any:
+async def payload(cloud: Cloud, ref: str) -> Any:
     """What is in a secret, as text; None when it has nothing yet."""
     path = f"/v1/secrets/{id_of(ref)}"
-    shown = (await live.cloud.request(SERVICE, "GET", path)).body
+    shown = (await cloud.request(SERVICE, "GET", path)).body
     kind = (shown.get("content_types") or {}).get("default")
     if kind is None:
         return None
     try:
         accept = {"Accept": kind}
-        return (await live.cloud.request(SERVICE, "GET", f"{path}/payload", headers=accept)).body
+        return (await cloud.request(SERVICE, "GET", f"{path}/payload", headers=accept)).body
     except CloudFault as fault:
         if fault.not_found:
             return None

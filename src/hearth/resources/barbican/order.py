@@ -123,4 +123,4 @@ class Order(BarbicanResource):
                 return None
             raise
         refs = {one["name"]: one["secret_ref"] for one in found.body["secret_refs"]}
-        return await payload(live, refs[name]) if name in refs else None
+        return await payload(live.cloud, refs[name]) if name in refs else None

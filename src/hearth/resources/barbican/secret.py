@@ -81,4 +81,4 @@ class Secret(BarbicanResource):
             return await super().attribute(live, name)
         if live.given("payload_content_type") == BYTES:
             return live.given("payload")
-        return await payload(live, live.physical)
+        return await payload(live.cloud, live.physical)

@@ -1,11 +1,18 @@
-"""OS::Heat::Stack: a stack of its own, made through the orchestration API."""
+"""OS::Heat::Stack: a stack of its own, made through the orchestration API.
 
-from collections.abc import Iterable, Mapping, Sequence
+It may be in another region, or in another cloud by a credential that its owner keeps as a secret.
+What the secret says is read for each call and kept nowhere.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.foreign import NoCredential, foreign_credential
+from hearth.cloud.reach import Tls
 from hearth.model.state import Action
+from hearth.resources.barbican.base import payload
 from hearth.resources.base import (
     Change,
     Failed,
@@ -22,6 +29,13 @@ from hearth.resources.collection import forgiving
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
 
 SERVICE = "orchestration"
+OUT_OF_REACH = "OutOfReach"
+WHY = {
+    "ConnectFailure": "its auth_url does not answer",
+    "NoAnswer": "its auth_url does not answer",
+    "SSLError": "the certificate at its auth_url is not believed",
+}
+"""What is wrong with a credential, by the fault; its address belongs to the secret."""
 
 
 class Stack(ResourceType):
@@ -39,21 +53,24 @@ class Stack(ResourceType):
             schema={
                 "ca_cert": Prop(
                     STRING,
-                    "Certificate of the authority to trust.",
+                    "Certificate of the authority to trust there, as PEM text.",
                     update_allowed=True,
                     since="12.0.0",
                 ),
                 "credential_secret_id": Prop(
-                    STRING, "Secret that holds the credential.", update_allowed=True, since="12.0.0"
+                    STRING,
+                    "Id of the secret that holds the credential for another cloud, as JSON.",
+                    update_allowed=True,
+                    since="12.0.0",
                 ),
                 "insecure": Prop(
                     BOOLEAN,
-                    "Whether to trust any certificate.",
+                    "Whether to trust any certificate there.",
                     default=False,
                     update_allowed=True,
                     since="12.0.0",
                 ),
-                "region_name": Prop(STRING, "Name of the region."),
+                "region_name": Prop(STRING, "Name of the region; this one when not given."),
             },
         ),
         "parameters": Prop(MAP, "Parameters of the stack.", default={}, update_allowed=True),
@@ -86,28 +103,30 @@ class Stack(ResourceType):
     def resume_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("resume", self.act, self.acted, self.wait),)
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        context = properties.get("context") or {}
-        for name in ("credential_secret_id", "ca_cert"):
-            if context.get(name):
-                yield f"context.{name} is not supported: stacks are made in this cloud"
-
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
         """Why the stack could not be made where it shall be. Raises CloudFault."""
-        own = (await cloud.whoami()).region
-        region = str((properties.get("context") or {}).get("region_name") or own)
-        if region != str(own):
-            return [await _elsewhere(cloud, region)]
+        context = properties.get("context", {})
+        if context is None:  # not known yet
+            return []
+        try:
+            there = await reached(cloud, context)
+        except CloudFault as fault:
+            if fault.type != OUT_OF_REACH:
+                raise
+            return [fault.message]
         template = properties.get("template")
         if template is None:  # not known yet
             return []
         try:
-            await cloud.request(
+            await there.request(
                 SERVICE, "POST", "/validate", json={"template": template}, idempotent=True
             )
         except CloudFault as fault:
-            if fault.status != 400:
+            if there is cloud and fault.status != 400:
                 raise
+            region = context.get("region_name") or (await cloud.whoami()).region
+            if fault.passing:
+                return [_unconnected(region, fault.message)]
             words = f'using Heat endpoint at region "{region}" due to "ERROR: {fault.message}"'
             return [f"Failed validating stack template {words}"]
         return []
@@ -125,23 +144,20 @@ class Stack(ResourceType):
 
     async def create(self, live: Live) -> Made:
         """Ask for the stack."""
-        region = (live.given("context") or {}).get("region_name")
-        if region and live.stack.region and region != live.stack.region:
-            words = f"Stacks in another region ({region}) are not supported."
-            raise CloudFault(SERVICE, 400, "NotSupported", words)
         fields = {**self.fields(live), "stack_name": live.physical_name, "disable_rollback": True}
-        answer = await live.cloud.request(SERVICE, "POST", "/stacks", json=fields)
+        answer = await self.request(live, "POST", "/stacks", json=fields)
         return Made(physical_id=str(answer.part("stack")["id"]))
 
     async def find(self, live: Live) -> Made | None:
-        for stack in await live.cloud.listing(SERVICE, f"/stacks?name={live.physical_name}"):
+        there = await reached(live.cloud, live.given("context"))
+        for stack in await there.listing(SERVICE, f"/stacks?name={live.physical_name}"):
             if stack.get("stack_name") == live.physical_name:
                 return Made(physical_id=str(stack["id"]), body=stack)
         return None
 
     async def update(self, live: Live) -> Made | None:
         """Ask for the update."""
-        await live.cloud.request(SERVICE, "PUT", self.path(live), json=self.fields(live))
+        await self.request(live, "PUT", self.path(live), json=self.fields(live))
         return None
 
     async def updated(self, live: Live) -> Made | None:
@@ -151,13 +167,13 @@ class Stack(ResourceType):
 
     async def delete(self, live: Live) -> Made | None:
         """Ask for the end of the stack; what is gone already is done."""
-        await forgiving(live.cloud.request(SERVICE, "DELETE", self.path(live), idempotent=True))
+        await forgiving(self.request(live, "DELETE", self.path(live), idempotent=True))
         return None
 
     async def act(self, live: Live) -> Made | None:
         """Have the stack do what is done to this resource."""
         action = {live.action.value.lower(): None}
-        await live.cloud.request(SERVICE, "POST", f"{self.path(live)}/actions", json=action)
+        await self.request(live, "POST", f"{self.path(live)}/actions", json=action)
         return None
 
     async def acted(self, live: Live) -> Made | None:
@@ -182,7 +198,7 @@ class Stack(ResourceType):
         return Failed(str(body.get("stack_status_reason") or f"{action}_{status}"), "Error")
 
     async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return (await live.cloud.request(SERVICE, "GET", self.path(live))).part("stack")
+        return (await self.request(live, "GET", self.path(live))).part("stack")
 
     def recordable(self, live: Live) -> dict[str, Any]:
         shown: dict[str, Any] = {"stack_name": live.physical_name}
@@ -194,6 +210,11 @@ class Stack(ResourceType):
     async def attribute(self, live: Live, name: str) -> Any:
         live.body = await self.show(live)
         return live.body if name == "show" else self.recordable(live).get(name)
+
+    async def request(self, live: Live, method: str, path: str, **more: Any) -> Response:
+        """A call where the stack is."""
+        there = await reached(live.cloud, live.given("context"))
+        return await there.request(SERVICE, method, path, **more)
 
     def fields(self, live: Live) -> Body:
         """What create and update have in common."""
@@ -210,15 +231,48 @@ class Stack(ResourceType):
         return f"/stacks/{live.physical_name}/{live.physical}"
 
 
-async def _elsewhere(cloud: Cloud, region: str) -> str:
-    """Why no stack can be made in another region. The first form is one that programs read."""
-    answer = await cloud.request("identity", "GET", "/v3/auth/catalog")
-    for service in answer.body["catalog"]:
-        if service["type"] == SERVICE and any(
-            region in (one.get("region_id"), one.get("region")) for one in service["endpoints"]
-        ):
-            return f"Stacks in another region ({region}) are not supported."
-    return (
-        f'Cannot establish connection to Heat endpoint at region "{region}" due to '
-        f'"public endpoint for {SERVICE} service in {region} region not found"'
-    )
+async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
+    """The cloud that a context names. Raises CloudFault, of the type OUT_OF_REACH where the context
+    is to blame; never one of a thing that is not there: then the stack would seem to be gone."""
+    context = context or {}
+    region, secret = context.get("region_name"), context.get("credential_secret_id")
+    insecure, authority = bool(context.get("insecure")), context.get("ca_cert") or None
+    if not (region or secret or insecure or authority):
+        return cloud
+    credential = None
+    if secret:
+        try:
+            credential = foreign_credential(await payload(cloud, secret))
+        except NoCredential as wrong:
+            raise _out_of_reach(f'The secret "{secret}" holds no credential: {wrong}') from None
+        except CloudFault as fault:
+            if fault.passing:
+                raise
+            words = f'The secret "{secret}" of the credential cannot be read: {fault.message}'
+            raise _out_of_reach(words) from fault
+    tls = Tls(insecure=insecure, ca_text=authority) if insecure or authority else None
+    try:
+        there = cloud.elsewhere(region=region, credential=credential, tls=tls)
+        await there.endpoint(SERVICE)
+    except CloudFault as fault:
+        if fault.type == "EndpointNotFound":
+            region = region or (await cloud.whoami()).region
+            why = f"public endpoint for {SERVICE} service in {region} region not found"
+            raise _out_of_reach(_unconnected(region, why)) from fault
+        if fault.type == "WrongCertificate":
+            raise _out_of_reach(f"context.ca_cert: {fault.message}") from fault
+        if credential is None:
+            raise
+        why = WHY.get(fault.type, fault.message)
+        words = f'The credential in the secret "{secret}" does not serve: {why}'
+        raise _out_of_reach(words, 0 if fault.passing else 400) from fault
+    return there
+
+
+def _unconnected(region: str | None, why: str) -> str:
+    """Programs read this."""
+    return f'Cannot establish connection to Heat endpoint at region "{region}" due to "{why}"'
+
+
+def _out_of_reach(words: str, status: int = 400) -> CloudFault:
+    return CloudFault(SERVICE, status, OUT_OF_REACH, words)

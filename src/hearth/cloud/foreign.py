@@ -1,0 +1,65 @@
+"""Credentials for other clouds, as users write them down for keystoneauth."""
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+from hearth.cloud.credential import ForeignCredential
+
+WHO = frozenset({"user_id", "username", "user_domain_id", "user_domain_name"})
+SCOPE = frozenset(
+    {
+        "project_id",
+        "project_name",
+        "project_domain_id",
+        "project_domain_name",
+        "domain_id",
+        "domain_name",
+        "trust_id",
+    }
+)
+APPLICATION = frozenset({"application_credential_id", "application_credential_name"})
+KINDS = {
+    "v3applicationcredential": ("application_credential_secret", APPLICATION | WHO),
+    "v3password": ("password", WHO | SCOPE),
+    "v3token": ("token", SCOPE),
+}
+"""By the type: the option that it must have, and those that it may have."""
+
+
+class NoCredential(Exception):
+    """A text that is no credential; the message says why, and nothing of what it holds."""
+
+
+def foreign_credential(text: Any) -> ForeignCredential:
+    """The one in `{"auth_type": TYPE, "auth": {"auth_url": URL, …}}`. Raises NoCredential."""
+    try:
+        said = json.loads(text) if isinstance(text, str | bytes) else text
+    except ValueError:
+        raise NoCredential("it is not JSON") from None
+    auth = said.get("auth") if isinstance(said, dict) else None
+    if not isinstance(auth, dict):
+        raise NoCredential('it must be a map with "auth_type" and "auth", which is a map')
+    kind = said.get("auth_type")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise NoCredential(f"its auth_type must be one of {', '.join(KINDS)}")
+    needed, more = KINDS[kind]
+    given = {name: value for name, value in auth.items() if value is not None}
+    if not all(isinstance(value, str) for value in given.values()):
+        raise NoCredential("what is in its auth must be text")
+    auth_url = given.pop("auth_url", "")
+    if not _serves(auth_url):
+        raise NoCredential("its auth_url must be an http or https address")
+    if unknown := sorted(given.keys() - more - {needed}):
+        raise NoCredential(f"{kind} has no {', '.join(unknown)}")
+    if not given.get(needed):
+        raise NoCredential(f"{kind} needs {needed}")
+    return ForeignCredential(kind, auth_url, tuple(sorted(given.items())))
+
+
+def _serves(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
