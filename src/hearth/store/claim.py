@@ -162,14 +162,13 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
             break
         for row in tx.rows(query, {**values, "room": left}):
             found.setdefault(row.id, (row.epoch, orphaned))
-    claims = []
-    for stack_id in sorted(found):
-        epoch, orphaned = found[stack_id]
-        taken = {
-            "b_id": stack_id, "b_epoch": epoch, "b_owner": engine_id, "b_orphaned": orphaned
-        }  # fmt: skip
-        if tx.do(_TAKE, taken):
-            claims.append(Claim(stack_id, epoch + 1))
+    claims = [Claim(stack_id, found[stack_id][0] + 1) for stack_id in sorted(found)]
+    taken = [
+        {"b_id": i, "b_epoch": epoch, "b_owner": engine_id, "b_orphaned": orphaned}
+        for i, (epoch, orphaned) in sorted(found.items())
+    ]
+    if taken:  # locked since they were read
+        tx.many(_TAKE, taken)
     if dead and not found:
         tx.do(*_FORGET.of(dead))
     return claims

@@ -85,22 +85,38 @@ def put_revision(
     copy_of: int | None = None,
 ) -> None:
     """Store a revision and the texts that are not there yet. Old ones that nobody needs go."""
+    put_rows(tx, [revision_values(tx, stack_id, number, wanted, now, created_by, copy_of)])
+    _forget(tx, stack_id, number)
+
+
+def put_rows(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store revisions whose texts are there."""
+    if rows:
+        tx.many(_INSERT, rows)
+
+
+def revision_values(
+    tx: Tx,
+    stack_id: str,
+    number: int,
+    wanted: Revision,
+    now: float,
+    created_by: str | None,
+    copy_of: int | None = None,
+) -> dict[str, Any]:
+    """All columns of a revision, whose texts are stored by then."""
     texts, template, body = _body(tx, wanted)
     put_texts(tx, texts)
-    tx.do(
-        _INSERT,
-        {
-            "stack_id": stack_id,
-            "number": number,
-            "content": tx.sealer.fingerprint([template, body]),
-            "template": template,
-            "body": tx.seal(body),
-            "created_at": now,
-            "created_by": created_by,
-            "copy_of": copy_of,
-        },
-    )
-    _forget(tx, stack_id, number)
+    return {
+        "stack_id": stack_id,
+        "number": number,
+        "content": tx.sealer.fingerprint([template, body]),
+        "template": template,
+        "body": tx.seal(body),
+        "created_at": now,
+        "created_by": created_by,
+        "copy_of": copy_of,
+    }
 
 
 def content_of(tx: Tx, wanted: Revision) -> str:
@@ -182,12 +198,14 @@ def revision_content(tx: Tx, stack_id: str, number: int) -> str | None:
 
 
 def put_texts(tx: Tx, texts: dict[str, str]) -> None:
-    there = {row.hash for row in tx.rows(*_KNOWN.of(sorted(texts)))}
+    asked = sorted(texts.keys() - tx.stored)
+    there = {row.hash for row in tx.rows(*_KNOWN.of(asked))} if asked else set()
     rows = [
-        {"hash": key, "body": tx.sealer.seal_bytes(text.encode())}
-        for key, text in sorted(texts.items())
+        {"hash": key, "body": tx.sealer.seal_bytes(texts[key].encode())}
+        for key in asked
         if key not in there
     ]
+    tx.stored.update(asked)
     if rows:
         tx.many(_PUT[tx.dialect], rows)
 
