@@ -5,7 +5,7 @@ API for root stacks and inside an engine's commit for nested ones.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,9 +17,15 @@ from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
-from hearth.store.rows import Revision, StackRow, stack_row
+from hearth.store.rows import Event, Revision, StackRow, stack_row
 from hearth.store.tables import mail, node, resource, revision, snapshot, stack, tree
-from hearth.store.texts import content_of, put_revision, revision_content
+from hearth.store.texts import (
+    content_of,
+    put_revision,
+    put_rows,
+    revision_content,
+    revision_values,
+)
 
 NewId = Callable[[], str]
 CONVERGE = "converge"
@@ -111,15 +117,64 @@ def _taken(name: str) -> Rejected:
     return Rejected([StackExists(None, f"The Stack ({name}) already exists.")])
 
 
+@dataclass(slots=True)
+class Pile:
+    """What many requests of one transaction leave to be written at its end, together."""
+
+    stacks: list[StackRow] = field(default_factory=list)
+    revisions: list[dict[str, Any]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    mail: list[dict[str, Any]] = field(default_factory=list)
+
+    def send(self, tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
+        """Put mail for a stack."""
+        self.mail.append(_letter(tx, stack_id, kind, body, now))
+
+    def write(self, tx: Tx) -> None:
+        """Write all of it."""
+        if self.stacks:
+            tx.many(_STACK, [stack_values(row) for row in self.stacks])
+        put_rows(tx, self.revisions)
+        events.append(tx, self.events)
+        if self.mail:
+            tx.many(_MAIL, self.mail)
+
+
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     """Store a stack in CREATE_IN_PROGRESS. Raises `Rejected` with StackExists."""
+    if new.parent is not None:
+        pile = Pile()
+        row = create_nested(tx, new, now, new_id, pile)
+        pile.write(tx)
+        return row
     traversal, event_id = new_id(), new_id()
-    parent, sinks = new.parent, bool(new.revision.environment.get("event_sinks"))
-    if parent is None:
-        tx.do(_TREE, {"root_id": new.id, "event_seq": 1, "resources": 0, "sinks": sinks})
+    sinks = bool(new.revision.environment.get("event_sinks"))
+    tx.do(_TREE, {"root_id": new.id, "event_seq": 1, "resources": 0, "sinks": sinks})
     if new.credential:
         credentials.put(tx, new.credential, now)
-    row = StackRow(
+    row = _new_row(tx, new, now, traversal)
+    try:
+        tx.do(_STACK, stack_values(row))
+    except IntegrityError:
+        raise _taken(new.name) from None
+    put_revision(tx, new.id, 1, new.revision, now, new.creator)
+    begun = events.of_stack(row, event_id, now, row.action, row.status, row.reason)
+    events.first(tx, begun, sinks=sinks)
+    return row
+
+
+def create_nested(tx: Tx, new: NewStack, now: float, new_id: NewId, pile: Pile) -> StackRow:
+    """As `create`, for a nested stack, which is left in the pile."""
+    row = _new_row(tx, new, now, new_id())
+    pile.stacks.append(row)
+    pile.revisions.append(revision_values(tx, new.id, 1, new.revision, now, new.creator))
+    pile.events.append(events.of_stack(row, new_id(), now, row.action, row.status, row.reason))
+    return row
+
+
+def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
+    parent = new.parent
+    return StackRow(
         id=new.id,
         project_id=new.project_id,
         name=new.name,
@@ -153,21 +208,20 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         updated_at=None,
         deleted_at=None,
     )
-    try:
-        tx.do(_STACK, stack_values(row))
-    except IntegrityError:
-        raise _taken(new.name) from None
-    put_revision(tx, new.id, 1, new.revision, now, new.creator)
-    begun = events.of_stack(row, event_id, now, row.action, row.status, row.reason)
-    if parent is None:
-        events.first(tx, begun, sinks=sinks)
-    else:
-        events.append(tx, [begun])
-    return row
 
 
 def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId) -> StackRow:
     """Begin an operation, taking over one that is running. Raises `Rejected`."""
+    pile = Pile()
+    row = ask(tx, stack_id, wanted, now, new_id, pile)
+    pile.write(tx)
+    return row
+
+
+def ask(
+    tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId, pile: Pile
+) -> StackRow:
+    """As `operate`; events and mail are left in the pile. Raises `Rejected`, with nothing done."""
     traversal, event_id = new_id(), new_id()
     row = lock(tx, stack_id)
     request = Request(wanted.action.value.lower())
@@ -176,15 +230,14 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
     if wanted.action is Action.DELETE and row.state == "DELETE_IN_PROGRESS":
         return _joined(tx, row, wanted)
     if idle(request, row.action, row.status):
-        _tell_parent(tx, row, wanted, now)
+        _tell_parent(tx, row, wanted, now, pile)
         return row
     if wanted.stands and _is_so(tx, row, wanted):
-        return _stood(tx, row, wanted, now, (event_id, new_id()))
-    new_events = []
+        return _stood(tx, row, wanted, now, (event_id, new_id()), pile)
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"
         cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
-        new_events.append(cancelled)
+        pile.events.append(cancelled)
     if wanted.action is Action.SNAPSHOT and row.parent_id is not None:
         begin_snapshot(tx, stack_id, new_id(), None, now)  # part of the parent's, if all goes well
     number, before = row.revision, row.previous_revision
@@ -218,9 +271,8 @@ def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId)
         takeovers=0,
     )
     _write(tx, row)
-    new_events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
-    events.append(tx, new_events)
-    send(tx, stack_id, "operation", {}, now)
+    pile.events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
+    pile.send(tx, stack_id, "operation", {}, now)
     return row
 
 
@@ -234,7 +286,7 @@ def _is_so(tx: Tx, row: StackRow, wanted: Operation) -> bool:
 
 
 def _stood(
-    tx: Tx, row: StackRow, wanted: Operation, now: float, event_ids: tuple[str, str]
+    tx: Tx, row: StackRow, wanted: Operation, now: float, event_ids: tuple[str, str], pile: Pile
 ) -> StackRow:
     """An update of a nested stack that changes nothing: nobody has to load it for that."""
     row = replace(
@@ -250,14 +302,11 @@ def _stood(
     _write(tx, row)
     begun = f"Stack {wanted.action} started"
     told = ((Status.IN_PROGRESS, begun), (Status.COMPLETE, row.reason))
-    events.append(
-        tx,
-        [
-            events.of_stack(row, event_id, now, row.action, status, reason)
-            for event_id, (status, reason) in zip(event_ids, told, strict=True)
-        ],
-    )
-    _tell_parent(tx, row, wanted, now)
+    pile.events += [
+        events.of_stack(row, event_id, now, row.action, status, reason)
+        for event_id, (status, reason) in zip(event_ids, told, strict=True)
+    ]
+    _tell_parent(tx, row, wanted, now, pile)
     return row
 
 
@@ -301,12 +350,12 @@ def _joined(tx: Tx, row: StackRow, wanted: Operation) -> StackRow:
     return row
 
 
-def _tell_parent(tx: Tx, row: StackRow, wanted: Operation, now: float) -> None:
+def _tell_parent(tx: Tx, row: StackRow, wanted: Operation, now: float, pile: Pile) -> None:
     """A nested stack has nothing to do: its parent need not wait."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
     body = child_letter(replace(row, parent_traversal=wanted.parent_traversal))
-    send(tx, row.parent_id, "child", body, now)
+    pile.send(tx, row.parent_id, "child", body, now)
 
 
 def child_letter(row: StackRow, **more: Any) -> dict[str, Any]:
@@ -334,11 +383,11 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
     send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
 
 
-def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
+def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float, pile: Pile) -> None:
     """As `cancel`, for a nested stack: what cannot be cancelled is left alone."""
     row = tx.first(_RUNNING, {"id": stack_id})
     if row is not None:
-        send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
+        pile.send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
 
 
 def lock(tx: Tx, stack_id: str) -> StackRow:
@@ -351,8 +400,11 @@ def lock(tx: Tx, stack_id: str) -> StackRow:
 
 def send(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
     """Put mail for a stack."""
-    row = {"stack_id": stack_id, "kind": kind, "body": tx.seal(body), "created_at": now}
-    tx.do(_MAIL, row)
+    tx.do(_MAIL, _letter(tx, stack_id, kind, body, now))
+
+
+def _letter(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> dict[str, Any]:
+    return {"stack_id": stack_id, "kind": kind, "body": tx.seal(body), "created_at": now}
 
 
 def stack_values(row: StackRow) -> dict[str, Any]:

@@ -4,6 +4,8 @@ All times compared here are the database's own.
 """
 
 import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,7 @@ from hearth.engine.core.record import Record
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import Revision, StackRow, stack_row
+from hearth.store.rows import Revision, StackRow, record_of, stack_row
 from hearth.store.standstill import end_all
 from hearth.store.tables import (
     credential,
@@ -24,7 +26,7 @@ from hearth.store.tables import (
     stack,
     stray,
 )
-from hearth.store.texts import get_revision, get_template
+from hearth.store.texts import get_revisions, get_template
 
 LEASE_S = 15.0
 
@@ -160,14 +162,13 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
             break
         for row in tx.rows(query, {**values, "room": left}):
             found.setdefault(row.id, (row.epoch, orphaned))
-    claims = []
-    for stack_id in sorted(found):
-        epoch, orphaned = found[stack_id]
-        taken = {
-            "b_id": stack_id, "b_epoch": epoch, "b_owner": engine_id, "b_orphaned": orphaned
-        }  # fmt: skip
-        if tx.do(_TAKE, taken):
-            claims.append(Claim(stack_id, epoch + 1))
+    claims = [Claim(stack_id, found[stack_id][0] + 1) for stack_id in sorted(found)]
+    taken = [
+        {"b_id": i, "b_epoch": epoch, "b_owner": engine_id, "b_orphaned": orphaned}
+        for i, (epoch, orphaned) in sorted(found.items())
+    ]
+    if taken:  # locked since they were read
+        tx.many(_TAKE, taken)
     if dead and not found:
         tx.do(*_FORGET.of(dead))
     return claims
@@ -201,6 +202,9 @@ class Stray:
     heard: float | None = None  # by the monotonic clock of this process, if it was heard here
 
 
+Letter = tuple[int, str, Any]  # id, kind, body
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """All rows of a stack that its owner needs."""
@@ -213,40 +217,68 @@ class Loaded:
     in_flight: list[InFlight]
     strays: list[Stray]
     credential: tuple[str, Any] | None
+    mail: list[Letter]
 
 
 _ID = sa.bindparam("id", type_=sa.String())
 _STACK = Prepared(sa.select(stack).where(stack.c.id == _ID))
-_DATA = Prepared(sa.select(resource_data).where(resource_data.c.stack_id == _ID))
-_NODES = Prepared(sa.select(node).where(node.c.stack_id == _ID))
-_STRAYS = Prepared(sa.select(stray).where(stray.c.stack_id == _ID))
-_CREDENTIAL = Prepared(sa.select(credential).where(credential.c.id == _ID))
+_STACKS = Listed(lambda ids: sa.select(stack).where(stack.c.id.in_(ids)))
+_DATA = Listed(lambda ids: sa.select(resource_data).where(resource_data.c.stack_id.in_(ids)))
+_NODES = Listed(lambda ids: sa.select(node).where(node.c.stack_id.in_(ids)))
+_STRAYS = Listed(lambda ids: sa.select(stray).where(stray.c.stack_id.in_(ids)))
+_CREDENTIALS = Listed(lambda ids: sa.select(credential).where(credential.c.id.in_(ids)))
+_MAIL_OF = Listed(lambda ids: sa.select(mail).where(mail.c.stack_id.in_(ids)).order_by(mail.c.id))
 
 
 def load(tx: Tx, stack_id: str) -> Loaded | None:
     """The stack as it is now; None if it is gone."""
-    its = {"id": stack_id}
-    row = tx.first(_STACK, its)
-    if row is None:
-        return None
-    mine = stack_row(row)
-    kept = tx.rows(_DATA, its)
-    flights = tx.rows(_NODES, its)
-    lost = tx.rows(_STRAYS, its)
-    held = None
-    if mine.credential_id:
-        found = tx.first(_CREDENTIAL, {"id": mine.credential_id})
-        held = (found.kind, tx.unseal(found.body)) if found else None
-    return Loaded(
-        mine,
-        get_revision(tx, stack_id, mine.revision),
-        reads.records(tx, stack_id),
-        {r.resource_id: tx.unseal(r.data) for r in kept},
-        {r.resource_id: tx.unseal(r.metadata) for r in kept},
-        [_in_flight(tx, r) for r in flights],
-        [Stray(r.id, r.resource_id, r.resource_type, r.since, tx.unseal(r.facts)) for r in lost],
-        held,
+    return load_all(tx, [stack_id]).get(stack_id)
+
+
+def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
+    """Those of the stacks that are there, as they are now."""
+    mine = {row.id: stack_row(row) for row in tx.rows(*_STACKS.of(ids))}
+    if not mine:
+        return {}
+    revisions = get_revisions(tx, ids)
+    records, kept, flights, lost, letters = (
+        _by_stack(rows)
+        for rows in (
+            reads.record_rows(tx, ids),
+            *(tx.rows(*listed.of(ids)) for listed in (_DATA, _NODES, _STRAYS, _MAIL_OF)),
+        )
     )
+    of = sorted({row.credential_id for row in mine.values() if row.credential_id})
+    found = tx.rows(*_CREDENTIALS.of(of)) if of else []
+    held = {row.id: (row.kind, tx.unseal(row.body)) for row in found}
+    return {
+        i: Loaded(
+            row,
+            revisions[i],
+            [record_of(tx, r) for r in records[i]],
+            {r.resource_id: tx.unseal(r.data) for r in kept[i]},
+            {r.resource_id: tx.unseal(r.metadata) for r in kept[i]},
+            [_in_flight(tx, r) for r in flights[i]],
+            [
+                Stray(r.id, r.resource_id, r.resource_type, r.since, tx.unseal(r.facts))
+                for r in lost[i]
+            ],
+            held.get(row.credential_id or ""),
+            [_letter(tx, r) for r in letters[i]],
+        )
+        for i, row in mine.items()
+    }
+
+
+def _by_stack(rows: Iterable[Any]) -> defaultdict[str, list[Any]]:
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[row.stack_id].append(row)
+    return found
+
+
+def _letter(tx: Tx, row: Any) -> Letter:
+    return row.id, row.kind, tx.unseal(row.body)
 
 
 def _in_flight(tx: Tx, row: Any) -> InFlight:
@@ -258,7 +290,6 @@ def _in_flight(tx: Tx, row: Any) -> InFlight:
     )
 
 
-_MAIL = Prepared(sa.select(mail).where(mail.c.stack_id == _ID).order_by(mail.c.id))
 _WITH_MAIL = Prepared(
     sa.select(mail.c.stack_id)
     .distinct()
@@ -271,9 +302,9 @@ _METADATA = Prepared(sa.select(resource_data.c.metadata).where(resource_data.c.r
 _LIVE = Prepared(sa.select(stack.c.id).where(stack.c.id == _ID, stack.c.deleted_at.is_(None)))
 
 
-def read_mail(tx: Tx, stack_id: str) -> list[tuple[int, str, Any]]:
-    """What lies there for a stack, oldest first: (id, kind, body)."""
-    return [(row.id, row.kind, tx.unseal(row.body)) for row in tx.rows(_MAIL, {"id": stack_id})]
+def read_mail(tx: Tx, stack_id: str) -> list[Letter]:
+    """What lies there for a stack, oldest first."""
+    return [_letter(tx, row) for row in tx.rows(*_MAIL_OF.of([stack_id]))]
 
 
 def with_mail(tx: Tx, engine_id: str) -> list[str]:

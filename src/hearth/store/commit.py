@@ -189,8 +189,10 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     for part, changes in valid:
         if changes.copy_revision:
             copy_revision(tx, part.stack_id, *changes.copy_revision, part.now)
-        if changes.stack is not None:
-            tx.do(_STACK, accept.bound(accept.stack_values(changes.stack)))
+    stacks = [c.stack for _, c in valid if c.stack is not None]
+    if stacks:
+        tx.many(_STACK, [accept.bound(accept.stack_values(row)) for row in stacks])
+    for _, changes in valid:
         if changes.credential:
             credentials.change(tx, *changes.credential)
         if changes.user_project:
@@ -208,25 +210,37 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     put_scalings(tx, [one for _, changes in valid for one in changes.scalings])
     gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
     _delete(tx, credential, credential.c.id, gone)
+    pile = accept.Pile()
     for part, changes in valid:  # last: a stack that is asked may have a part of its own above
         for letter in changes.letters:
-            accept.send(tx, letter.stack_id, letter.kind, letter.body, part.now)
+            pile.send(tx, letter.stack_id, letter.kind, letter.body, part.now)
         for new in changes.create:
-            accept.create(tx, new, part.now, new_id)
+            accept.create_nested(tx, new, part.now, new_id, pile)
         for child, operation in changes.operate:
-            _ask_child(tx, part, child, operation, new_id)
+            _ask_child(tx, part, child, operation, new_id, pile)
         for child, rollback in changes.cancel:
-            accept.cancel_quietly(tx, child, rollback, part.now)
-        if changes.release:
-            tx.do(_RELEASE, {"b_id": part.stack_id, "b_due_at": changes.release[0]})
+            accept.cancel_quietly(tx, child, rollback, part.now, pile)
+    pile.write(tx)
+    released = [
+        {"b_id": part.stack_id, "b_due_at": changes.release[0]}
+        for part, changes in valid
+        if changes.release
+    ]
+    if released:
+        tx.many(_RELEASE, released)
 
 
 def _ask_child(
-    tx: Tx, part: Part, child: str, operation: accept.Operation, new_id: Callable[[], str]
+    tx: Tx,
+    part: Part,
+    child: str,
+    operation: accept.Operation,
+    new_id: Callable[[], str],
+    pile: accept.Pile,
 ) -> None:
     """Begin an operation of a nested stack; its refusal reaches the parent as its end."""
     try:
-        accept.operate(tx, child, operation, part.now, new_id)
+        accept.ask(tx, child, operation, part.now, new_id, pile)
     except Rejected as refused:
         why = "; ".join(problem.message for problem in refused.problems)
         kind = refused.problems[0].kind
@@ -237,7 +251,7 @@ def _ask_child(
             stack_row(row), status=Status.FAILED, reason=f"{kind}: {why}",
             first_failure=None, parent_traversal=operation.parent_traversal,
         )  # fmt: skip
-        accept.send(tx, part.stack_id, "child", accept.child_letter(told), part.now)
+        pile.send(tx, part.stack_id, "child", accept.child_letter(told), part.now)
 
 
 def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:

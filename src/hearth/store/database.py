@@ -55,6 +55,7 @@ class Tx:
         self.notifies = notifies
         self.retention = retention
         self.statements = 0
+        self.stored: set[str] = set()  # hashes of texts that are known to be there
         self._engine = engine
         self._dialect = engine.dialect
         self._link = link

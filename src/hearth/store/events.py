@@ -29,13 +29,20 @@ _SEE = Prepared(sa.select(tree.c.event_seq, tree.c.sinks).where(_MINE))
 _SINKS = Prepared(tree.update().where(_MINE).values(sinks=sa.true()))
 
 
-_BUSY = Prepared(
+_BUSY = (
     sa.select(event.c.stack_id)
     .where(
         event.c.root_id == sa.bindparam("b_root", type_=sa.String()),
         event.c.seq > sa.bindparam("b_after", type_=sa.BigInteger()),
     )
     .distinct()
+    .subquery()
+)
+_FULL = Prepared(  # of many stacks in a tree few have that many
+    sa.select(event.c.stack_id)
+    .join(_BUSY, _BUSY.c.stack_id == event.c.stack_id)
+    .group_by(event.c.stack_id)
+    .having(sa.func.count() > sa.bindparam("b_keep", type_=sa.Integer()))
 )
 _OF_STACK = event.c.stack_id == sa.bindparam("b_stack", type_=sa.String())
 _SURPLUS = Prepared(
@@ -86,9 +93,10 @@ def have_sinks(tx: Tx, root_id: str) -> None:
 
 def _purge(tx: Tx, root_id: str, after: int) -> None:
     """Drop what is too many of each stack in the tree that had events after that number."""
-    for busy in tx.rows(_BUSY, {"b_root": root_id, "b_after": after}):
-        mine = {"b_stack": busy.stack_id}
-        surplus = tx.first(_SURPLUS, {**mine, "b_keep": tx.retention.events})
+    keep = {"b_keep": tx.retention.events}
+    for full in tx.rows(_FULL, {"b_root": root_id, "b_after": after, **keep}):
+        mine = {"b_stack": full.stack_id}
+        surplus = tx.first(_SURPLUS, {**mine, **keep})
         if surplus is not None:
             tx.do(_PURGE, {**mine, "b_last": surplus.seq})
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Record
 from hearth.model.state import Action
 from hearth.store.database import Tx
-from hearth.store.prepared import Prepared
+from hearth.store.prepared import Listed, Prepared
 from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
 from hearth.store.tables import credential, event, node, resource, resource_data, stack
 from hearth.store.texts import get_revision
@@ -180,6 +180,20 @@ _RECORDS = Prepared(
 def records(tx: Tx, stack_id: str) -> list[Record]:
     """All records of a stack, oldest first."""
     return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
+
+
+_RECORDS_OF = Listed(
+    lambda ids: (
+        sa.select(resource)
+        .where(resource.c.stack_id.in_(ids))
+        .order_by(resource.c.created_at, resource.c.id)
+    )
+)
+
+
+def record_rows(tx: Tx, ids: Sequence[str]) -> list[Any]:
+    """The rows of all records of these stacks, oldest first."""
+    return tx.rows(*_RECORDS_OF.of(ids))
 
 
 _NAMED = Prepared(

@@ -1,6 +1,6 @@
 """Templates and files, stored once by content, and the revisions made of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,15 @@ _NUMBERED = (
 )
 _REVISION = Prepared(sa.select(revision).where(*_NUMBERED))
 _CONTENT = Prepared(sa.select(revision.c.content).where(*_NUMBERED))
+_PRESENT = Listed(
+    lambda ids: (
+        sa.select(revision)
+        .join(
+            stack, sa.and_(stack.c.id == revision.c.stack_id, stack.c.revision == revision.c.number)
+        )
+        .where(stack.c.id.in_(ids))
+    )
+)
 _KNOWN = Listed(lambda keys: sa.select(blob.c.hash).where(blob.c.hash.in_(keys)))
 _TEXTS = Listed(lambda keys: sa.select(blob).where(blob.c.hash.in_(keys)))
 _PUT = {  # others may put the same text at the same time
@@ -76,22 +85,38 @@ def put_revision(
     copy_of: int | None = None,
 ) -> None:
     """Store a revision and the texts that are not there yet. Old ones that nobody needs go."""
+    put_rows(tx, [revision_values(tx, stack_id, number, wanted, now, created_by, copy_of)])
+    _forget(tx, stack_id, number)
+
+
+def put_rows(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store revisions whose texts are there."""
+    if rows:
+        tx.many(_INSERT, rows)
+
+
+def revision_values(
+    tx: Tx,
+    stack_id: str,
+    number: int,
+    wanted: Revision,
+    now: float,
+    created_by: str | None,
+    copy_of: int | None = None,
+) -> dict[str, Any]:
+    """All columns of a revision, whose texts are stored by then."""
     texts, template, body = _body(tx, wanted)
     put_texts(tx, texts)
-    tx.do(
-        _INSERT,
-        {
-            "stack_id": stack_id,
-            "number": number,
-            "content": tx.sealer.fingerprint([template, body]),
-            "template": template,
-            "body": tx.seal(body),
-            "created_at": now,
-            "created_by": created_by,
-            "copy_of": copy_of,
-        },
-    )
-    _forget(tx, stack_id, number)
+    return {
+        "stack_id": stack_id,
+        "number": number,
+        "content": tx.sealer.fingerprint([template, body]),
+        "template": template,
+        "body": tx.seal(body),
+        "created_at": now,
+        "created_by": created_by,
+        "copy_of": copy_of,
+    }
 
 
 def content_of(tx: Tx, wanted: Revision) -> str:
@@ -133,9 +158,22 @@ def copy_revision(tx: Tx, stack_id: str, number: int, as_number: int, now: float
 
 def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
     """A revision with its texts."""
-    row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
-    body: dict[str, Any] = tx.unseal(row.body)
-    texts = get_texts(tx, {row.template, *body["files"].values()})
+    return _revisions(tx, [tx.first(_REVISION, {"stack_id": stack_id, "number": number})])[stack_id]
+
+
+def get_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, Revision]:
+    """The revisions that these stacks are in, with their texts, by stack."""
+    return _revisions(tx, tx.rows(*_PRESENT.of(ids)))
+
+
+def _revisions(tx: Tx, rows: Sequence[Any]) -> dict[str, Revision]:
+    bodies = [(row, tx.unseal(row.body)) for row in rows]
+    keys = {key for row, body in bodies for key in (row.template, *body["files"].values())}
+    texts = get_texts(tx, keys)
+    return {row.stack_id: _revision(row, body, texts) for row, body in bodies}
+
+
+def _revision(row: Any, body: Mapping[str, Any], texts: Mapping[str, str]) -> Revision:
     return Revision(
         template=texts[row.template],
         files={name: texts[key] for name, key in body["files"].items()},
@@ -160,12 +198,14 @@ def revision_content(tx: Tx, stack_id: str, number: int) -> str | None:
 
 
 def put_texts(tx: Tx, texts: dict[str, str]) -> None:
-    there = {row.hash for row in tx.rows(*_KNOWN.of(sorted(texts)))}
+    asked = sorted(texts.keys() - tx.stored)
+    there = {row.hash for row in tx.rows(*_KNOWN.of(asked))} if asked else set()
     rows = [
-        {"hash": key, "body": tx.sealer.seal_bytes(text.encode())}
-        for key, text in sorted(texts.items())
+        {"hash": key, "body": tx.sealer.seal_bytes(texts[key].encode())}
+        for key in asked
         if key not in there
     ]
+    tx.stored.update(asked)
     if rows:
         tx.many(_PUT[tx.dialect], rows)
 

@@ -15,6 +15,7 @@ from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.worker.committer import Committer
 from hearth.engine.worker.lifecycle import Plugin
 from hearth.engine.worker.live import Endpoints
+from hearth.engine.worker.loader import Loader
 from hearth.engine.worker.programs import Programs
 from hearth.engine.worker.work import StackWork
 from hearth.resources.base import Users
@@ -97,6 +98,7 @@ class Engine:
         self.tools = tools
         self.id = tools.new_id()
         self.committer = Committer(tools.store, tools.new_id)
+        self.loader = Loader(tools.store, self._spawn)
         self.works: dict[str, StackWork] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self._woken = asyncio.Event()

@@ -73,6 +73,7 @@ class StackWork:
         self._turns: deque[asyncio.Future[None]] = deque()  # of those that are not yet
         self._wake = asyncio.Event()
         self._mail = True
+        self._loaded: list[claim.Letter] | None = None  # mail that was read with the stack
         self._letters: dict[int, tuple[str, Any]] = {}
         self._handing_over = False
         self._killed = False
@@ -87,6 +88,7 @@ class StackWork:
 
     def mail_came(self) -> None:
         self._mail = True
+        self._loaded = None
         self._wake.set()
 
     def wake(self) -> None:
@@ -200,10 +202,11 @@ class StackWork:
         return True
 
     async def _load(self) -> bool:
-        loaded = await self.tools.store.read(lambda tx: claim.load(tx, self.stack_id))
+        loaded = await self.engine.loader.load(self.stack_id)
         if loaded is None:
             return False
         self.stack = loaded.stack
+        self._loaded = loaded.mail
         self.records = {record.id: record for record in loaded.records}
         self.data = loaded.data
         self.metadata = loaded.metadata
@@ -226,7 +229,7 @@ class StackWork:
     async def _reload(self) -> None:
         """Another operation began: plan anew with what is in flight."""
         self._replan = False
-        loaded = await self.tools.store.read(lambda tx: claim.load(tx, self.stack_id))
+        loaded = await self.engine.loader.load(self.stack_id)
         assert loaded is not None
         self._undo(self.undo)
         self.undo, self.advance = {}, Changes()
@@ -256,7 +259,10 @@ class StackWork:
 
     async def _read_mail(self) -> None:
         self._mail = False
-        letters = await self.tools.store.read(lambda tx: claim.read_mail(tx, self.stack_id))
+        letters, self._loaded = self._loaded, None
+        known = letters is not None  # no operation of them is newer than the stack itself
+        if letters is None:
+            letters = await self.tools.store.read(lambda tx: claim.read_mail(tx, self.stack_id))
         for letter_id, kind, body in letters:
             if letter_id in self._letters:
                 continue
@@ -271,7 +277,7 @@ class StackWork:
             self.sure.read.append(letter_id)
             match kind:
                 case "operation":  # at once: what comes after it may be about it
-                    if not await self._is_current():
+                    if not known and not await self._is_current():
                         await self._reload()
                 case "cancel":
                     self.operation.cancel(rollback=body["rollback"], traversal=body["traversal"])

@@ -1,0 +1,58 @@
+"""Stacks read from their rows: those that are wanted at the same time together."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from hearth.store import claim
+from hearth.store.claim import Loaded
+from hearth.store.database import Store, is_outage
+
+LOADS_MAX = 50  # stacks in one reading: what it gives is worked on while the next is read
+
+
+class Loader:
+    """Takes the wishes of stack workers. `spawn` runs what carries them out."""
+
+    def __init__(
+        self, store: Store, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+    ) -> None:
+        self._store = store
+        self._spawn = spawn
+        self._wanted: deque[tuple[str, asyncio.Future[Loaded | None]]] = deque()
+        self._busy = False
+
+    async def load(self, stack_id: str) -> Loaded | None:
+        """The stack as it is after now; None if it is gone."""
+        answer: asyncio.Future[Loaded | None] = asyncio.get_running_loop().create_future()
+        self._wanted.append((stack_id, answer))
+        if not self._busy:
+            self._busy = True
+            self._spawn(self._drain())
+        return await answer
+
+    async def _drain(self) -> None:
+        try:
+            while self._wanted:
+                some = [self._wanted.popleft() for _ in range(min(LOADS_MAX, len(self._wanted)))]
+                await self._read(some)
+        finally:
+            self._busy = False
+
+    async def _read(self, some: list[tuple[str, asyncio.Future[Loaded | None]]]) -> None:
+        ids = sorted({stack_id for stack_id, _ in some})
+        try:
+            loaded = await self._store.read(lambda tx: claim.load_all(tx, ids))
+        except Exception as problem:
+            if len(some) > 1 and not is_outage(problem):  # one is to blame
+                for one in some:
+                    await self._read([one])
+                return
+            for _, answer in some:
+                if not answer.done():
+                    answer.set_exception(problem)
+            return
+        for stack_id, answer in some:
+            if not answer.done():
+                answer.set_result(loaded.get(stack_id))
