@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from benchmarks.inside import CALLER, Inside, inside
 
 from hearth.bus.notification import Notifications, message_of
@@ -31,6 +32,9 @@ resources:
 outputs:
   size: {value: {get_attr: [g, current_size]}}
 """
+
+
+ENGINE = sa.text("SELECT id FROM engine")
 
 
 def change(amount: float, *, cooldown_s: float | None = 0.0, group: str = "g") -> Scaling:
@@ -132,7 +136,7 @@ def test_it_is_told_to_those_who_follow(tmp_path: Path) -> None:
     async def story(house: Inside, row: StackRow) -> list[dict[str, Any]]:
         await signalled(house, row, change(2))
         await settled(house, row, 3)
-        engine = house.engine.id
+        engine = await house.house.store.read(lambda tx: tx.execute(ENGINE).scalar_one())
         rows = await house.house.store.read(lambda tx: outbox.pending(tx, engine, 100))
         to = Notifications("rabbit://nowhere")
         bodies = [json.loads(message_of(one.body, "", to).body) for one in rows]

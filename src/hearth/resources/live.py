@@ -195,6 +195,10 @@ class Users:
         raise NotImplementedError
 
 
+def _no_ids() -> str:
+    raise AssertionError("no ids are given out here")
+
+
 @dataclass
 class Live:
     """One resource being worked on: made by the engine for each node.
@@ -230,7 +234,7 @@ class Live:
     definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Of a group that exists: what its members are by now, as its child's template has them."""
     at_once: bool = False  # what it shall be in the end, whatever lies between
-    new_id: Callable[[], str] = str
+    new_id: Callable[[], str] = _no_ids
     fetch: Callable[[str], Awaitable[str]] | None = None
     read_properties: Callable[[str], Mapping[str, Any] | None] | None = None
 
