@@ -70,10 +70,18 @@ class Groups:
         return entry
 
 
-def as_wanted(world: World, stack_id: str, template: Template, *, exactly: bool) -> Iterator[str]:
+def as_wanted(
+    world: World,
+    stack_id: str,
+    template: Template,
+    given: Mapping[str, Any],
+    *,
+    exactly: bool,
+) -> Iterator[str]:
     """A group with names of chance has the members that its child's template names, all equal.
 
-    `exactly`: as many as the template says, too; nobody has scaled it since.
+    `given` is what a snapshot brought back. `exactly`: as many as the template says, too; nobody
+    has scaled it since.
     """
     mine = {thing.id: thing for thing in world.mine() if by_chance(thing.name)}
     for name, entry in template.items():
@@ -97,7 +105,11 @@ def as_wanted(world: World, stack_id: str, template: Template, *, exactly: bool)
             if thing is None or record.status is not Status.COMPLETE:
                 yield f"{name}: {member} is not there"
                 continue
+            inner = given.get(name, {}).get("resources", {}).get(member, {})
+            brought = inner.get("resource_data", {}).get("copy")
             for key, value in entry["group"].items():
+                if key == "r" and brought:
+                    continue
                 if thing.values.get(key) != value:
                     yield f"{name}: {member}.{key} is {thing.values.get(key)!r}, not {value!r}"
     for thing in mine.values():

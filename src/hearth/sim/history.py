@@ -587,7 +587,7 @@ class _History:
             meant = self._meant(row)
             if meant is not None:
                 wrong += judge.as_wanted(self.world, *meant)
-                wrong += groups.as_wanted(self.world, self.stack_id, meant[0], exactly=False)
+                wrong += groups.as_wanted(self.world, self.stack_id, *meant, exactly=False)
 
     def _half_adopted(self) -> bool:
         """Whether nested stacks are still to be made for what they shall adopt."""
@@ -654,7 +654,7 @@ class _History:
             return
         self.outcome.wrong += judge.as_wanted(self.world, self.template, {})
         self.outcome.wrong += groups.as_wanted(
-            self.world, self.stack_id, self.template, exactly=True
+            self.world, self.stack_id, self.template, {}, exactly=True
         )
 
     async def _calmly(

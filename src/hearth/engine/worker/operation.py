@@ -316,7 +316,7 @@ class Operation:
             return record
         data = dict(entry.get("resource_data") or {})
         if "resources" in entry:
-            data = {DOCUMENT: json.dumps(entry)}
+            data[DOCUMENT] = json.dumps(entry)
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
         if data:

@@ -58,6 +58,8 @@ class ScalingGroup(Group):
         if live.action is not Action.CREATE:
             now = int(live.data.get(SIZE, len(before)))
         size = self.wanted_size(live.properties, now)
+        if live.action is Action.ADOPT:  # all that is there is taken in; the next update may differ
+            size = len(before)
         kept: dict[str, str | None] = {MEMBER: json.dumps(member), SIZE: str(size)}
         if PENDING in live.data:  # whatever scales it now is taken over
             kept[PENDING] = None
