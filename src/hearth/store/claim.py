@@ -299,7 +299,9 @@ _WITH_MAIL = Prepared(
 _NEXT_DUE = Prepared(sa.select(sa.func.min(stack.c.due_at).label("due_at")).where(_FREE))
 _TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
 _METADATA = Prepared(sa.select(resource_data.c.metadata).where(resource_data.c.resource_id == _ID))
-_LIVE = Prepared(sa.select(stack.c.id).where(stack.c.id == _ID, stack.c.deleted_at.is_(None)))
+_LIVE = Listed(
+    lambda ids: sa.select(stack.c.id).where(stack.c.id.in_(ids), stack.c.deleted_at.is_(None))
+)
 
 
 def read_mail(tx: Tx, stack_id: str) -> list[Letter]:
@@ -330,9 +332,9 @@ def metadata(tx: Tx, resource_id: str) -> Any:
     return tx.unseal(row.metadata) if row else {}
 
 
-def is_live(tx: Tx, stack_id: str) -> bool:
-    """Whether the stack exists and is not deleted."""
-    return tx.first(_LIVE, {"id": stack_id}) is not None
+def live(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
+    """Those of the stacks that exist and are not deleted."""
+    return {row.id: True for row in tx.rows(*_LIVE.of(ids))}
 
 
 def row(tx: Tx, stack_id: str) -> StackRow | None:

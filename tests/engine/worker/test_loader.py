@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from hearth.engine.worker import loader as module
 from hearth.engine.worker.loader import LOADS_MAX, Loader
 
 
@@ -26,15 +25,13 @@ class Reader:
 
 
 @pytest.fixture
-def reader(monkeypatch):
-    found = Reader()
-    monkeypatch.setattr(module.claim, "load_all", found.load_all)
-    return found
+def reader():
+    return Reader()
 
 
 async def loaded(reader, *ids):
     """What each gets that wants a stack at the same time."""
-    loader = Loader(reader, lambda work: asyncio.get_running_loop().create_task(work))
+    loader = Loader(reader, asyncio.create_task, reader.load_all)
     return await asyncio.gather(*(loader.load(i) for i in ids), return_exceptions=True)
 
 

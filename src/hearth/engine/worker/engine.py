@@ -98,7 +98,8 @@ class Engine:
         self.tools = tools
         self.id = tools.new_id()
         self.committer = Committer(tools.store, tools.new_id)
-        self.loader = Loader(tools.store, self._spawn)
+        self.loader = Loader(tools.store, self._spawn, claim.load_all)
+        self.alive = Loader(tools.store, self._spawn, claim.live)
         self.works: dict[str, StackWork] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self._woken = asyncio.Event()

@@ -1,31 +1,36 @@
-"""Stacks read from their rows: those that are wanted at the same time together."""
+"""Readings of stacks: what is wanted of many at the same time is read together."""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
-from hearth.store import claim
-from hearth.store.claim import Loaded
-from hearth.store.database import Store, is_outage
+from hearth.store.database import Store, Tx, is_outage
+
+T = TypeVar("T")
 
 LOADS_MAX = 50  # stacks in one reading: what it gives is worked on while the next is read
 
 
-class Loader:
-    """Takes the wishes of stack workers. `spawn` runs what carries them out."""
+class Loader(Generic[T]):
+    """Takes the wishes of stack workers. `read` gives what there is of some stacks by their ids,
+    `spawn` runs what carries it out."""
 
     def __init__(
-        self, store: Store, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+        self,
+        store: Store,
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        read: Callable[[Tx, Sequence[str]], Mapping[str, T]],
     ) -> None:
         self._store = store
         self._spawn = spawn
-        self._wanted: deque[tuple[str, asyncio.Future[Loaded | None]]] = deque()
+        self._read_all = read
+        self._wanted: deque[tuple[str, asyncio.Future[T | None]]] = deque()
         self._busy = False
 
-    async def load(self, stack_id: str) -> Loaded | None:
-        """The stack as it is after now; None if it is gone."""
-        answer: asyncio.Future[Loaded | None] = asyncio.get_running_loop().create_future()
+    async def load(self, stack_id: str) -> T | None:
+        """What there is of the stack, not read before now; None if it is gone."""
+        answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
         self._wanted.append((stack_id, answer))
         if not self._busy:
             self._busy = True
@@ -40,10 +45,10 @@ class Loader:
         finally:
             self._busy = False
 
-    async def _read(self, some: list[tuple[str, asyncio.Future[Loaded | None]]]) -> None:
+    async def _read(self, some: list[tuple[str, asyncio.Future[T | None]]]) -> None:
         ids = sorted({stack_id for stack_id, _ in some})
         try:
-            loaded = await self._store.read(lambda tx: claim.load_all(tx, ids))
+            loaded = await self._store.read(lambda tx: self._read_all(tx, ids))
         except Exception as problem:
             if len(some) > 1 and not is_outage(problem):  # one is to blame
                 for one in some:

@@ -417,7 +417,7 @@ async def is_there(flight: "Flight") -> bool:
     child_id = flight.record.physical_id
     if child_id is None:
         return False
-    return await flight.work.tools.store.read(lambda tx: claim.is_live(tx, child_id))
+    return await flight.work.engine.alive.load(child_id) is not None
 
 
 async def nested_failed(flight: "Flight") -> bool:
