@@ -228,7 +228,8 @@ def limited(outlook: Outlook, name: str, sight: Sight) -> Outlook:
     if outlook.foreseen.value in sight.restricted(name):
         why = f"{outlook.foreseen} is restricted for resource."
         return Outlook(Foreseen.FAIL, (Reason(why), *outlook.reasons))
-    if sight.observe and outlook.foreseen in (Foreseen.KEEP, Foreseen.UPDATE):
+    frozen = outlook.foreseen is Foreseen.FAIL and any(one.of for one in outlook.reasons)
+    if sight.observe and (frozen or outlook.foreseen in (Foreseen.KEEP, Foreseen.UPDATE)):
         why = "the real state is looked at first"
         return Outlook(Foreseen.MAY_REPLACE, (Reason(why), *outlook.reasons))
     return outlook
