@@ -42,6 +42,7 @@ INSTANCE_LIST = Attr(STRING, "Addresses of the members, with commas between them
 class Instances(ScalingGroup):
     """A group of servers that a launch configuration describes."""
 
+    accepts_any_attribute = False
     refers_to = ("LaunchConfigurationName",)
     member_attributes = frozenset({"*", "PublicIp"})
     attributes = {"InstanceList": INSTANCE_LIST}
