@@ -11,11 +11,14 @@ import sqlalchemy as sa
 from benchmarks.inside import CALLER, Inside, inside
 
 from hearth.bus.notification import Notifications, message_of
+from hearth.engine.core.foresee import Foreseen
 from hearth.model.problem import Rejected
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.resources.heat.scaling_group import COOLDOWN
+from hearth.service.preview import plan_update
 from hearth.service.scale import scale
+from hearth.service.wanted import Wanted
 from hearth.store import outbox, reads
 from hearth.store.rows import Event, StackRow
 
@@ -150,3 +153,13 @@ def test_it_is_told_to_those_who_follow(tmp_path: Path) -> None:
     assert ended["payload"]["adjustment_type"] == "ChangeInCapacity"
     assert ended["payload"]["adjustment"] == 2
     assert ended["payload"]["stack_name"] == "web"
+
+
+def test_a_preview_shows_what_a_rolling_update_comes_to(tmp_path: Path) -> None:
+    async def story(house: Inside, row: StackRow) -> None:
+        longer = (GROUP % "0").replace("RandomString}", "RandomString, properties: {length: 9}}")
+        found = await plan_update(house.house, CALLER, row, Wanted(template=longer))
+        (member,) = found.below["g"].plan.entries
+        assert member.foreseen is Foreseen.REPLACE
+
+    played(tmp_path, story)

@@ -12,6 +12,7 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
+from hearth.engine.core.decide import to_write
 from hearth.engine.core.foresee import Inner, Sight
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.plan import Plan, Target, plan
@@ -241,6 +242,7 @@ def _live(
     record_id = record.id if record is not None else house.new_id()
     name = nest.definition.name
     now = house.clock.now()
+    properties = nest.evaluated.properties
     return Live(
         record_id=record_id,
         name=name,
@@ -250,9 +252,10 @@ def _live(
         physical_id=record.physical_id if record is not None else None,
         physical_name=physical_name(row.name, name, record_id, kind.physical_name_limit),
         key=record_id,
-        properties=nest.evaluated.properties,
+        properties=properties,
         cloud=cloud,
         before=record.held.properties if record is not None else {},
+        changed=to_write(record.held, properties) if record is not None else frozenset(),
         data=known.data,
         metadata=known.metadata or nulled(nest.evaluated.metadata),
         now=now,
