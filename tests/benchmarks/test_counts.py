@@ -37,6 +37,21 @@ def test_statements_grow_with_a_tenth_of_the_resources_and_three_a_level(tmp_pat
 IDLE_STATEMENTS = 20
 
 
+@pytest.mark.parametrize("group", templates.GROUPS.values(), ids=templates.GROUPS)
+def test_members_of_a_group_are_made_and_left_alone_together(tmp_path, group):
+    async def life(house: Inside) -> list[int]:
+        row, made = await house.create("nest", *group(MEMBERS))
+        _, same = await house.update(row, *group(MEMBERS))
+        return [made.statements, same.statements]
+
+    made, same = lived(tmp_path, life)
+    assert made <= MEMBERS + 2 * IDLE_STATEMENTS + 60  # a claim, a reading and a few commits each
+    assert same <= 5 * MEMBERS + 2 * IDLE_STATEMENTS + 60
+
+
+MEMBERS = 200
+
+
 @pytest.mark.parametrize("changed", [0, 1])
 def test_an_update_of_one_in_a_thousand_leaves_the_other_rows_alone(tmp_path, changed):
     async def life(house: Inside) -> tuple[int, int]:
