@@ -32,7 +32,9 @@ def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path
 
 def test_every_type_is_in_a_story_or_in_the_run_of_all_types() -> None:
     rest = builtin_types().keys() - IN_STORIES - set(everything())
-    assert {name for name in rest if builtin_types()[name].known_by != NOTHING_MADE} == set()
+    makes = {name for name in rest if builtin_types()[name].known_by != NOTHING_MADE}
+    # what is a stack of its own is asked for in one way, whatever the type: a story has it
+    assert {name for name in makes if not builtin_types()[name].nested} == set()
 
 
 @pytest.mark.slow

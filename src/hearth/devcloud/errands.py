@@ -134,3 +134,4 @@ class Runner:
                 await task
         if self._session is not None:
             await self._session.close()
+            await asyncio.sleep(0)  # connections close in the next tick

@@ -38,6 +38,7 @@ class Post:
                 await self._clock
         if self._session is not None:
             await self._session.close()
+            await asyncio.sleep(0)  # connections close in the next tick
 
     async def _send(self, notice: Notice) -> None:
         if self._session is None:

@@ -202,12 +202,12 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     _data(tx, valid)
     _nodes(tx, valid)
     _strays(tx, valid)
+    put_scalings(tx, [one for _, changes in valid for one in changes.scalings])
     for part, changes in valid:
         _snapshots(tx, part, changes)
     done = [i for _, changes in valid for i in changes.read]
     _delete(tx, mail, mail.c.id, done)
     events.append(tx, [e for _, changes in valid for e in changes.events])
-    put_scalings(tx, [one for _, changes in valid for one in changes.scalings])
     gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
     _delete(tx, credential, credential.c.id, gone)
     pile = accept.Pile()

@@ -85,7 +85,7 @@ class TestResource(ResourceType):
 
     async def begin(self, live: Live) -> Made:
         """Take over the text."""
-        return self.make(live)
+        return Made(live.physical_id or live.physical_name, data={"value": self.text(live)})
 
     async def nothing(self, live: Live) -> Made | None:
         return None
