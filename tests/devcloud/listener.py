@@ -30,6 +30,11 @@ class Listener:
     statuses: list[int] = field(default_factory=list)
     came: threading.Condition = field(default_factory=threading.Condition)
 
+    @property
+    def bodies(self) -> list[Any]:
+        """What was sent, oldest first."""
+        return [one.body for one in self.heard]
+
     def wait(self, count: int, timeout_s: float = 20) -> list[Heard]:
         """The requests once there are so many."""
         with self.came:

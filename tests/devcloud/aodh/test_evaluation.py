@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from tests.devcloud.aodh.room import ALARMS, THRESHOLD, make, state, tell
+from tests.devcloud.listener import Listener, listening
 from tests.devcloud.running import Served
-from tests.listener import Listener
 
 CLIENT = {"Client-ID": str(uuid.uuid4())}
 
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    with Listener() as somebody:
+    with listening() as somebody:
         yield somebody
 
 
@@ -31,10 +31,11 @@ def test_a_value_over_the_threshold_is_told_once(served: Served, listener: Liste
     made = make(served, severity="critical", alarm_actions=[f"{listener.url}/up"])
     (done,) = tell(served, metric="cpu_util", values=[90], resource_id="server-1")
     assert (done["previous"], done["current"]) == ("insufficient data", "alarm")
-    assert done["notices"] == [{"url": f"{listener.url}/up", "status": 202}]
-    ((path, headers, said),) = listener.heard
+    assert done["notices"] == [{"url": f"{listener.url}/up", "status": 200}]
+    (one,) = listener.heard
+    path, headers, said = one.path, one.headers, one.body
     assert path == "/up"
-    assert headers["Content-Type"] == "application/json"
+    assert headers["content-type"] == "application/json"
     assert said == {
         "alarm_id": made["alarm_id"],
         "alarm_name": "busy",
@@ -69,7 +70,7 @@ def test_each_state_has_its_own_actions(served: Served, listener: Listener) -> N
     make(served, **{f"{name}_actions": [f"{listener.url}/{name}"] for name in names})
     for values in ([90], [70], [None]):
         tell(served, metric="cpu_util", values=values)
-    assert [path for path, _, _ in listener.heard] == ["/alarm", "/ok", "/insufficient_data"]
+    assert [one.path for one in listener.heard] == ["/alarm", "/ok", "/insufficient_data"]
 
 
 def test_as_many_periods_as_the_rule_says_decide(served: Served) -> None:
@@ -202,9 +203,10 @@ def test_a_trusted_url_is_called_with_a_token_of_the_trust(
     url = listener.url.replace("http://", "trust+http://")
     alarm = make(served, alarm_actions=[f"{url}/signal"])
     tell(served, metric="cpu_util", values=[90])
-    ((path, headers, _),) = listener.heard
+    (one,) = listener.heard
+    path, headers = one.path, one.headers
     assert path == "/signal"
-    token = headers["X-Auth-Token"]
+    token = headers["x-auth-token"]
     shown = served.call(
         "GET", "/identity/v3/auth/tokens", headers={"X-Subject-Token": token}, user="admin"
     ).json()["token"]
@@ -232,7 +234,7 @@ def test_a_queue_of_the_project_gets_a_message(served: Served, scheme: str) -> N
 
 
 def test_nobody_at_the_other_end_is_no_matter(served: Served) -> None:
-    with Listener() as gone:
+    with listening() as gone:
         url = gone.url
     alarm = make(served, alarm_actions=[url])
     (done,) = tell(served, metric="cpu_util", values=[90])
@@ -283,7 +285,7 @@ def test_servers_tell_of_themselves_while_events_are_on(served: Served, listener
     deadline = time.monotonic() + 5
     while len(listener.heard) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
-    heard = {path: body["reason_data"]["event"] for path, _, body in listener.heard}
+    heard = {one.path: one.body["reason_data"]["event"] for one in listener.heard}
     assert set(heard) == {"/compute.instance.update", "/compute.instance.delete.start"}
     for event in heard.values():
         traits = {name: value for name, _, value in event["traits"]}

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from tests.clients.dev import Dev, hearth_dev, settled
-from tests.listener import Listener
+from tests.devcloud.listener import listening
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -47,7 +47,7 @@ def measured(dev: Dev, value: float) -> Any:
 
 
 def test_the_url_is_called_once_unless_it_is_to_be_repeated(dev: Dev) -> None:
-    with dev.heat() as heat, Listener() as listener:
+    with dev.heat() as heat, listening() as listener:
         given = {"url": f"{listener.url}/busy"}
         made = heat.stacks.create(stack_name="alarmed", template=TEMPLATE, parameters=given)
         stack_id = made["stack"]["id"]
@@ -63,7 +63,7 @@ def test_the_url_is_called_once_unless_it_is_to_be_repeated(dev: Dev) -> None:
         measured(dev, 95)
         (said,) = listener.bodies
         assert (said["previous"], said["current"]) == ("ok", "alarm")
-        assert listener.heard[0][0] == "/busy"
+        assert listener.heard[0].path == "/busy"
         (output,) = heat.stacks.get(stack_id).outputs
         assert output["output_value"] == "alarm"
 
