@@ -62,6 +62,7 @@ def test_many_histories_converge_and_have_every_feature():
         7013273,
         7016607,
         7016642,
+        20004060,
     ],
 )
 def test_histories_that_once_went_wrong(seed):
@@ -77,7 +78,8 @@ def test_histories_that_once_went_wrong(seed):
     6010239: a delete ended twice. 6014272: an engine passed over what it did not know. 7011541: an
     update passed over what could not be woken. 7013273: a nested stack that was adopted late took
     its new values for those in the cloud. 7016607: what is not our own was made anew. 7016642: a
-    preview told what an update that failed had been given."""
+    preview told what an update that failed had been
+    given. 20004060: what a check found broken was marked healthy before its end."""
     assert play(seed).wrong == []
 
 

@@ -168,6 +168,9 @@ def _in_order(events: list[Any]) -> Iterator[str]:
                 yield f"the stack's event {state} comes while it does {doing}"
             else:
                 doing = None
+        elif _said_well(one):
+            if failed.startswith(f"{one.resource_name} went to {one.action}"):
+                failed = ""  # whoever knows better has said so before the operation's end
         elif _paired(one):
             key = (one.resource_name, one.action)
             made = one.action == Action.CREATE  # it has no id when it begins
@@ -193,6 +196,11 @@ def _in_order(events: list[Any]) -> Iterator[str]:
     if doing is not None:
         yield f"the stack's {doing} never ended"
     yield from (f"{action} of {name} never ended" for (name, action), n in begun.items() if n)
+
+
+def _said_well(one: Any) -> bool:
+    """Whether somebody has marked a resource healthy."""
+    return "resource_mark_unhealthy" in one.reason and bool(one.status == Status.COMPLETE)
 
 
 def _for_good(one: Any, doing: str | None) -> bool:
