@@ -16,12 +16,13 @@ def lost_references(program: Program, world: World) -> list[Problem]:
     problems: list[Problem] = []
     for definition in program.resources.values():
         kind = definition.type_info
-        names = kind.refers_to if isinstance(kind, ResourceType) else ()
-        given = definition.check(world) if names else None
-        for name in names:
-            value = None if given is None else given.properties.get(name)
-            waits = given is not None and name in given.open_properties
-            if value is None or waits or value in map(world.reference, program.resources):
+        if not isinstance(kind, ResourceType) or not kind.refers_to:
+            continue
+        given = definition.check(world)
+        known = given.properties.keys() - given.open_properties
+        for name in [name for name in kind.refers_to if name in known]:
+            value = given.properties[name]
+            if value is None or value in map(world.reference, program.resources):
                 continue
             at = definition.span.under("properties").under(name)
             words = f'"{value}" is no resource of this stack; refer to one by get_resource or Ref'

@@ -47,6 +47,3 @@ class ScalingPolicy(Policy):
 
     def recordable(self, live: Live) -> dict[str, Any]:
         return {"AlarmUrl": live.data.get("ec2_signed_url")}
-
-    async def attribute(self, live: Live, name: str) -> Any:
-        return self.recordable(live).get(name)

@@ -88,7 +88,7 @@ class AutoScalingGroup(Scalable):
         given = live.properties["rolling_updates"]
         return Pace(given["max_batch_size"], given["min_in_service"], given["pause_time"])
 
-    def own(self, live: Live) -> dict[str, Any]:
+    def recordable(self, live: Live) -> dict[str, Any]:
         names = self.ordered(live.members)
         outputs = by_member(live.members, names)
         refs = references(live.members, names)

@@ -52,20 +52,13 @@ class Group(NestedType):
         """The names of the members that are shown, in their order."""
         raise NotImplementedError
 
-    def own(self, live: Live) -> dict[str, Any]:
-        """The attributes that the type declares."""
-        raise NotImplementedError
-
     def reference(self, live: Live) -> str:
         return live.physical_id or live.name
-
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return self.own(live)
 
     async def attribute(self, live: Live, name: str) -> Any:
         if name.startswith("resource."):
             return of_member(self.numbered(live.members), name)
-        shown = self.own(live)
+        shown = self.recordable(live)
         if name in shown or name in self.attributes:
             return shown.get(name)
         return [live.members[one]["attributes"].get(name) for one in self.ordered(live.members)]

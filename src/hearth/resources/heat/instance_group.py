@@ -87,7 +87,7 @@ class Instances(ScalingGroup):
         batch, in_service = given["MaxBatchSize"], given["MinInstancesInService"]
         return Pace(batch, in_service, seconds(given["PauseTime"]))
 
-    def own(self, live: Live) -> dict[str, Any]:
+    def recordable(self, live: Live) -> dict[str, Any]:
         members = [live.members[name]["attributes"] for name in self.ordered(live.members)]
         addresses = [str(one["PublicIp"]) for one in members if one.get("PublicIp")]
         return {"InstanceList": ",".join(addresses) or None}

@@ -35,7 +35,7 @@ class ResourceChain(Group):
     def ordered(self, members: Members) -> list[str]:
         return sorted(members, key=int)
 
-    def own(self, live: Live) -> dict[str, Any]:
+    def recordable(self, live: Live) -> dict[str, Any]:
         names = self.ordered(live.members)
         return {
             "attributes": by_member(live.members, names),

@@ -178,12 +178,13 @@ class ResourceGroup(Group):
     def ordered(self, members: Members) -> list[str]:
         return sorted(members, key=_order)
 
-    def own(self, live: Live) -> dict[str, Any]:
+    def recordable(self, live: Live) -> dict[str, Any]:
         names = self.ordered(live.members)
+        refs = references(live.members, names)
         return {
             "removed_rsrc_list": json.loads(live.data.get(REMOVED, "[]")),
-            "refs": references(live.members, names),
-            "refs_map": dict(zip(names, references(live.members, names), strict=True)),
+            "refs": refs,
+            "refs_map": dict(zip(names, refs, strict=True)),
             "attributes": by_member(live.members, names),
         }
 

@@ -31,9 +31,6 @@ class Policy(StackUser):
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (*self.user_steps(live, keys=True), Step("url", self.sign))
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return ()
-
     def delete_steps(self, live: Live) -> tuple[Step, ...]:
         return self.drop_user_steps(live)
 
@@ -42,6 +39,9 @@ class Policy(StackUser):
         data = live.data
         url = signed_url(live, data["access_key"], data["secret_key"], "signal", timestamp=None)
         return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
+
+    async def attribute(self, live: Live, name: str) -> Any:
+        return self.recordable(live).get(name)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         kind = self.kinds[properties[self.type]]
@@ -101,9 +101,6 @@ class ScalingPolicy(Policy):
     def recordable(self, live: Live) -> dict[str, Any]:
         url = live.data.get("ec2_signed_url")
         return {"alarm_url": url, "signal_url": native_url(live, own=True) if url else None}
-
-    async def attribute(self, live: Live, name: str) -> Any:
-        return self.recordable(live).get(name)
 
 
 def told(details: Any) -> str:
