@@ -230,8 +230,10 @@ def test_mail_makes_an_unowned_stack_claimable(store: Store) -> None:
     assert claimed(store, engine_id) == []
     store.transact(lambda tx: accept.send(tx, stack_id, "signal", {"a": 1}, 1.0))
     assert [c.stack_id for c in claimed(store, engine_id)] == [stack_id]
-    letters = store.transact(lambda tx: claim.read_mail(tx, stack_id), write=False)
-    assert [(kind, body) for _, kind, body in letters] == [("signal", {"a": 1})]
+    there = store.transact(lambda tx: claim.mail_for(tx, engine_id), write=False)
+    assert [of for _, of in there] == [stack_id]
+    letters = store.transact(lambda tx: claim.letters(tx, [i for i, _ in there]), write=False)
+    assert [(of, kind, body) for of, (_, kind, body) in letters] == [(stack_id, "signal", {"a": 1})]
 
 
 def test_an_advance_of_an_older_traversal_is_left_out_and_what_is_sure_is_kept(

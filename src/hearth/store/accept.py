@@ -4,7 +4,7 @@ The stack row says what is going on, the revision what is wanted, mail tells the
 API for root stacks and inside an engine's commit for nested ones.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,35 +16,33 @@ from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
-from hearth.store.prepared import Prepared
+from hearth.store.prepared import Listed, Prepared
 from hearth.store.rows import Event, Revision, StackRow, stack_row
-from hearth.store.tables import mail, node, resource, revision, snapshot, stack, tree
+from hearth.store.tables import mail, node, resource, snapshot, stack, tree
 from hearth.store.texts import (
     content_of,
-    put_revision,
+    newest_revisions,
     put_rows,
-    revision_content,
+    revision_contents,
     revision_values,
 )
 
 NewId = Callable[[], str]
 CONVERGE = "converge"
 ABANDON = "abandon"
+FURTHER = "further"
 _TREE = Prepared(tree.insert())
 _STACK = Prepared(stack.insert())
 _MAIL = Prepared(mail.insert())
 _ID = sa.bindparam("id", type_=sa.String())
-_LAST_REVISION = Prepared(
-    sa.select(sa.func.max(revision.c.number).label("number")).where(revision.c.stack_id == _ID)
-)
 _RUNNING = Prepared(
     sa.select(stack.c.traversal).where(
         stack.c.id == _ID, stack.c.status == Status.IN_PROGRESS.value
     )
 )
-_UNSETTLED = Prepared(
-    sa.select(stack.c.id).where(
-        stack.c.id == _ID,
+_UNSETTLED = Listed(
+    lambda ids: sa.select(stack.c.id).where(
+        stack.c.id.in_(ids),
         sa.or_(
             sa.exists().where(
                 resource.c.stack_id == stack.c.id,
@@ -59,8 +57,13 @@ _UNSETTLED = Prepared(
         ),
     )
 )
-_LOCK = Prepared(
-    sa.select(stack).where(stack.c.id == _ID, stack.c.deleted_at.is_(None)).with_for_update()
+_LOCK = Listed(
+    lambda ids: (
+        sa.select(stack)
+        .where(stack.c.id.in_(ids), stack.c.deleted_at.is_(None))
+        .order_by(stack.c.id)
+        .with_for_update()
+    )
 )
 
 
@@ -89,8 +92,9 @@ class NewStack:
 class Operation:
     """What is asked of a stack that exists. None keeps what the stack has.
 
-    `told` is one of `CONVERGE` (compare with the real world), `ABANDON` (a delete that retains
-    everything) and "" (nothing).
+    `told` holds words: `CONVERGE` (compare with the real world), `ABANDON` (a delete that retains
+    everything), `FURTHER` (one more batch of an operation that has asked every member before); ""
+    is nothing.
     """
 
     action: Action
@@ -122,6 +126,7 @@ class Pile:
     """What many requests of one transaction leave to be written at its end, together."""
 
     stacks: list[StackRow] = field(default_factory=list)
+    changed: list[StackRow] = field(default_factory=list)
     revisions: list[dict[str, Any]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     mail: list[dict[str, Any]] = field(default_factory=list)
@@ -134,10 +139,38 @@ class Pile:
         """Write all of it."""
         if self.stacks:
             tx.many(_STACK, [stack_values(row) for row in self.stacks])
+        if self.changed:
+            tx.many(_WRITE, [bound(stack_values(row)) for row in self.changed])
         put_rows(tx, self.revisions)
         events.append(tx, self.events)
         if self.mail:
             tx.many(_MAIL, self.mail)
+
+
+@dataclass(slots=True)
+class Asked:
+    """The stacks that are asked for something in one transaction, locked: by id, as they are after
+    what was asked so far. `newest` are the numbers of their last revisions and `contents` the
+    hashes of those they are in, as far as that will be wanted."""
+
+    rows: dict[str, StackRow]
+    newest: dict[str, int]
+    contents: dict[str, str]
+    unsettled: frozenset[str]
+
+
+def asked(tx: Tx, wanted: Sequence[tuple[str, Operation]]) -> Asked:
+    """Lock the stacks that requests are about, and read what deciding on them needs."""
+    ids = sorted({stack_id for stack_id, _ in wanted})
+    rows = {row.id: stack_row(row) for row in tx.rows(*_LOCK.of(ids))}
+    moved = sorted({i for i, one in wanted if one.revision is not None and i in rows})
+    standing = [i for i in sorted({i for i, one in wanted if one.stands}) if i in rows]
+    return Asked(
+        rows,
+        newest_revisions(tx, moved),
+        revision_contents(tx, standing),
+        frozenset(row.id for row in tx.rows(*_UNSETTLED.of(standing))) if standing else frozenset(),
+    )
 
 
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
@@ -157,7 +190,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         tx.do(_STACK, stack_values(row))
     except IntegrityError:
         raise _taken(new.name) from None
-    put_revision(tx, new.id, 1, new.revision, now, new.creator)
+    put_rows(tx, [revision_values(tx, new.id, 1, new.revision, now, new.creator)])
     begun = events.of_stack(row, event_id, now, row.action, row.status, row.reason)
     events.first(tx, begun, sinks=sinks)
     return row
@@ -213,38 +246,57 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
 def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId) -> StackRow:
     """Begin an operation, taking over one that is running. Raises `Rejected`."""
     pile = Pile()
-    row = ask(tx, stack_id, wanted, now, new_id, pile)
+    row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, pile)
     pile.write(tx)
     return row
 
 
 def ask(
-    tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId, pile: Pile
+    tx: Tx, among: Asked, stack_id: str, wanted: Operation, now: float, new_id: NewId, pile: Pile
 ) -> StackRow:
-    """As `operate`; events and mail are left in the pile. Raises `Rejected`, with nothing done."""
-    traversal, event_id = new_id(), new_id()
-    row = lock(tx, stack_id)
+    """As `operate`, what is to be written is left in the pile. Raises `Rejected`, with nothing
+    done."""
+    row = among.rows.get(stack_id)
+    if row is None:
+        raise _no_such(stack_id)
     request = Request(wanted.action.value.lower())
     if problem := refusal(request, row.name, row.action, row.status):
         raise Rejected([problem])
     if wanted.action is Action.DELETE and row.state == "DELETE_IN_PROGRESS":
-        return _joined(tx, row, wanted)
-    if idle(request, row.action, row.status):
+        after = _joined(row, wanted)
+    elif idle(request, row.action, row.status):
         _tell_parent(tx, row, wanted, now, pile)
         return row
-    if wanted.stands and _is_so(tx, row, wanted):
-        return _stood(tx, row, wanted, now, (event_id, new_id()), pile)
+    elif wanted.stands and _is_so(tx, among, row, wanted):
+        after = _stood(tx, row, wanted, now, new_id, pile)
+    else:
+        after = _begun(tx, among, row, wanted, now, new_id, pile)
+    if after is not row:
+        pile.changed.append(after)
+        among.rows[stack_id] = after
+    return after
+
+
+def _begun(
+    tx: Tx, among: Asked, row: StackRow, wanted: Operation, now: float, new_id: NewId, pile: Pile
+) -> StackRow:
+    """The stack with the operation begun."""
+    traversal, event_id = new_id(), new_id()
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"
         cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
         pile.events.append(cancelled)
     if wanted.action is Action.SNAPSHOT and row.parent_id is not None:
-        begin_snapshot(tx, stack_id, new_id(), None, now)  # part of the parent's, if all goes well
+        begin_snapshot(tx, row.id, new_id(), None, now)  # part of the parent's, if all goes well
     number, before = row.revision, row.previous_revision
     if wanted.revision is not None:
-        number = 1 + tx.value(_LAST_REVISION, {"id": stack_id})
+        number = among.newest[row.id] = 1 + among.newest[row.id]
         before = row.revision
-        put_revision(tx, stack_id, number, wanted.revision, now, wanted.by, wanted.copy_of)
+        values = revision_values(
+            tx, row.id, number, wanted.revision, now, wanted.by, wanted.copy_of
+        )
+        pile.revisions.append(values)
+        among.contents[row.id] = values["content"]
         if row.parent_id is None and wanted.revision.environment.get("event_sinks"):
             events.have_sinks(tx, row.root_id)
     timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
@@ -270,23 +322,23 @@ def ask(
         credential_id=_requested(tx, row, wanted, now, new_id),
         takeovers=0,
     )
-    _write(tx, row)
     pile.events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
-    pile.send(tx, stack_id, "operation", {}, now)
+    pile.send(tx, row.id, "operation", {}, now)
     return row
 
 
-def _is_so(tx: Tx, row: StackRow, wanted: Operation) -> bool:
+def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: Operation) -> bool:
     """Whether an idle stack is already what it shall be, with all that is in it."""
     made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
-    if not made or row.owner is not None or wanted.revision is None or wanted.told == CONVERGE:
+    if not made or row.owner is not None or wanted.revision is None:
         return False
-    same = revision_content(tx, row.id, row.revision) == content_of(tx, wanted.revision)
-    return same and tx.first(_UNSETTLED, {"id": row.id}) is None
+    if says(wanted.told, CONVERGE) or row.id in among.unsettled:
+        return False
+    return among.contents.get(row.id) == content_of(tx, wanted.revision)
 
 
 def _stood(
-    tx: Tx, row: StackRow, wanted: Operation, now: float, event_ids: tuple[str, str], pile: Pile
+    tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: NewId, pile: Pile
 ) -> StackRow:
     """An update of a nested stack that changes nothing: nobody has to load it for that."""
     row = replace(
@@ -299,12 +351,10 @@ def _stood(
         timeout_mins=row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins,
         told=_told(row, wanted),
     )
-    _write(tx, row)
     begun = f"Stack {wanted.action} started"
-    told = ((Status.IN_PROGRESS, begun), (Status.COMPLETE, row.reason))
     pile.events += [
-        events.of_stack(row, event_id, now, row.action, status, reason)
-        for event_id, (status, reason) in zip(event_ids, told, strict=True)
+        events.of_stack(row, new_id(), now, row.action, status, reason)
+        for status, reason in ((Status.IN_PROGRESS, begun), (Status.COMPLETE, row.reason))
     ]
     _tell_parent(tx, row, wanted, now, pile)
     return row
@@ -337,17 +387,22 @@ def _requested(tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: New
 
 
 def _told(row: StackRow, wanted: Operation) -> str | None:
-    if wanted.told is None and wanted.action is not Action.DELETE:
-        return row.told
-    return wanted.told or None
+    told = wanted.told
+    if told is None and wanted.action is not Action.DELETE:
+        told = CONVERGE if says(row.told, CONVERGE) else None
+    return told or None
 
 
-def _joined(tx: Tx, row: StackRow, wanted: Operation) -> StackRow:
+def says(told: str | None, word: str) -> bool:
+    """Whether the word is among those that an operation is told."""
+    return word in (told or "").split()
+
+
+def _joined(row: StackRow, wanted: Operation) -> StackRow:
     """The delete that runs goes on; its end is told to whoever asked last."""
-    if wanted.parent_traversal is not None:
-        row = replace(row, parent_traversal=wanted.parent_traversal)
-        _write(tx, row)
-    return row
+    if wanted.parent_traversal is None:
+        return row
+    return replace(row, parent_traversal=wanted.parent_traversal)
 
 
 def _tell_parent(tx: Tx, row: StackRow, wanted: Operation, now: float, pile: Pile) -> None:
@@ -383,19 +438,23 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
     send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
 
 
-def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float, pile: Pile) -> None:
+def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
     """As `cancel`, for a nested stack: what cannot be cancelled is left alone."""
     row = tx.first(_RUNNING, {"id": stack_id})
     if row is not None:
-        pile.send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
+        send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
 
 
 def lock(tx: Tx, stack_id: str) -> StackRow:
     """The live stack, locked for this transaction. Raises `Rejected` with EntityNotFound."""
-    found = tx.first(_LOCK, {"id": stack_id})
+    found = tx.first(*_LOCK.of([stack_id]))
     if found is None:
-        raise Rejected([EntityNotFound(None, "Stack", stack_id)])
+        raise _no_such(stack_id)
     return stack_row(found)
+
+
+def _no_such(stack_id: str) -> Rejected:
+    return Rejected([EntityNotFound(None, "Stack", stack_id)])
 
 
 def send(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
@@ -417,11 +476,6 @@ def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
     return timeout_mins * 60.0 if timeout_mins else tx.action_timeout_s
 
 
-def _write(tx: Tx, row: StackRow) -> None:
-    """Everything but what belongs to the owner: owner, epoch, due time."""
-    tx.do(_WRITE, bound(stack_values(row)))
-
-
 def bound(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of columns as parameters of a statement that `written` made."""
     return {f"b_{name}": value for name, value in values.items()}
@@ -434,4 +488,4 @@ def written(*owned: str) -> Prepared:
     return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))
 
 
-_WRITE = written("owner", "epoch", "due_at")
+_WRITE = written("owner", "epoch", "due_at")  # what belongs to the owner

@@ -290,11 +290,14 @@ def _in_flight(tx: Tx, row: Any) -> InFlight:
     )
 
 
-_WITH_MAIL = Prepared(
-    sa.select(mail.c.stack_id)
-    .distinct()
+_MAIL_FOR = Prepared(
+    sa.select(mail.c.id, mail.c.stack_id)
     .join(stack, stack.c.id == mail.c.stack_id)
     .where(stack.c.owner == _ME)
+    .order_by(mail.c.id)
+)
+_LETTERS = Listed(
+    lambda ids: sa.select(mail).where(mail.c.id.in_(ids)).order_by(mail.c.id), sa.BigInteger()
 )
 _NEXT_DUE = Prepared(sa.select(sa.func.min(stack.c.due_at).label("due_at")).where(_FREE))
 _TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
@@ -304,14 +307,14 @@ _LIVE = Listed(
 )
 
 
-def read_mail(tx: Tx, stack_id: str) -> list[Letter]:
-    """What lies there for a stack, oldest first."""
-    return [_letter(tx, row) for row in tx.rows(*_MAIL_OF.of([stack_id]))]
+def mail_for(tx: Tx, engine_id: str) -> list[tuple[int, str]]:
+    """What lies there for the stacks of an engine, oldest first: (letter, stack)."""
+    return [(row.id, row.stack_id) for row in tx.rows(_MAIL_FOR, {"me": engine_id})]
 
 
-def with_mail(tx: Tx, engine_id: str) -> list[str]:
-    """Stacks of an engine for which mail lies there."""
-    return [row.stack_id for row in tx.rows(_WITH_MAIL, {"me": engine_id})]
+def letters(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Letter]]:
+    """Those of the letters that are still there, oldest first, each with its stack."""
+    return [(row.stack_id, _letter(tx, row)) for row in tx.rows(*_LETTERS.of(ids))]
 
 
 def next_due(tx: Tx) -> float | None:

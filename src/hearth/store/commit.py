@@ -216,11 +216,11 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
             pile.send(tx, letter.stack_id, letter.kind, letter.body, part.now)
         for new in changes.create:
             accept.create_nested(tx, new, part.now, new_id, pile)
-        for child, operation in changes.operate:
-            _ask_child(tx, part, child, operation, new_id, pile)
-        for child, rollback in changes.cancel:
-            accept.cancel_quietly(tx, child, rollback, part.now, pile)
+    _ask_children(tx, valid, new_id, pile)
     pile.write(tx)
+    for part, changes in valid:
+        for child, rollback in changes.cancel:
+            accept.cancel_quietly(tx, child, rollback, part.now)
     released = [
         {"b_id": part.stack_id, "b_due_at": changes.release[0]}
         for part, changes in valid
@@ -230,28 +230,28 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
         tx.many(_RELEASE, released)
 
 
-def _ask_child(
-    tx: Tx,
-    part: Part,
-    child: str,
-    operation: accept.Operation,
-    new_id: Callable[[], str],
-    pile: accept.Pile,
+def _ask_children(
+    tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], pile: accept.Pile
 ) -> None:
-    """Begin an operation of a nested stack; its refusal reaches the parent as its end."""
-    try:
-        accept.ask(tx, child, operation, part.now, new_id, pile)
-    except Rejected as refused:
-        why = "; ".join(problem.message for problem in refused.problems)
-        kind = refused.problems[0].kind
-        row = tx.first(_CHILD, {"b_id": child})
-        if row is None:
-            return
-        told = replace(
-            stack_row(row), status=Status.FAILED, reason=f"{kind}: {why}",
-            first_failure=None, parent_traversal=operation.parent_traversal,
-        )  # fmt: skip
-        pile.send(tx, part.stack_id, "child", accept.child_letter(told), part.now)
+    """Begin operations of nested stacks; a refusal reaches the parent as the end of it."""
+    wanted = [(part, *one) for part, changes in valid for one in changes.operate]
+    if not wanted:
+        return
+    among = accept.asked(tx, [(child, operation) for _, child, operation in wanted])
+    for part, child, operation in wanted:
+        try:
+            accept.ask(tx, among, child, operation, part.now, new_id, pile)
+        except Rejected as refused:
+            why = "; ".join(problem.message for problem in refused.problems)
+            kind = refused.problems[0].kind
+            row = tx.first(_CHILD, {"b_id": child})
+            if row is None:
+                continue
+            told = replace(
+                stack_row(row), status=Status.FAILED, reason=f"{kind}: {why}",
+                first_failure=None, parent_traversal=operation.parent_traversal,
+            )  # fmt: skip
+            pile.send(tx, part.stack_id, "child", accept.child_letter(told), part.now)
 
 
 def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:

@@ -74,16 +74,21 @@ class Listed:
     """A statement over a list of ids. `build` makes it of their parameters, once for each power of
     two; a list of another length repeats its last id."""
 
-    def __init__(self, build: Callable[[list[sa.BindParameter[str]]], sa.Executable]) -> None:
+    def __init__(
+        self,
+        build: Callable[[list[sa.BindParameter[Any]]], sa.Executable],
+        type_: sa.types.TypeEngine[Any] | None = None,
+    ) -> None:
         self._build = build
+        self._type = type_ or sa.String()
         self._known: dict[int, Prepared] = {}
 
-    def of(self, ids: Sequence[str]) -> tuple[Prepared, dict[str, Any]]:
+    def of(self, ids: Sequence[Any]) -> tuple[Prepared, dict[str, Any]]:
         """The statement for these ids, at least one, and its parameters."""
         size = 1 << (len(ids) - 1).bit_length()
         known = self._known.get(size)
         if known is None:
-            parameters = [sa.bindparam(f"id_{i}", type_=sa.String()) for i in range(size)]
+            parameters = [sa.bindparam(f"id_{i}", type_=self._type) for i in range(size)]
             known = self._known[size] = Prepared(self._build(parameters))
         padded = [*ids, *[ids[-1]] * (size - len(ids))]
         return known, {f"id_{i}": value for i, value in enumerate(padded)}

@@ -98,7 +98,7 @@ stack = Table(
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
     Column("deleted_at", TIME),
-    Column("told", String(16), comment="what the operation is told: converge, abandon"),
+    Column("told", String(16), comment="what the operation is told: converge, abandon, further"),
     UniqueConstraint("project_id", "live_name"),
     Index("ix_stack_owner", "owner"),
     Index("ix_stack_due_at", "due_at"),

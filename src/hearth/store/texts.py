@@ -18,14 +18,22 @@ _NUMBERED = (
     revision.c.number == sa.bindparam("number", type_=sa.Integer()),
 )
 _REVISION = Prepared(sa.select(revision).where(*_NUMBERED))
-_CONTENT = Prepared(sa.select(revision.c.content).where(*_NUMBERED))
-_PRESENT = Listed(
+_PRESENT = sa.and_(stack.c.id == revision.c.stack_id, stack.c.revision == revision.c.number)
+_PRESENT_OF = Listed(
+    lambda ids: sa.select(revision).join(stack, _PRESENT).where(stack.c.id.in_(ids))
+)
+_CONTENTS = Listed(
     lambda ids: (
-        sa.select(revision)
-        .join(
-            stack, sa.and_(stack.c.id == revision.c.stack_id, stack.c.revision == revision.c.number)
-        )
+        sa.select(revision.c.stack_id, revision.c.content)
+        .join(stack, _PRESENT)
         .where(stack.c.id.in_(ids))
+    )
+)
+_NEWEST = Listed(
+    lambda ids: (
+        sa.select(revision.c.stack_id, sa.func.max(revision.c.number).label("number"))
+        .where(revision.c.stack_id.in_(ids))
+        .group_by(revision.c.stack_id)
     )
 )
 _KNOWN = Listed(lambda keys: sa.select(blob.c.hash).where(blob.c.hash.in_(keys)))
@@ -75,24 +83,11 @@ def list_revisions(tx: Tx, stack_id: str) -> list[RevisionRow]:
     return [RevisionRow(**row._asdict()) for row in tx.rows(_LIST, {"stack_id": stack_id})]
 
 
-def put_revision(
-    tx: Tx,
-    stack_id: str,
-    number: int,
-    wanted: Revision,
-    now: float,
-    created_by: str | None,
-    copy_of: int | None = None,
-) -> None:
-    """Store a revision and the texts that are not there yet. Old ones that nobody needs go."""
-    put_rows(tx, [revision_values(tx, stack_id, number, wanted, now, created_by, copy_of)])
-    _forget(tx, stack_id, number)
-
-
 def put_rows(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store revisions whose texts are there."""
+    """Store revisions whose texts are there. Old ones that nobody needs go."""
     if rows:
         tx.many(_INSERT, rows)
+        _forget(tx, {row["stack_id"]: row["number"] for row in rows})
 
 
 def revision_values(
@@ -120,7 +115,7 @@ def revision_values(
 
 
 def content_of(tx: Tx, wanted: Revision) -> str:
-    """What `revision_content` gives once it is stored."""
+    """What `revision_contents` gives once it is stored."""
     _, template, body = _body(tx, wanted)
     return tx.sealer.fingerprint([template, body])
 
@@ -142,18 +137,18 @@ def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]
     return texts, by_text[wanted.template], body
 
 
-def _forget(tx: Tx, stack_id: str, number: int) -> None:
+def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
     """Drop revisions that are too old, unless the stack or a record of it is in one."""
-    last = number - tx.retention.revisions
-    if 0 < last < number:
-        tx.do(_OLD, {"stack_id": stack_id, "last": last})
+    lasts = {i: number - tx.retention.revisions for i, number in newest.items()}
+    old = [{"stack_id": i, "last": last} for i, last in lasts.items() if 0 < last < newest[i]]
+    if old:
+        tx.many(_OLD, old)
 
 
 def copy_revision(tx: Tx, stack_id: str, number: int, as_number: int, now: float) -> None:
     """The same content again under a new number (a rollback's revision)."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
-    tx.do(_INSERT, {**row._asdict(), "number": as_number, "created_at": now, "copy_of": number})
-    _forget(tx, stack_id, as_number)
+    put_rows(tx, [{**row._asdict(), "number": as_number, "created_at": now, "copy_of": number}])
 
 
 def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
@@ -163,7 +158,7 @@ def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
 
 def get_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, Revision]:
     """The revisions that these stacks are in, with their texts, by stack."""
-    return _revisions(tx, tx.rows(*_PRESENT.of(ids)))
+    return _revisions(tx, tx.rows(*_PRESENT_OF.of(ids)))
 
 
 def _revisions(tx: Tx, rows: Sequence[Any]) -> dict[str, Revision]:
@@ -191,10 +186,14 @@ def get_template(tx: Tx, stack_id: str, number: int) -> str:
     return get_texts(tx, {row.template})[row.template]
 
 
-def revision_content(tx: Tx, stack_id: str, number: int) -> str | None:
-    """The keyed hash of a revision's content; equal means equal."""
-    found: str | None = tx.value(_CONTENT, {"stack_id": stack_id, "number": number})
-    return found
+def revision_contents(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """The keyed hashes of the revisions that these stacks are in; equal means equal."""
+    return {r.stack_id: r.content for r in tx.rows(*_CONTENTS.of(ids))} if ids else {}
+
+
+def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
+    """The highest number of a revision of each of the stacks."""
+    return {r.stack_id: r.number for r in tx.rows(*_NEWEST.of(ids))} if ids else {}
 
 
 def put_texts(tx: Tx, texts: dict[str, str]) -> None:

@@ -32,6 +32,7 @@ SILENT_MAX_S = 10.0  # no write call once the last beat is older than this
 LOOK_S = 1.0
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
+LETTERS_MAX = 500  # in one reading
 HAND_OVER_S = 10.0
 STRAY_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
 
@@ -211,10 +212,21 @@ class Engine:
                     before.kill()  # it was taken from us, and now comes back
                 self._take(one.stack_id, one.epoch)
         if sight.mail and self.works:
-            letters = await self.tools.store.read(lambda tx: claim.with_mail(tx, self.id))
-            for stack_id in letters:
-                if (work_ := self.works.get(stack_id)) is not None:
-                    work_.mail_came()
+            await self._fetch_mail()
+
+    async def _fetch_mail(self) -> None:
+        """Have the mail that nobody here has seen delivered."""
+        there = await self.tools.store.read(lambda tx: claim.mail_for(tx, self.id))
+        works = ((self.works.get(stack_id), letter_id) for letter_id, stack_id in there)
+        new = [i for work, i in works if work is not None and work.wants(i)]
+        if not new:
+            return
+        if len(new) > LETTERS_MAX:
+            self.wake()
+        found = await self.tools.store.read(lambda tx: claim.letters(tx, new[:LETTERS_MAX]))
+        for stack_id, letter in found:
+            if (work := self.works.get(stack_id)) is not None:
+                work.deliver(letter)
 
     def _take(self, stack_id: str, epoch: int) -> None:
         work = self.works[stack_id] = StackWork(self, stack_id, epoch)

@@ -20,7 +20,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Child, Live, ResourceType
 from hearth.resources.heat.scaling_group import PENDING, Scaled, pending
 from hearth.store import claim
-from hearth.store.accept import ABANDON, NewStack, Operation
+from hearth.store.accept import ABANDON, CONVERGE, FURTHER, NewStack, Operation, says
 from hearth.store.outbox import ScalingNotice
 from hearth.store.rows import Revision
 
@@ -118,7 +118,7 @@ class Nest:
                 return body
             await self._pause(child.pause_s)
             await balance(self.flight.work, kind, live, without=child.touched)
-            self._put_update(kind, live, child, first=False)
+            self._put_update(kind, live, child, first=False, further=True)
             if self.flight.letter is not None:
                 self.flight.work.sure.read.append(self.flight.letter)
                 self.flight.letter = None
@@ -204,9 +204,12 @@ class Nest:
             )
         )
 
-    def _put_update(self, kind: ResourceType, live: Live, child: Child, *, first: bool) -> None:
+    def _put_update(
+        self, kind: ResourceType, live: Live, child: Child, *, first: bool, further: bool = False
+    ) -> None:
         assert self.child_id is not None
         work = self.flight.work
+        told = [CONVERGE] if says(work.stack.told, CONVERGE) else []
         self._child = child
         self._keep(live, child, sure=not first)
         operation = Operation(
@@ -214,7 +217,7 @@ class Nest:
             self._revision(kind, live, child),
             timeout_mins=child.timeout_mins,
             parent_traversal=self.asked_by,
-            told=work.stack.told,
+            told=" ".join([*told, FURTHER] if further else told),
             stands=self._stands(kind),
         )
         (work.advance if first else work.sure).operate.append((self.child_id, operation))

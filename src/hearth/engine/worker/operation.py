@@ -34,7 +34,7 @@ from hearth.model.unknown import nulled
 from hearth.resources import zones
 from hearth.resources.base import ResourceType
 from hearth.store import snapshots
-from hearth.store.accept import ABANDON, CONVERGE, child_letter
+from hearth.store.accept import ABANDON, CONVERGE, FURTHER, child_letter, says
 from hearth.store.claim import InFlight, member
 from hearth.store.commit import Changes, Letter
 from hearth.store.reads import resources_beside
@@ -267,9 +267,12 @@ class Operation:
         if self.observes() or self.hooks.keeps_open(record) or record.name in self.restored:
             return True
         programs = self.work.tools.programs
-        traits = programs.traits_of(definition, updating=self.work.stack.action is Action.UPDATE)
+        stack = self.work.stack
+        traits = programs.traits_of(definition, updating=stack.action is Action.UPDATE)
         if traits.nested and self.brought_up(record):
             return False
+        if says(stack.told, FURTHER):  # nested stacks were asked before in the same operation
+            traits = replace(traits, nested=False)
         return must_look(
             record,
             definition,
@@ -290,7 +293,7 @@ class Operation:
     def observes(self) -> bool:
         """Whether the real world counts, not what is recorded of it."""
         stack = self.work.stack
-        return stack.told == CONVERGE and stack.action is Action.UPDATE
+        return says(stack.told, CONVERGE) and stack.action is Action.UPDATE
 
     @property
     def restored(self) -> Mapping[str, Any]:
@@ -467,7 +470,7 @@ class Operation:
     def retains(self, record: Record) -> bool:
         """Whether the physical thing stays when its record goes."""
         stack = self.work.stack
-        if stack.told == ABANDON or record.held.deletion_policy == "Retain":
+        if says(stack.told, ABANDON) or record.held.deletion_policy == "Retain":
             return True
         undone = stack.action is Action.ROLLBACK and stack.previous_revision == 0
         return undone and (record.action is Action.ADOPT or record.new)
@@ -515,7 +518,7 @@ class Operation:
         work = self.work
         traversal = self.traversal
         stack = work.stack
-        if stack.told == ABANDON:  # its users go on being used
+        if says(stack.told, ABANDON):  # its users go on being used
             stack = replace(stack, user_project_id=None)
         await work.committed()  # whoever has to repeat a delete needs the trust that goes now
         for attempt in range(1, FAREWELLS_MAX + 1):

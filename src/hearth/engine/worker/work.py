@@ -72,9 +72,9 @@ class StackWork:
         self._begun = 0  # flights on their way to the next commit
         self._turns: deque[asyncio.Future[None]] = deque()  # of those that are not yet
         self._wake = asyncio.Event()
-        self._mail = True
-        self._loaded: list[claim.Letter] | None = None  # mail that was read with the stack
-        self._letters: dict[int, tuple[str, Any]] = {}
+        self._mail: deque[tuple[claim.Letter, bool]] = deque()  # True: it was read with the stack
+        self._seen: set[int] = set()  # letters that came and still lie there
+        self._early: set[int] | None = set()  # those that lie there before the stack is read
         self._handing_over = False
         self._killed = False
         self._broken: BaseException | None = None
@@ -86,10 +86,20 @@ class StackWork:
 
     # -- what others call ------------------------------------------------------------------
 
-    def mail_came(self) -> None:
-        self._mail = True
-        self._loaded = None
-        self._wake.set()
+    def deliver(self, letter: claim.Letter, *, loaded: bool = False) -> None:
+        """Mail came, or was `loaded` with the stack: no operation of that is newer than the row."""
+        if letter[0] not in self._seen:
+            self._seen.add(letter[0])
+            self._mail.append((letter, loaded))
+            self._wake.set()
+
+    def wants(self, letter_id: int) -> bool:
+        """Whether the letter is to be delivered: it is news, and not about to be read with the
+        stack."""
+        if self._early is not None:
+            self._early.add(letter_id)
+            return False
+        return letter_id not in self._seen
 
     def wake(self) -> None:
         self._wake.set()
@@ -206,7 +216,11 @@ class StackWork:
         if loaded is None:
             return False
         self.stack = loaded.stack
-        self._loaded = loaded.mail
+        for letter in loaded.mail:
+            self.deliver(letter, loaded=True)
+        if self._early and not self._early <= self._seen:
+            self.engine.wake()
+        self._early = None
         self.records = {record.id: record for record in loaded.records}
         self.data = loaded.data
         self.metadata = loaded.metadata
@@ -258,15 +272,8 @@ class StackWork:
             self.credential = self._with_facts(self.sure.credential[1])
 
     async def _read_mail(self) -> None:
-        self._mail = False
-        letters, self._loaded = self._loaded, None
-        known = letters is not None  # no operation of them is newer than the stack itself
-        if letters is None:
-            letters = await self.tools.store.read(lambda tx: claim.read_mail(tx, self.stack_id))
-        for letter_id, kind, body in letters:
-            if letter_id in self._letters:
-                continue
-            self._letters[letter_id] = (kind, body)
+        while self._mail:
+            (letter_id, kind, body), loaded = self._mail.popleft()
             if kind == "child":
                 if not self.operation.child_ended(letter_id, body):
                     self.spawn(news(self, letter_id, body))
@@ -277,7 +284,7 @@ class StackWork:
             self.sure.read.append(letter_id)
             match kind:
                 case "operation":  # at once: what comes after it may be about it
-                    if not known and not await self._is_current():
+                    if not loaded and not await self._is_current():
                         await self._reload()
                 case "cancel":
                     self.operation.cancel(rollback=body["rollback"], traversal=body["traversal"])
@@ -354,8 +361,7 @@ class StackWork:
             self._undo(self._flying)
             self._undo(self.undo)
             self.undo, self.advance = {}, Changes()
-        for letter_id in sure.read:
-            self._letters.pop(letter_id, None)
+        self._seen.difference_update(sure.read)  # their numbers may be given again
         if fate is Fate.LOST:
             log.warning("stack %s is no longer ours", self.stack_id)
             self.kill()
