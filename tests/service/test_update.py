@@ -175,7 +175,7 @@ def test_a_stack_that_sleeps_or_goes_is_not_updated(tmp_path: Path, action: Acti
     async def story(stack: Stack) -> None:
         if action is Action.DELETE:
             await delete_stack(stack.house, CALLER, stack.row)
-            row = replace(stack.row, action=Action.DELETE, status=stack.row.status.IN_PROGRESS)
+            row = stack.row.having(action=Action.DELETE, status=stack.row.status.IN_PROGRESS)
         else:
             stack.row = await operate_stack(stack.house, CALLER, stack.row, action)
             row = await stack.rest()

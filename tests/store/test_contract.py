@@ -6,7 +6,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,7 +114,7 @@ def test_two_live_stacks_cannot_share_a_name_and_a_deleted_one_frees_it(store: S
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
     row = loaded(store, stack_id).stack
-    gone = accept.replace(row, deleted_at=1.0, live_name=None)
+    gone = row.having(deleted_at=1.0, live_name=None)
     assert written(store, part(store, engine_id, one, Changes(stack=gone))) is Fate.DONE
     made(store)
 
@@ -324,7 +323,7 @@ def test_what_a_nested_stack_is_asked_for_outlasts_its_own_part_of_the_commit(st
     store.transact(lambda tx: accept.create(tx, child, time.time(), new_id))
     (of_child,) = claimed(store, engine_id)
     row = loaded(store, child.id).stack
-    ended = replace(row, status=Status.COMPLETE, reason="done")
+    ended = row.having(status=Status.COMPLETE, reason="done")
     asks = Changes(operate=[(child.id, accept.Operation(Action.DELETE, parent_traversal="p"))])
     tells = Part(
         child.id, engine_id, of_child.epoch, row.traversal, Changes(stack=ended), Changes(), 2.0

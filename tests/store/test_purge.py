@@ -26,7 +26,7 @@ def forget(store: Store, stack_id: str, age_s: float) -> None:
     engine_id = an_engine(store)
     (one,) = [one for one in claimed(store, engine_id) if one.stack_id == stack_id]
     row = loaded(store, stack_id).stack
-    gone = replace(row, deleted_at=time.time() - age_s, live_name=None)
+    gone = row.having(deleted_at=time.time() - age_s, live_name=None)
     assert written(store, part(store, engine_id, one, Changes(stack=gone))) is Fate.DONE
     store.transact(lambda tx: claim.resign(tx, engine_id))
 

@@ -1,7 +1,6 @@
 """A resource as its type sees it, outside of any operation: for attributes and signals."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from hearth.engine.core.naming import physical_name
@@ -33,7 +32,7 @@ async def live_of(
         return credential, data, metadata, row.user_project_id or reads.user_project(tx, row.id)
 
     credential, data, metadata, project_id = await house.store.read(look)
-    row = replace(row, user_project_id=project_id)
+    row = row.having(user_project_id=project_id)
     cloud = house.clouds.of(row, credential) if as_stack else house.cloud(caller)
 
     async def metadata_of(reference: str) -> Mapping[str, Any]:

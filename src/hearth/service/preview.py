@@ -1,7 +1,7 @@
 """Previews and plans: what a create or an update would do. Nothing is stored."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hearth.engine.core.foresee import MASK, Foreseen
@@ -93,7 +93,7 @@ def created_items(found: Insight, above: Above | None = None) -> list[Item | lis
             items.append(created_items(found.below[entry.name], Above(stack_name, entry.name)))
             continue
         definition = aim.program.resources[entry.name]
-        item = _item(replace(aim.row, name=stack_name), entry, definition, None)
+        item = _item(aim.row.having(name=stack_name), entry, definition, None)
         if above is not None:
             item["parent_resource"] = above.resource
         item["attributes"] = dict.fromkeys(sorted(set(definition.type_info.attributes) - {SHOW}))

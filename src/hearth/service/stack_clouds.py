@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -200,7 +199,7 @@ class StackClouds:
         if not facts.get("trust_id") and facts.get("delegated"):
             await self._drop_lost(row, facts["user_id"], wanted)
             return
-        cloud = self.of(replace(row, status=Status.COMPLETE), credential)
+        cloud = self.of(row.having(status=Status.COMPLETE), credential)
         for key in wanted[:-1]:
             await self._drop_trusts(cloud, key, None)
         await self._drop_trusts(cloud, wanted[-1], facts.get("trust_id"))
@@ -259,7 +258,7 @@ class StackClouds:
             return None
         role = self.pool.config.stack_user_role
         domain = StackDomain(self.pool.cloud(service), service.user_domain_id, role)
-        return StackUsers(self.pool, domain, replace(row, user_project_id=row.project_id), noted)
+        return StackUsers(self.pool, domain, row.having(user_project_id=row.project_id), noted)
 
 
 async def _application(cloud: Cloud, roles: Sequence[str], *, key: str) -> tuple[str, str]:

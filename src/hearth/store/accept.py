@@ -5,9 +5,10 @@ API for root stacks and inside an engine's commit for nested ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
@@ -17,7 +18,7 @@ from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed, Prepared
-from hearth.store.rows import Event, Revision, StackRow, stack_row
+from hearth.store.rows import COLUMNS, Event, Revision, StackRow, stack_row
 from hearth.store.tables import mail, node, resource, snapshot, stack, tree
 from hearth.store.texts import (
     content_of,
@@ -300,8 +301,7 @@ def _begun(
         if row.parent_id is None and wanted.revision.environment.get("event_sinks"):
             events.have_sinks(tx, row.root_id)
     timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
-    row = replace(
-        row,
+    row = row.having(
         action=wanted.action,
         status=Status.IN_PROGRESS,
         reason=f"Stack {wanted.action} started",
@@ -341,8 +341,7 @@ def _stood(
     tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: NewId, pile: Pile
 ) -> StackRow:
     """An update of a nested stack that changes nothing: nobody has to load it for that."""
-    row = replace(
-        row,
+    row = row.having(
         action=wanted.action,
         reason=f"Stack {wanted.action} completed successfully",
         parent_traversal=wanted.parent_traversal or row.parent_traversal,
@@ -402,14 +401,14 @@ def _joined(row: StackRow, wanted: Operation) -> StackRow:
     """The delete that runs goes on; its end is told to whoever asked last."""
     if wanted.parent_traversal is None:
         return row
-    return replace(row, parent_traversal=wanted.parent_traversal)
+    return row.having(parent_traversal=wanted.parent_traversal)
 
 
 def _tell_parent(tx: Tx, row: StackRow, wanted: Operation, now: float, pile: Pile) -> None:
     """A nested stack has nothing to do: its parent need not wait."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
-    body = child_letter(replace(row, parent_traversal=wanted.parent_traversal))
+    body = child_letter(row.having(parent_traversal=wanted.parent_traversal))
     pile.send(tx, row.parent_id, "child", body, now)
 
 
@@ -468,8 +467,9 @@ def _letter(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> dict[str
 
 def stack_values(row: StackRow) -> dict[str, Any]:
     """All columns of a stack."""
-    values = {name: getattr(row, name) for name in StackRow.__slots__}
-    return {**values, "action": row.action.value, "status": row.status.value}
+    values = msgspec.structs.asdict(row)
+    values["action"], values["status"] = row.action.value, row.status.value
+    return values
 
 
 def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
@@ -483,7 +483,7 @@ def bound(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def written(*owned: str) -> Prepared:
     """The update of one stack: of all columns but those somebody else owns."""
-    names = [name for name in StackRow.__slots__ if name not in {"id", *owned}]
+    names = [name for name in COLUMNS if name not in {"id", *owned}]
     values: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in names}
     return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))
 

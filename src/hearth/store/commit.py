@@ -6,7 +6,7 @@ still in the traversal the owner knows; what has ended is recorded in any case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
@@ -247,8 +247,8 @@ def _ask_children(
             row = tx.first(_CHILD, {"b_id": child})
             if row is None:
                 continue
-            told = replace(
-                stack_row(row), status=Status.FAILED, reason=f"{kind}: {why}",
+            told = stack_row(row).having(
+                status=Status.FAILED, reason=f"{kind}: {why}",
                 first_failure=None, parent_traversal=operation.parent_traversal,
             )  # fmt: skip
             pile.send(tx, part.stack_id, "child", accept.child_letter(told), part.now)

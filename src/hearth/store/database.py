@@ -56,6 +56,7 @@ class Tx:
         self.retention = retention
         self.statements = 0
         self.stored: set[str] = set()  # hashes of texts that are known to be there
+        self._hashes: dict[str, str] = {}  # of texts that came up
         self._engine = engine
         self._dialect = engine.dialect
         self._link = link
@@ -111,6 +112,13 @@ class Tx:
         except self._dialect.loaded_dbapi.Error as problem:
             raise fault(self._dialect, self._link, problem, text.sql) from problem
         return text
+
+    def hash_of(self, text: str) -> str:
+        """The keyed hash of a text, made once."""
+        known = self._hashes.get(text)
+        if known is None:
+            known = self._hashes[text] = self.sealer.fingerprint(text)
+        return known
 
     def seal(self, value: Any) -> bytes:
         return self.sealer.seal(value)

@@ -11,8 +11,7 @@ from hearth.model.state import Action, Status
 from hearth.store.database import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class StackRow:
+class StackRow(msgspec.Struct, frozen=True):
     """A row of the table `stack`, column by column, with its words as enums."""
 
     id: str
@@ -53,6 +52,9 @@ class StackRow:
         """ACTION_STATUS."""
         return f"{self.action}_{self.status}"
 
+    def having(self, **changes: Any) -> "StackRow":
+        return msgspec.structs.replace(self, **changes)
+
 
 def stack_row(row: Any) -> StackRow:
     """A row of a select over all columns of `stack`."""
@@ -62,8 +64,9 @@ def stack_row(row: Any) -> StackRow:
     return StackRow(*values)
 
 
+COLUMNS = StackRow.__struct_fields__
 _WORDS = [
-    (StackRow.__slots__.index(name), word)
+    (COLUMNS.index(name), word)
     for name, word in (("action", Action), ("status", Status), ("disable_rollback", bool))
 ]
 

@@ -122,10 +122,8 @@ def content_of(tx: Tx, wanted: Revision) -> str:
 
 def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]]:
     """The texts by their hashes, the template's hash, and all else."""
-    texts = {
-        tx.sealer.fingerprint(text): text for text in (wanted.template, *wanted.files.values())
-    }
-    by_text = {text: key for key, text in texts.items()}
+    by_text = {text: tx.hash_of(text) for text in (wanted.template, *wanted.files.values())}
+    texts = {key: text for text, key in by_text.items()}
     body = {
         "files": {name: by_text[text] for name, text in wanted.files.items()},
         "environment": wanted.environment,

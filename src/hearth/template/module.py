@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import Problem
@@ -13,6 +14,8 @@ from hearth.template.limits import Limits
 from hearth.template.load import collector_paused
 from hearth.template.parse import Syntax
 from hearth.template.types import Facade, TypeCatalog, TypeInfo
+from hearth.template.uses import Uses
+from hearth.template.values import Stack, pseudo_parameters
 
 if TYPE_CHECKING:
     from hearth.template.core import Core
@@ -50,6 +53,16 @@ class Module:
     open: set[str] = field(default_factory=set)  # names of resources that one may change
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
 
+    @cached_property
+    def impersonal(self) -> bool:
+        """Whether stacks that differ in name and id only have equal programs."""
+        uses = Uses()
+        uses.add(self.syntax.root)
+        pseudo = pseudo_parameters(self.syntax, Stack("", "", ""))
+        return not uses.computed & {"get_param", "Ref"} and pseudo.keys().isdisjoint(
+            uses.parameters
+        )
+
     @property
     def description(self) -> Any:
         """As `stack show` has it."""
@@ -79,7 +92,6 @@ class Module:
         missing: their values are unknown then. Unless `check`, values need not be allowed ones.
         """
         from hearth.template.specialise import Specialiser
-        from hearth.template.values import Stack
 
         stack = Stack(stack_name, stack_id, project_id)
         with collector_paused(), spending() as budget:

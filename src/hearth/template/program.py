@@ -24,6 +24,7 @@ from hearth.template.parameters import ParameterValue
 from hearth.template.references import Read
 from hearth.template.scope import Scope
 from hearth.template.types import Facade, TypeInfo, World
+from hearth.template.values import Stack, pseudo_parameters
 
 if TYPE_CHECKING:
     from hearth.template.module import Module
@@ -189,6 +190,8 @@ class ResourceDefinition:
 
     def policy(self, world: World, findings: Findings | None = None) -> Mapping[str, Any]:
         """The update policy with its defaults; what is wrong goes to the findings."""
+        if not self.core.has_policy and not self.type_info.update_policy:  # nearly always
+            return {}
         findings = findings or Findings(locate=self._locate)
         at = self._place("update_policy")
         try:
@@ -361,7 +364,13 @@ class Program:
     order: tuple[str, ...]  # each after what it requires
     reads: Mapping[str, frozenset[Read]]  # by resource: what others and outputs read of it
     scope: Scope
+    stack: Stack
     lookups: tuple[Any, ...] = ()  # questions about parameter values, for the cloud
+
+    def of_stack(self, stack: Stack) -> Program:
+        """The same for another stack, where the module is impersonal."""
+        own = pseudo_parameters(self.module.syntax, stack)
+        return replace(self, stack=stack, parameters={**self.parameters, **own})
 
     @property
     def description(self) -> Any:

@@ -99,6 +99,7 @@ class Specialiser:
             order=(),
             reads=reads,
             scope=scope,
+            stack=self.stack,
             lookups=tuple(reader.lookups),
         )
         return self.ordered(program)

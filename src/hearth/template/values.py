@@ -62,9 +62,7 @@ class ParameterReader:
             if name not in schemas and self.strict:
                 at = Span(self.syntax.file)
                 self.problems.append(UnknownUserParameter(at, name, nearest(name, schemas)))
-        values = {
-            name: ParameterValue(_pseudo(name), value) for name, value in self.pseudo().items()
-        }
+        values = pseudo_parameters(self.syntax, self.stack)
         for name, schema in schemas.items():
             value = given.get(name)
             if value is None:
@@ -101,20 +99,25 @@ class ParameterReader:
             )
         return parsed
 
-    def pseudo(self) -> dict[str, Any]:
-        stack = self.stack
-        if self.syntax.grammar.hot:
-            return {
-                "OS::stack_name": stack.name,
-                "OS::stack_id": stack.id,
-                "OS::project_id": stack.project_id,
-            }
+
+def pseudo_parameters(syntax: Syntax, stack: Stack) -> dict[str, ParameterValue]:
+    """The parameters that every stack has."""
+    values = {
+        "OS::stack_name": stack.name,
+        "OS::stack_id": stack.id,
+        "OS::project_id": stack.project_id,
+    }
+    if not syntax.grammar.hot:
         arn = f"arn:openstack:heat::{stack.project_id}:stacks/{stack.name}/{stack.id}"
-        return {
+        values = {
             "AWS::StackName": stack.name,
             "AWS::StackId": arn,
             "AWS::Region": CFN_REGION,
         }
+    return {
+        name: ParameterValue(ParameterSchema(name, ParameterType.STRING), value)
+        for name, value in values.items()
+    }
 
 
 def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Problem:
@@ -122,7 +125,3 @@ def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Prob
         for secret in hidden_texts([ParameterValue(schema, value)]):
             text = text.replace(secret, MASK)
     return StackValidationFailed(at, f'parameter "{schema.name}": {text}')
-
-
-def _pseudo(name: str) -> ParameterSchema:
-    return ParameterSchema(name, ParameterType.STRING)

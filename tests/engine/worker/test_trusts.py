@@ -184,7 +184,7 @@ def test_the_requesters_token_is_used_while_it_lasts_then_the_trust() -> None:
         ident = await house.make()
         row = await house.rest(ident)
         credential = "token", await house.credential(ident)
-        busy = clouds.of(replace(row, status=row.status.IN_PROGRESS), credential)
+        busy = clouds.of(row.having(status=row.status.IN_PROGRESS), credential)
         own = await busy.token() == credential[1]["token"]
         headers = {"X-Subject-Token": credential[1]["token"]}
         await house.admin.request("identity", "DELETE", "/v3/auth/tokens", headers=headers)

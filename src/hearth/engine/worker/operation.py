@@ -519,7 +519,7 @@ class Operation:
         traversal = self.traversal
         stack = work.stack
         if says(stack.told, ABANDON):  # its users go on being used
-            stack = replace(stack, user_project_id=None)
+            stack = stack.having(user_project_id=None)
         await work.committed()  # whoever has to repeat a delete needs the trust that goes now
         for attempt in range(1, FAREWELLS_MAX + 1):
             try:
@@ -582,13 +582,13 @@ class Operation:
         reason = f"Stack {stack.action} completed successfully{more}"
         if stack.action is Action.SNAPSHOT:
             self.work.advance.snapshot = (Status.COMPLETE, reason, None)
-        row = replace(stack, status=Status.COMPLETE, reason=reason, takeovers=0)
+        row = stack.having(status=Status.COMPLETE, reason=reason, takeovers=0)
         if stack.action is Action.DELETE:
             now = self.work.tools.clock.now()
-            row = replace(row, deleted_at=now, live_name=None)
+            row = row.having(deleted_at=now, live_name=None)
             if stack.parent_id is None:
                 self.work.advance.drop_credential = stack.credential_id
-        self._set(replace(row, reason=reason + self._why_undone()))
+        self._set(row.having(reason=reason + self._why_undone()))
         self.work.stack_event(row)
         self._tell_parent(row)
 
@@ -623,7 +623,7 @@ class Operation:
         if stack.action is Action.SNAPSHOT:
             self.work.advance.snapshot = (Status.FAILED, reason, None)
         failure = stack.first_failure or first or reason
-        row = replace(stack, status=Status.FAILED, reason=reason, first_failure=failure)
+        row = stack.having(status=Status.FAILED, reason=reason, first_failure=failure)
         self.work.stack_event(row)
         if self._rolls_back():
             self._roll_back(row)
@@ -650,8 +650,7 @@ class Operation:
         if back:
             number = stack.revision + 1
             work.advance.copy_revision = (back, number)
-        row = replace(
-            failed,
+        row = failed.having(
             action=Action.ROLLBACK,
             status=Status.IN_PROGRESS,
             reason="Stack ROLLBACK started",
@@ -672,7 +671,7 @@ class Operation:
         if self.over or traversal != self.traversal:
             return
         stack = self.work.stack
-        row = replace(stack, status=Status.FAILED, reason=f"Stack {stack.action} cancelled")
+        row = stack.having(status=Status.FAILED, reason=f"Stack {stack.action} cancelled")
         self.over = True
         self.ended(failed=True)
         self.hooks.give_up()
@@ -682,7 +681,7 @@ class Operation:
             return
         for flight in self.work.flights.values():
             flight.cancel_child()
-        self._set(replace(row, traversal=self.work.tools.new_id()))
+        self._set(row.having(traversal=self.work.tools.new_id()))
         self._tell_parent(row)
 
     def out_of_time(self) -> bool:
@@ -715,7 +714,7 @@ class Operation:
         """What this stack is made of has changed without an operation of its own: its parent may
         read that."""
         if self.over and self.work.stack.status is Status.COMPLETE:
-            row = replace(self.work.stack, parent_traversal=None)
+            row = self.work.stack.having(parent_traversal=None)
             self._tell_parent(row, self.work.sure)
 
     def _tell_parent(self, row: Any, pile: Changes | None = None) -> None:

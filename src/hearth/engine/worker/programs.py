@@ -32,11 +32,15 @@ from hearth.template import (
 from hearth.template.compile import draft_template
 from hearth.template.defaults import DEFAULTS
 from hearth.template.members import MEMBER, asked_below, names_read
+from hearth.template.values import Stack
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
+CONTENTS_MAX = 20  # they hold the texts
+_Content = tuple[str, frozenset[tuple[str, str]], str]
 INLINE_MAX = 16 * 1024  # characters; larger texts are compiled off the loop
 
 
@@ -48,6 +52,14 @@ def read_of(program: Program | None, revision: Revision, name: str, kind: Resour
     if program is not None:
         wanted |= names_read(program.reads.get(name, ()))
     return wanted
+
+
+def _keep(known: OrderedDict[K, T], key: K, value: T, most: int) -> None:
+    """Remember something as the newest; the oldest goes."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > most:
+        known.popitem(last=False)
 
 
 class NestedTypes(Protocol):
@@ -78,23 +90,26 @@ class Programs:
         self.limits = limits or Limits()
         self._template_type = template_type
         self._executor = executor
+        self._contents: OrderedDict[_Content, tuple[Environment, Module]] = OrderedDict()
         self._modules: OrderedDict[str, Module] = OrderedDict()
         self._programs: OrderedDict[bytes, tuple[Module, Program]] = OrderedDict()
 
     async def of(self, stack: StackRow, revision: Revision) -> Program:
         """The program of a stack's revision. Raises Rejected.
 
-        The last few are kept: who accepts an operation and who carries it out want the same.
+        The last few are kept: who accepts an operation and who carries it out want the same, and
+        so do equal children, unless their template reads their names.
         """
-        environment = Environment.parse(revision.environment)
-        module = await self.module(revision.template, revision.files, environment)
+        environment, module = await self._content(revision)
+        own = Stack(stack.name, stack.id, stack.project_id)
+        who = stack.project_id if module.impersonal else own
         parameters = {**environment.parameters, **revision.parameters}
-        facts = (stack.name, stack.id, stack.project_id, parameters, revision.facade)
-        key = msgspec.json.encode(facts, enc_hook=str)
+        key = msgspec.json.encode((who, parameters, revision.facade), enc_hook=str)
         known = self._programs.get(key)
         if known is not None and known[0] is module:
             self._programs.move_to_end(key)
-            return known[1]
+            program = known[1]
+            return program if program.stack == own else program.of_stack(own)
         program = module.specialise(
             parameters,
             stack_name=stack.name,
@@ -102,10 +117,19 @@ class Programs:
             project_id=stack.project_id,
             facade=Facade(**revision.facade) if revision.facade else None,
         )
-        self._programs[key] = (module, program)
-        while len(self._programs) > PROGRAMS_MAX:
-            self._programs.popitem(last=False)
+        _keep(self._programs, key, (module, program), PROGRAMS_MAX)
         return program
+
+    async def _content(self, revision: Revision) -> tuple[Environment, Module]:
+        """The environment of a revision and its module. Raises Rejected."""
+        key = (revision.template, frozenset(revision.files.items()), repr(revision.environment))
+        known = self._contents.get(key)
+        if known is None:
+            parsed = Environment.parse(revision.environment)
+            module = await self.module(revision.template, revision.files, parsed)
+            known = parsed, module
+        _keep(self._contents, key, known, CONTENTS_MAX)
+        return known
 
     async def module(
         self, template: str, files: Mapping[str, str], environment: Environment
@@ -133,9 +157,7 @@ class Programs:
         else:
             loop = asyncio.get_running_loop()
             module = await loop.run_in_executor(self._executor, compiled)
-        self._modules[key] = module
-        while len(self._modules) > MODULES_MAX:
-            self._modules.popitem(last=False)
+        _keep(self._modules, key, module, MODULES_MAX)
         return module
 
     async def draft(

@@ -10,7 +10,6 @@ import logging
 from collections import deque
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -152,10 +151,11 @@ class StackWork:
                 await self._read_mail()
             self._names = None  # those that begin now see what ended before them
             self.operation.advance()
-            for _ in range(3):  # flights that just began put their intents beside this
-                await asyncio.sleep(0)
+            if self.flights:
+                for _ in range(3):  # those that just began put their intents beside this
+                    await asyncio.sleep(0)
             if self.sure or self.advance:
-                if not await self._commit():
+                if not await self._write():
                     return
                 continue
             self._answer(Fate.DONE)  # nothing was to be written
@@ -175,6 +175,22 @@ class StackWork:
             news = await self._wait()
             if not news and await self._park(quiet=True):
                 return
+
+    async def _write(self) -> bool:
+        """Write both piles, and with what is the last of all the release; whether the stack is
+        still ours."""
+        if self._at_rest():
+            await self._release()
+            return False
+        return await self._commit()
+
+    def _at_rest(self) -> bool:
+        """Whether nothing can come any more but mail, which waits for the next owner."""
+        busy = self.flights or self._own or self._turns or self._mail or self._replan
+        if busy or self._broken is not None or self.operation.ready:
+            return False
+        ended = self.operation.over and self.stack.status is not Status.IN_PROGRESS
+        return ended and not self._has_former()
 
     async def _park(self, *, quiet: bool) -> bool:
         """Give the stack back with flights that only wait: to hand it over, or when it was quiet
@@ -251,7 +267,7 @@ class StackWork:
         for ticket in starts:
             if not ticket.done():
                 ticket.set_result(Fate.SUPERSEDED)
-        self.stack = replace(loaded.stack, owner=self.engine.id, epoch=self.epoch)
+        self.stack = loaded.stack.having(owner=self.engine.id, epoch=self.epoch)
         self.credential = loaded.credential
         self.data, self.metadata = loaded.data, loaded.metadata
         self._stay_ahead()
@@ -267,7 +283,7 @@ class StackWork:
             self.data[record_id] = {k: v for k, v in merged.items() if v is not None}
         self.metadata.update(self.sure.metadata)
         if self.sure.user_project is not None:
-            self.stack = replace(self.stack, user_project_id=self.sure.user_project[1])
+            self.stack = self.stack.having(user_project_id=self.sure.user_project[1])
         if self.sure.credential is not None and self.credential is not None:
             self.credential = self._with_facts(self.sure.credential[1])
 
@@ -404,7 +420,7 @@ class StackWork:
     async def _fail_whole(self, problem: Exception) -> None:
         """The engine itself is at fault: the stack fails with that, and is released."""
         reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
-        failed = replace(self.stack, status=Status.FAILED, reason=reason)
+        failed = self.stack.having(status=Status.FAILED, reason=reason)
         event = events.of_stack(
             failed, self.tools.new_id(), self.tools.clock.now(), failed.action, "FAILED", reason
         )
@@ -432,7 +448,7 @@ class StackWork:
 
     def _note_user_project(self, project_id: str) -> None:
         self.sure.user_project = (self.stack.root_id, project_id)
-        self.stack = replace(self.stack, user_project_id=project_id)
+        self.stack = self.stack.having(user_project_id=project_id)
 
     async def entrust(self) -> None:
         """Have a trust from whoever asked last, which outlives the token; only for a root stack.

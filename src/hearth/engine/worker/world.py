@@ -19,12 +19,8 @@ class RecordedWorld:
         self._work = work
         self._operation = operation
         self.zones: list[str] | None = None  # of the cloud, once they were asked for
-
-    @property
-    def facade(self) -> Facade | None:
-        """The resource that stands for this stack in its parent."""
-        facade = self._operation.revision.facade
-        return Facade(**facade) if facade else None
+        facade = operation.revision.facade  # what stands for the stack in its parent
+        self.facade = Facade(**facade) if facade else None
 
     def _record(self, name: str) -> Record | None:
         return self._work.records.get(self._operation.current.get(name, ""))
