@@ -1,0 +1,47 @@
+"""The names that a template mentions, as far as they are written out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hearth.template.load import Node
+
+
+@dataclass
+class Uses:
+    """The names that the calls of a template mention, whatever branch they are in."""
+
+    parameters: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)  # any text: it may name a condition
+    mappings: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    computed: set[str] = field(default_factory=set)  # functions whose name is computed
+
+    def add(self, root: Node) -> None:
+        """Look at everything below a node."""
+        waiting = [root]
+        while waiting:
+            value = waiting.pop().value
+            if isinstance(value, list):
+                waiting.extend(value)
+            elif isinstance(value, dict):
+                waiting.extend(value.values())
+                for name, args in value.items():
+                    self.call(name, args)
+            elif isinstance(value, str):
+                self.words.add(value)
+
+    def call(self, function: str, args: Node) -> None:
+        into = {
+            "get_param": self.parameters,
+            "Ref": self.parameters,
+            "get_file": self.files,
+            "Fn::FindInMap": self.mappings,
+        }.get(function)
+        if into is None:
+            return
+        first = args.value[0] if isinstance(args.value, list) and args.value else args
+        if isinstance(first.value, str):
+            into.add(first.value)
+        else:
+            self.computed.add(function)
