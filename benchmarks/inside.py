@@ -25,7 +25,7 @@ from hearth.service.house import House, Limits
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.update_stack import delete_stack, update_stack
 from hearth.service.wanted import Wanted
-from hearth.store import reads
+from hearth.store import claim
 from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
 from hearth.store.retention import Retention
@@ -93,7 +93,7 @@ class Inside:
 
 
 def _row(tx: Tx, stack_id: str) -> StackRow:
-    found = reads.find_stack(tx, None, stack_id, deleted=True)
+    found = claim.row(tx, stack_id)
     assert found is not None
     return found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from hearth.model.problem import (
@@ -114,10 +115,12 @@ def pseudo_parameters(syntax: Syntax, stack: Stack) -> dict[str, ParameterValue]
             "AWS::StackId": arn,
             "AWS::Region": CFN_REGION,
         }
-    return {
-        name: ParameterValue(ParameterSchema(name, ParameterType.STRING), value)
-        for name, value in values.items()
-    }
+    return {name: ParameterValue(_pseudo(name), value) for name, value in values.items()}
+
+
+@cache
+def _pseudo(name: str) -> ParameterSchema:
+    return ParameterSchema(name, ParameterType.STRING)
 
 
 def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Problem:
