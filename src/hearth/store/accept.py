@@ -163,14 +163,14 @@ class Asked:
 def asked(tx: Tx, wanted: Sequence[tuple[str, Operation]]) -> Asked:
     """Lock the stacks that requests are about, and read what deciding on them needs."""
     ids = sorted({stack_id for stack_id, _ in wanted})
-    rows = {row.id: stack_row(row) for row in tx.rows(*_LOCK.of(ids))}
+    rows = {row.id: stack_row(row) for row in tx.listed(_LOCK, ids)}
     moved = sorted({i for i, one in wanted if one.revision is not None and i in rows})
     standing = [i for i in sorted({i for i, one in wanted if one.stands}) if i in rows]
     return Asked(
         rows,
         newest_revisions(tx, moved),
         revision_contents(tx, standing),
-        frozenset(row.id for row in tx.rows(*_UNSETTLED.of(standing))) if standing else frozenset(),
+        frozenset(row.id for row in tx.listed(_UNSETTLED, standing)),
     )
 
 

@@ -241,7 +241,7 @@ def load(tx: Tx, stack_id: str) -> Loaded | None:
 
 def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
     """Those of the stacks that are there, as they are now."""
-    mine = {row.id: stack_row(row) for row in tx.rows(*_STACKS.of(ids))}
+    mine = {row.id: stack_row(row) for row in tx.listed(_STACKS, ids)}
     if not mine:
         return {}
     revisions = get_revisions(tx, ids)
@@ -249,11 +249,11 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
         _by_stack(rows)
         for rows in (
             reads.record_rows(tx, ids),
-            *(tx.rows(*listed.of(ids)) for listed in (_DATA, _NODES, _STRAYS, _MAIL_OF)),
+            *(tx.listed(listed, ids) for listed in (_DATA, _NODES, _STRAYS, _MAIL_OF)),
         )
     )
     of = sorted({row.credential_id for row in mine.values() if row.credential_id})
-    found = tx.rows(*_CREDENTIALS.of(of)) if of else []
+    found = tx.listed(_CREDENTIALS, of)
     held = {row.id: (row.kind, tx.unseal(row.body)) for row in found}
     return {
         i: Loaded(
@@ -318,7 +318,7 @@ def mail_for(tx: Tx, engine_id: str) -> list[tuple[int, str]]:
 
 def letters(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Letter]]:
     """Those of the letters that are still there, oldest first, each with its stack."""
-    return [(row.stack_id, _letter(tx, row)) for row in tx.rows(*_LETTERS.of(ids))]
+    return [(row.stack_id, _letter(tx, row)) for row in tx.listed(_LETTERS, ids)]
 
 
 def next_due(tx: Tx) -> float | None:
@@ -341,7 +341,7 @@ def metadata(tx: Tx, resource_id: str) -> Any:
 
 def live(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
     """Those of the stacks that exist and are not deleted."""
-    return {row.id: True for row in tx.rows(*_LIVE.of(ids))}
+    return {row.id: True for row in tx.listed(_LIVE, ids)}
 
 
 def row(tx: Tx, stack_id: str) -> StackRow | None:

@@ -167,7 +167,7 @@ _LOCK = Listed(
 def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
     """Write the parts; gives the fate of each by stack id."""
     ids = sorted({part.stack_id for part in parts})
-    there = {row.id: row for row in tx.rows(*_LOCK.of(ids))} if ids else {}
+    there = {row.id: row for row in tx.listed(_LOCK, ids)}
     fates: dict[str, Fate] = {}
     valid: list[tuple[Part, Changes]] = []
     for part in parts:
@@ -337,7 +337,7 @@ def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
     if not owners:
         return
-    there = {row.resource_id: row for row in tx.rows(*_LOCK_DATA.of(sorted(owners)))}
+    there = {row.resource_id: row for row in tx.listed(_LOCK_DATA, sorted(owners))}
     insert, update = [], []
     for resource_id, stack_id in owners.items():
         row = there.get(resource_id)

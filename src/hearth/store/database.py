@@ -17,7 +17,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
-from hearth.store.prepared import Prepared, Text
+from hearth.store.prepared import Listed, Prepared, Text
 from hearth.store.retention import Retention
 from hearth.store.seal import Sealer
 from hearth.store.standstill import bound
@@ -34,6 +34,7 @@ SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
 SQLITE_CHECKPOINT_PAGES = 4000
+LISTED_MAX = 128  # ids in one statement: a longer text takes long to make and to read
 _NONE: Mapping[str, Any] = {}
 
 
@@ -69,6 +70,13 @@ class Tx:
             return list(self.execute(statement, values or None))
         text = self._execute(statement, values)
         return list(map(text.row, self._cursor.fetchall()))
+
+    def listed(self, statement: Listed, ids: Sequence[Any]) -> list[Any]:
+        """All rows of a select over a list of ids, asked for a part of them at a time."""
+        found: list[Any] = []
+        for some in range(0, len(ids), LISTED_MAX):
+            found += self.rows(*statement.of(ids[some : some + LISTED_MAX]))
+        return found
 
     def first(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
         """The first row, or None."""

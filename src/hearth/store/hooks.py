@@ -47,7 +47,7 @@ def paused(action: Action, hook: Hook) -> str:
 def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Hook]:
     """By record id the hook at which it waits in a traversal, of at least one record; those that
     wait at none are left out."""
-    data = {r.resource_id: tx.unseal(r.data) for r in tx.rows(*_DATA.of(record_ids))}
+    data = {r.resource_id: tx.unseal(r.data) for r in tx.listed(_DATA, record_ids)}
     return {i: hook for i, kept in data.items() for hook in Hook if is_set(kept, hook, traversal)}
 
 

@@ -96,7 +96,7 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
     if not notices or not tx.notifies:
         return
     ids = sorted({one.stack_id for one in notices})
-    found = {row.id: row for row in tx.rows(*_STACKS.of(ids))}
+    found = {row.id: row for row in tx.listed(_STACKS, ids)}
     for one in notices:
         its = found[one.stack_id]
         scaling = {"status": one.status.value, "facts": dict(one.facts)}
@@ -109,7 +109,7 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
     own = [one for one in events if one.physical_id == one.stack_id]
     if not own:
         return
-    found = {row.id: row for row in tx.rows(*_STACKS.of(sorted({one.stack_id for one in own})))}
+    found = {row.id: row for row in tx.listed(_STACKS, sorted({one.stack_id for one in own}))}
     tx.many(
         _INSERT,
         [

@@ -193,7 +193,7 @@ _RECORDS_OF = Listed(
 
 def record_rows(tx: Tx, ids: Sequence[str]) -> list[Any]:
     """The rows of all records of these stacks, oldest first."""
-    return tx.rows(*_RECORDS_OF.of(ids))
+    return tx.listed(_RECORDS_OF, ids)
 
 
 _NAMED = Prepared(

@@ -156,7 +156,7 @@ def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
 
 def get_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, Revision]:
     """The revisions that these stacks are in, with their texts, by stack."""
-    return _revisions(tx, tx.rows(*_PRESENT_OF.of(ids)))
+    return _revisions(tx, tx.listed(_PRESENT_OF, ids))
 
 
 def _revisions(tx: Tx, rows: Sequence[Any]) -> dict[str, Revision]:
@@ -186,17 +186,17 @@ def get_template(tx: Tx, stack_id: str, number: int) -> str:
 
 def revision_contents(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     """The keyed hashes of the revisions that these stacks are in; equal means equal."""
-    return {r.stack_id: r.content for r in tx.rows(*_CONTENTS.of(ids))} if ids else {}
+    return {r.stack_id: r.content for r in tx.listed(_CONTENTS, ids)}
 
 
 def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
     """The highest number of a revision of each of the stacks."""
-    return {r.stack_id: r.number for r in tx.rows(*_NEWEST.of(ids))} if ids else {}
+    return {r.stack_id: r.number for r in tx.listed(_NEWEST, ids)}
 
 
 def put_texts(tx: Tx, texts: dict[str, str]) -> None:
     asked = sorted(texts.keys() - tx.stored)
-    there = {row.hash for row in tx.rows(*_KNOWN.of(asked))} if asked else set()
+    there = {row.hash for row in tx.listed(_KNOWN, asked)}
     rows = [
         {"hash": key, "body": tx.sealer.seal_bytes(texts[key].encode())}
         for key in asked
@@ -208,5 +208,5 @@ def put_texts(tx: Tx, texts: dict[str, str]) -> None:
 
 
 def get_texts(tx: Tx, keys: Iterable[str]) -> dict[str, str]:
-    rows = tx.rows(*_TEXTS.of(sorted(set(keys))))
+    rows = tx.listed(_TEXTS, sorted(set(keys)))
     return {row.hash: tx.sealer.unseal_bytes(row.body).decode() for row in rows}

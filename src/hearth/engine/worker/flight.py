@@ -51,6 +51,7 @@ class Flight(Calls):
         self.row: InFlight | None = None  # what an earlier owner had committed
         self.began_at = work.tools.clock.now()
         self.nest: Nest | None = None
+        self.there: str | None = None  # the nested stack that was found
         self.early: list[tuple[int, Any]] = []  # letters that came before it waited for one
         self.letter: int | None = None  # to be marked as read with the end
         self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE

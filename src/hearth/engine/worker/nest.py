@@ -418,9 +418,11 @@ def _notice(
 async def is_there(flight: "Flight") -> bool:
     """Whether the flight's record has its nested stack."""
     child_id = flight.record.physical_id
-    if child_id is None:
-        return False
-    return await flight.work.engine.alive.load(child_id) is not None
+    if child_id is None or child_id == flight.there:
+        return child_id is not None
+    found = await flight.work.engine.alive.load(child_id) is not None
+    flight.there = child_id if found else None
+    return found
 
 
 async def nested_failed(flight: "Flight") -> bool:
