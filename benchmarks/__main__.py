@@ -15,6 +15,7 @@ from benchmarks.editing import editing
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
 from benchmarks.language import language
+from benchmarks.members import members
 from benchmarks.nested import nested
 from benchmarks.reading import reading
 from benchmarks.rest import trivial
@@ -29,6 +30,7 @@ CASES: dict[str, Case] = {
     "engine": engine,
     "shapes": shapes,
     "nested": nested,
+    "members": members,
     "databases": databases,
     "rest": trivial,
     "read": reading,

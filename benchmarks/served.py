@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -95,8 +95,8 @@ class Served:
         status, _ = Client(self.cloud_url).call("POST", "/devcloud/knobs", rules)
         assert status == 200
 
-    def stack(self, name: str, template: str) -> "Stack":
-        return Stack(self.client, name, template)
+    def stack(self, name: str, template: str, files: Mapping[str, str] | None = None) -> "Stack":
+        return Stack(self.client, name, template, files or {})
 
 
 @dataclass
@@ -106,10 +106,14 @@ class Stack:
     client: Client
     name: str
     template: str
+    files: Mapping[str, str] = field(default_factory=dict)
     path: str = ""
 
     def create(self) -> float:
-        body = {"stack_name": self.name, "template": self.template, "timeout_mins": 60}
+        body = {
+            "stack_name": self.name, "template": self.template, "files": self.files,
+            "timeout_mins": 60,
+        }  # fmt: skip
         start = time.perf_counter()
         status, answer = self.client.call("POST", "/stacks", body)
         assert status == 201, answer
@@ -118,7 +122,8 @@ class Stack:
 
     def update(self, template: str) -> float:
         start = time.perf_counter()
-        status, answer = self.client.call("PUT", self.path, {"template": template})
+        body = {"template": template, "files": self.files}
+        status, answer = self.client.call("PUT", self.path, body)
         assert status == 202, answer
         return self._until("UPDATE_COMPLETE", start)
 

@@ -142,6 +142,41 @@ def ported(count: int) -> str:
     return HEAD + "".join(lines)
 
 
+MACHINE = (
+    "heat_template_version: 2018-08-31\nparameters: {name: {type: string}}\nresources:\n"
+    " port: {type: OS::Neutron::Port, properties: {network: wide, name: {get_param: name}}}\n"
+    " server:\n  type: OS::Nova::Server\n  properties:\n"
+    "   {image: cirros, flavor: m1.tiny, networks: [{port: {get_resource: port}}]}\n"
+    " volume: {type: OS::Cinder::Volume, properties: {size: 1}}\n"
+)
+
+
+def machines(
+    count: int, *, named: str = "web", batch: int | None = None
+) -> tuple[str, dict[str, str]]:
+    """A resource group of nested stacks on the network `wide`: a server, its port, a volume. No two
+    are the same; with `batch` they are updated so many at a time."""
+    policy = f"  update_policy: {{rolling_update: {{max_batch_size: {batch}}}}}\n" if batch else ""
+    return HEAD + (
+        f" g:\n  type: OS::Heat::ResourceGroup\n{policy}  properties:\n   count: {count}\n"
+        f"   resource_def: {{type: machine.yaml, properties: {{name: '{named}-%index%'}}}}\n"
+    ), {"machine.yaml": MACHINE}
+
+
+def parts(count: int, *, named: str = "web", renamed: int = 0) -> str:
+    """What is in the nested stacks of `machines`, in one stack; the first `renamed` have another
+    name."""
+    lines = [
+        f" p{i}:\n  type: OS::Neutron::Port\n"
+        f"  properties: {{network: wide, name: '{'app' if i < renamed else named}-{i}'}}\n"
+        f" s{i}:\n  type: OS::Nova::Server\n  properties:\n"
+        f"   {{image: cirros, flavor: m1.tiny, networks: [{{port: {{get_resource: p{i}}}}}]}}\n"
+        f" v{i}: {{type: OS::Cinder::Volume, properties: {{size: 1}}}}\n"
+        for i in range(count)
+    ]
+    return HEAD + "".join(lines)
+
+
 def servers(count: int) -> str:
     """Servers on the network `wide`."""
     lines = [
