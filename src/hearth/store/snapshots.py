@@ -4,7 +4,7 @@ A snapshot is filled by the engine at the end of the stack's SNAPSHOT operation.
 is marked and the owner told; it goes once nothing of it is left in the cloud.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,13 @@ from hearth.model.problem import NotFound, NotSupported, Rejected, RequestLimitE
 from hearth.model.state import Action, Status
 from hearth.store import accept
 from hearth.store.database import Tx
-from hearth.store.prepared import Prepared
+from hearth.store.prepared import Listed
 from hearth.store.tables import snapshot, stack
 
-_OF_STACK = Prepared(
-    sa.select(snapshot)
-    .where(snapshot.c.stack_id == sa.bindparam("stack_id", type_=sa.String()))
-    .order_by(snapshot.c.created_at)
+_OF_STACKS = Listed(
+    lambda ids: (
+        sa.select(snapshot).where(snapshot.c.stack_id.in_(ids)).order_by(snapshot.c.created_at)
+    )
 )
 
 
@@ -61,7 +61,15 @@ def take(
 
 def of_stack(tx: Tx, stack_id: str) -> list[Snapshot]:
     """The snapshots of a stack, oldest first."""
-    return [_snapshot(tx, row) for row in tx.rows(_OF_STACK, {"stack_id": stack_id})]
+    return of_stacks(tx, [stack_id]).get(stack_id, [])
+
+
+def of_stacks(tx: Tx, ids: Sequence[str]) -> dict[str, list[Snapshot]]:
+    """The snapshots of those of the stacks that have any, oldest first."""
+    found: dict[str, list[Snapshot]] = {}
+    for row in tx.listed(_OF_STACKS, ids):
+        found.setdefault(row.stack_id, []).append(_snapshot(tx, row))
+    return found
 
 
 def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:

@@ -19,7 +19,7 @@ from hearth.engine.worker.loader import Loader
 from hearth.engine.worker.programs import Programs
 from hearth.engine.worker.work import StackWork
 from hearth.resources.base import Users
-from hearth.store import claim
+from hearth.store import claim, snapshots
 from hearth.store.database import Store, is_outage
 from hearth.store.held import held
 from hearth.store.rows import StackRow
@@ -101,6 +101,7 @@ class Engine:
         self.committer = Committer(tools.store, tools.new_id)
         self.loader = Loader(tools.store, self._spawn, claim.load_all)
         self.alive = Loader(tools.store, self._spawn, claim.live)
+        self.snapshots = Loader(tools.store, self._spawn, snapshots.of_stacks)
         self.works: dict[str, StackWork] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self._woken = asyncio.Event()

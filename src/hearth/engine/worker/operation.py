@@ -33,7 +33,6 @@ from hearth.model.state import Action, Status
 from hearth.model.unknown import nulled
 from hearth.resources import zones
 from hearth.resources.base import ResourceType
-from hearth.store import snapshots
 from hearth.store.accept import ABANDON, CONVERGE, FURTHER, child_letter, says
 from hearth.store.claim import InFlight, member
 from hearth.store.commit import Changes, Letter
@@ -222,9 +221,7 @@ class Operation:
 
     async def _drop_snapshots(self) -> None:
         """The stack's snapshots go beside its resources."""
-        stack_id = self.work.stack_id
-        found = await self.work.tools.store.read(lambda tx: snapshots.of_stack(tx, stack_id))
-        for snapshot in found:
+        for snapshot in await self.work.engine.snapshots.load(self.work.stack_id) or ():
             if snapshot.action is Action.CREATE and snapshot.status is Status.IN_PROGRESS:
                 body = {"resources": await self._taken()}
                 self.work.sure.snapshot = (Status.FAILED, "Stack SNAPSHOT cancelled", body)
