@@ -5,7 +5,7 @@ fetched together and the plan is made again, until nothing new is asked.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -287,8 +287,8 @@ def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] 
 
 def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:
     """The row of a nested stack that is not there yet."""
-    return replace(
-        parent, id=stack_id, name=live.physical_name, parent_id=parent.id,
+    return parent.having(
+        id=stack_id, name=live.physical_name, parent_id=parent.id,
         depth=parent.depth + 1, revision=0, previous_revision=0,
     )  # fmt: skip
 
