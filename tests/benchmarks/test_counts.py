@@ -40,13 +40,28 @@ IDLE_STATEMENTS = 20
 @pytest.mark.parametrize("group", templates.GROUPS.values(), ids=templates.GROUPS)
 def test_members_of_a_group_are_made_and_left_alone_together(tmp_path, group):
     async def life(house: Inside) -> list[int]:
-        row, made = await house.create("nest", *group(MEMBERS))
-        _, same = await house.update(row, *group(MEMBERS))
-        return [made.statements, same.statements]
+        row, made = await house.create("nest", *group(MEMBERS, batch=MEMBERS))
+        row, same = await house.update(row, *group(MEMBERS, batch=MEMBERS))
+        row, other = await house.update(row, *group(MEMBERS, batch=MEMBERS, changed=True))
+        row, gone = await house.delete(row)
+        return [made.statements, same.statements, other.statements, gone.statements]
 
-    made, same = lived(tmp_path, life)
-    assert made <= MEMBERS + 2 * IDLE_STATEMENTS + 60  # a claim, a reading and a few commits each
-    assert same <= 5 * MEMBERS + 2 * IDLE_STATEMENTS + 60
+    few = MEMBERS + 2 * IDLE_STATEMENTS + 60  # claims, readings and commits of many together
+    assert max(lived(tmp_path, life)) <= few
+
+
+@pytest.mark.parametrize("group", templates.GROUPS.values(), ids=templates.GROUPS)
+def test_a_batch_costs_its_members_not_the_group(tmp_path, group):
+    async def life(house: Inside) -> list[int]:
+        found = []
+        for size in (40, 80):
+            row, _ = await house.create(f"nest{size}", *group(size, batch=10))
+            _, spent = await house.update(row, *group(size, batch=10, changed=True))
+            found.append(spent.statements)
+        return found
+
+    few, many = lived(tmp_path, life)
+    assert many <= 2.5 * few
 
 
 MEMBERS = 200

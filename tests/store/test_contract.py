@@ -20,7 +20,7 @@ from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
 from hearth.store.prepared import Prepared
 from hearth.store.retention import Retention
-from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
+from hearth.store.rows import COLUMNS, Event, Revision, record_of, stack_row
 from hearth.store.seal import sealer_from_secret
 from tests.conftest import drop_database, fresh_database
 
@@ -33,7 +33,7 @@ def new_id() -> str:
 
 
 def test_a_stack_is_read_column_by_column() -> None:
-    assert [column.name for column in tables.stack.c] == list(StackRow.__slots__)
+    assert [column.name for column in tables.stack.c] == list(COLUMNS)
 
 
 def new_stack(name: str = "web", **more: object) -> accept.NewStack:

@@ -1,7 +1,6 @@
 """Deleted stacks are forgotten with all that is theirs, and nothing else is."""
 
 import time
-from dataclasses import replace
 
 import sqlalchemy as sa
 
@@ -88,7 +87,7 @@ def test_a_stack_that_an_engine_still_holds_stays(store: Store) -> None:
     stack_id = made(store)
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
-    gone = replace(loaded(store, stack_id).stack, deleted_at=1.0, live_name=None)
+    gone = loaded(store, stack_id).stack.having(deleted_at=1.0, live_name=None)
     assert written(store, part(store, engine_id, one, Changes(stack=gone))) is Fate.DONE
     assert purged(store, 0) == 0
     store.transact(lambda tx: claim.resign(tx, engine_id))

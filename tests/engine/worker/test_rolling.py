@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -26,14 +27,17 @@ PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_typ
 BATCH, SIZE = 2, 5
 
 
-def indexed(value, *, count=SIZE, key="u", pause_s=0.0, batch=BATCH, in_service=1, create=None):
+def indexed(
+    value, *, count=SIZE, key="u", pause_s=0.0, batch=BATCH, in_service=1, create=None,
+    member="Test::Node",
+):  # fmt: skip
     """A stack with a ResourceGroup."""
     policy = {"rolling_update": {
         "max_batch_size": batch, "min_in_service": in_service, "pause_time": pause_s}}  # fmt: skip
     if create:
         policy["batch_create"] = {"max_batch_size": create}
-    member = {"type": "Test::Node", "properties": {key: value}}
-    properties = {"count": count, "resource_def": member}
+    definition = {"type": member, "properties": {key: value}}
+    properties = {"count": count, "resource_def": definition}
     group = {
         "type": "OS::Heat::ResourceGroup", "update_policy": policy, "properties": properties,
     }  # fmt: skip
@@ -98,6 +102,13 @@ class Life:
             self.row = self.world.stack(self.stack_id)
             self.members = self._members()
             self.steps = self._steps()
+            self.inside = {one: thing.values for one, thing in self.world.twin.things.items()}
+            self.asked = Counter(
+                one.stack_id
+                for one in events_of(self.world)
+                if one.resource_type == STACK_TYPE and one.action == Action.UPDATE
+                and one.status == Status.IN_PROGRESS and self._is_of_a_member(one.stack_id)
+            )  # fmt: skip
         finally:
             self.world.close()
         return self
@@ -107,7 +118,14 @@ class Life:
         child = self.world.record(self.stack_id, "g").physical_id
         found = reads.in_charge(self.world.records(child))
         things = self.world.twin.things
-        return {name: things[one.physical_id].values for name, one in found.items()}
+        return {
+            name: things[one.physical_id].values
+            for name, one in found.items()
+            if one.physical_id in things
+        }
+
+    def _is_of_a_member(self, stack_id):
+        return self.world.stack(stack_id).depth == 2
 
     def _steps(self):
         """For each operation of the child: how many members it began something with."""
@@ -129,6 +147,21 @@ def test_an_update_goes_through_the_members_a_batch_at_a_time():
     assert life.row.state == "UPDATE_COMPLETE"
     assert {one["u"] for one in life.members.values()} == {"2"}
     assert life.steps == [5, 2, 2, 1]
+
+
+def test_members_that_a_batch_leaves_alone_are_asked_once_in_an_update():
+    child = {
+        "heat_template_version": "2018-08-31", "parameters": {"u": {"type": "string"}},
+        "resources": {"a": {"type": "Test::Node", "properties": {"u": {"get_param": "u"}}}},
+    }  # fmt: skip
+    revisions = [
+        replace(indexed(value, member="child.yaml"), files={"child.yaml": json.dumps(child)})
+        for value in "123"
+    ]
+    life = Life().play(*revisions)
+    assert life.row.state == "UPDATE_COMPLETE"
+    assert {one["u"] for one in life.inside.values()} == {"3"}
+    assert sorted(life.asked.values()) == [2, 2, 2 + 2, 2 + 2, 2 + 2]  # first all, then its own
 
 
 def test_a_group_is_created_in_batches():
