@@ -8,12 +8,9 @@ from pathlib import Path
 
 from benchmarks import templates
 from benchmarks.figure import Figure
+from benchmarks.nested import BATCH, MORE, ROLLED, RUNS, SIZES
 from benchmarks.served import Served, Stack, served
 
-SIZES = (10, 100, 1000)
-RUNS = 3  # of all but the largest; nested and flat take turns
-ROLLED, BATCH = 200, 20
-MORE = 110  # members that a group of 100 is scaled to, and back
 MOST = 1.5  # times what flat resources take
 
 
@@ -63,7 +60,7 @@ def _rolled(both: Served) -> Iterator[Figure]:
     stepped = sum(flat.update(templates.parts(ROLLED, renamed=count)) for count in steps)
     what = f"members: update of {ROLLED} in batches of {BATCH}"
     yield from _beside(what, [(rolled, stepped)])
-    at_once = flat.update(templates.parts(ROLLED, named="web"))
+    at_once = flat.update(templates.parts(ROLLED))
     yield Figure(f"{what}, over flat at once", rolled / at_once, "x")
     group.delete(), flat.delete()
 

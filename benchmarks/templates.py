@@ -98,12 +98,16 @@ def counted(
     count: int, *, changed: bool = False, batch: int | None = None
 ) -> tuple[str, dict[str, str]]:
     """A resource group of the nested stacks of `nested`."""
-    value = 9 if changed else 1
+    member = f"{{type: child.yaml, properties: {{p: {9 if changed else 1}}}}}"
+    return _grouped(count, member, batch), {"child.yaml": CHILD}
+
+
+def _grouped(count: int, member: str, batch: int | None) -> str:
     policy = f"  update_policy: {{rolling_update: {{max_batch_size: {batch}}}}}\n" if batch else ""
     return HEAD + (
         f" g:\n  type: OS::Heat::ResourceGroup\n{policy}  properties:\n   count: {count}\n"
-        f"   resource_def: {{type: child.yaml, properties: {{p: {value}}}}}\n"
-    ), {"child.yaml": CHILD}
+        f"   resource_def: {member}\n"
+    )
 
 
 def scaling(
@@ -156,19 +160,16 @@ def machines(
 ) -> tuple[str, dict[str, str]]:
     """A resource group of nested stacks on the network `wide`: a server, its port, a volume. No two
     are the same; with `batch` they are updated so many at a time."""
-    policy = f"  update_policy: {{rolling_update: {{max_batch_size: {batch}}}}}\n" if batch else ""
-    return HEAD + (
-        f" g:\n  type: OS::Heat::ResourceGroup\n{policy}  properties:\n   count: {count}\n"
-        f"   resource_def: {{type: machine.yaml, properties: {{name: '{named}-%index%'}}}}\n"
-    ), {"machine.yaml": MACHINE}
+    member = f"{{type: machine.yaml, properties: {{name: '{named}-%index%'}}}}"
+    return _grouped(count, member, batch), {"machine.yaml": MACHINE}
 
 
-def parts(count: int, *, named: str = "web", renamed: int = 0) -> str:
+def parts(count: int, *, renamed: int = 0) -> str:
     """What is in the nested stacks of `machines`, in one stack; the first `renamed` have another
     name."""
     lines = [
         f" p{i}:\n  type: OS::Neutron::Port\n"
-        f"  properties: {{network: wide, name: '{'app' if i < renamed else named}-{i}'}}\n"
+        f"  properties: {{network: wide, name: '{'app' if i < renamed else 'web'}-{i}'}}\n"
         f" s{i}:\n  type: OS::Nova::Server\n  properties:\n"
         f"   {{image: cirros, flavor: m1.tiny, networks: [{{port: {{get_resource: p{i}}}}}]}}\n"
         f" v{i}: {{type: OS::Cinder::Volume, properties: {{size: 1}}}}\n"

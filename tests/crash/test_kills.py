@@ -17,7 +17,7 @@ from tests.crash.run import carry_out, fault, not_reached, summary, types_of
 from tests.crash.windows import STOPPED, WINDOWS
 
 IN_STORIES = set().union(*(story.types() for story in STORIES))
-KILLS = 14
+KILLS = 24
 ALL = 300
 SEED = 16  # whose first kills are in all windows
 

@@ -11,7 +11,7 @@ from hearth.resources.registry import default_catalog
 from hearth.store.accept import NewStack, create
 from hearth.store.database import Store
 from hearth.store.migrate import upgrade
-from hearth.store.rows import Revision
+from hearth.store.rows import Revision, StackRow
 from hearth.store.seal import sealer_from_secret
 
 HOT = "heat_template_version: 2018-08-31\nparameters: {p: {type: string, default: x}}\n"
@@ -21,18 +21,17 @@ CFN = "HeatTemplateFormatVersion: '2012-12-12'\nResources: {A: {Type: OS::Heat::
 
 @pytest.fixture
 def stacks(tmp_path: Path):
-    """Two stacks that differ in name and id only."""
+    """Two nested stacks that differ in name and id only."""
     store = Store(f"sqlite:///{tmp_path / 'hearth.db'}", sealer_from_secret("test"))
     upgrade(store)
-    new = [
-        NewStack(id=name * 4, project_id="project", name=name, revision=Revision(HOT))
-        for name in ("one", "two")
-    ]
     ids = iter(range(100))
-    yield [
-        store.transact(lambda tx, one=one: create(tx, one, 0.0, lambda: str(next(ids))))
-        for one in new
-    ]
+
+    def made(name: str, parent: StackRow | None = None) -> StackRow:
+        new = NewStack(name * 4, "project", name, Revision(HOT), parent=parent)
+        return store.transact(lambda tx: create(tx, new, 0.0, lambda: str(next(ids))))
+
+    root = made("root")
+    yield [made("one", root), made("two", root)]
     store.close()
 
 

@@ -107,7 +107,7 @@ class Life:
                 one.stack_id
                 for one in events_of(self.world)
                 if one.resource_type == STACK_TYPE and one.action == Action.UPDATE
-                and one.status == Status.IN_PROGRESS and self._is_of_a_member(one.stack_id)
+                and one.status == Status.IN_PROGRESS and self.world.stack(one.stack_id).depth == 2
             )  # fmt: skip
         finally:
             self.world.close()
@@ -121,11 +121,8 @@ class Life:
         return {
             name: things[one.physical_id].values
             for name, one in found.items()
-            if one.physical_id in things
+            if one.type == "Test::Node"
         }
-
-    def _is_of_a_member(self, stack_id):
-        return self.world.stack(stack_id).depth == 2
 
     def _steps(self):
         """For each operation of the child: how many members it began something with."""

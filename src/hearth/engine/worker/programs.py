@@ -102,7 +102,8 @@ class Programs:
         """
         environment, module = await self._content(revision)
         own = Stack(stack.name, stack.id, stack.project_id)
-        who = stack.project_id if module.impersonal else own
+        shared = stack.parent_id is not None and module.impersonal
+        who = stack.project_id if shared else own
         parameters = {**environment.parameters, **revision.parameters}
         key = msgspec.json.encode((who, parameters, revision.facade), enc_hook=str)
         known = self._programs.get(key)
