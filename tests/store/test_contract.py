@@ -141,30 +141,6 @@ def test_an_engine_may_announce_itself_again(store: Store) -> None:
     assert store.transact(lambda tx: claim.beat(tx, engine_id))
 
 
-def test_a_transaction_whose_answer_was_lost_is_not_carried_out_twice(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was committed, and the connection broke: trying again meets its own rows."""
-    once, cut = store._once, sa.exc.OperationalError("COMMIT", None, ConnectionError("cut"))
-    cut.connection_invalidated = True
-    calls = 0
-
-    def breaks(fn: Any, write: bool) -> Any:
-        nonlocal calls
-        calls += 1
-        result = once(fn, write)
-        if calls == 1:
-            raise cut
-        return result
-
-    monkeypatch.setattr(store, "_once", breaks)
-    key = new_id()
-    row = {"id": key, "host": "h", "pid": 1, "started_at": 0.0, "beat_at": 0.0}
-    with pytest.raises(sa.exc.OperationalError):
-        store.transact(lambda tx: tx.execute(tables.engine.insert(), row))
-    assert calls == 2
-
-
 def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:
     stack_id = made(store)
     first, second = an_engine(store), an_engine(store)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.identity import made_id
 
 MADE_BY = "hearth"
 
@@ -31,8 +32,8 @@ async def make_application_credential(
     answer = await cloud.request(
         "identity", "POST", _of(who.user_id), json={"application_credential": wanted}
     )
-    made = answer.part("application_credential")
-    return str(made["id"]), str(made["secret"])
+    ident = made_id(answer, "application_credential")
+    return ident, str(answer.part("application_credential")["secret"])
 
 
 async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) -> None:

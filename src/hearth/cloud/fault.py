@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 PASSING = frozenset({0, 429, 502, 503, 504})
+BROKEN_OFF = frozenset({500, 502, 503, 504})  # what a write may be answered that was carried out
 OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
 MESSAGE_LIMIT = 4096  # characters of a service's text that are kept
 
@@ -50,15 +51,52 @@ class CloudFault(Exception):
     @property
     def not_carried_out(self) -> bool:
         """The call surely had no effect, so that even a write may be sent again."""
-        refused = self.status in {0, 429} and not isinstance(self, NoAnswer)
-        return refused or (self.status == 503 and self.retry_after is not None)
+        if isinstance(self, NoAnswer):
+            return False
+        return self.status in {0, 429} or (self.status == 503 and self.retry_after is not None)
 
 
 class NoAnswer(CloudFault):
-    """The call may have been carried out or not: its answer never arrived."""
+    """The call may have been carried out or not: its answer never arrived, or says nothing.
 
-    def __init__(self, service: str, message: str) -> None:
-        super().__init__(service, 0, "NoAnswer", message)
+    With `again` it makes sense to send the call once more when nothing of it is found. Not so where
+    the service itself failed at it (500), or said yes and nothing else: it would do the same again.
+    """
+
+    def __init__(
+        self,
+        service: str,
+        message: str,
+        *,
+        status: int = 0,
+        type: str = "NoAnswer",  # noqa: A002
+        again: bool = True,
+    ) -> None:
+        super().__init__(service, status, type, message)
+        self.again = again
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same call may succeed a little later."""
+        return self.again
+
+
+def of_a_write(fault: CloudFault) -> CloudFault:
+    """What the refusal of a call that changes something means.
+
+    A gateway that gave up (502, 504), a proxy without a server (503 that names no time to come
+    back) and a service that broke off (500) leave open whether the call was carried out.
+    """
+    bare = fault.status != 503 or fault.retry_after is None
+    if fault.status not in BROKEN_OFF or not bare:
+        return fault
+    return NoAnswer(
+        fault.service,
+        fault.message,
+        status=fault.status,
+        type=fault.type,
+        again=fault.status != 500,
+    )
 
 
 def fault_of(service: str, status: int, headers: Mapping[str, str], body: Any) -> CloudFault:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.contract import Body, Cloud, Response
+from hearth.cloud.fault import CloudFault, NoAnswer
 
 TRUSTS_END_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # so many that two keys hardly share one
@@ -56,7 +56,7 @@ async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *
             }
         },
     )
-    return str(answer.part("trust")["id"])
+    return made_id(answer, "trust")
 
 
 async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | None:
@@ -191,7 +191,7 @@ class StackDomain:
                 "identity", "POST", "/v3/credentials", json={"credential": wanted}
             )
         except CloudFault as fault:
-            there = await self.key_pairs(user_id, project_id) if fault.conflict else []
+            there = await self.key_pairs(user_id, project_id) if _may_be(fault) else []
             if pair not in there:
                 raise
 
@@ -211,9 +211,9 @@ class StackDomain:
             answer = await self._admin.request(
                 "identity", "POST", f"/v3/{collection}", json={root: wanted}
             )
-            return str(answer.part(root)["id"])
+            return made_id(answer, root)
         except CloudFault as fault:
-            found = await self._find(collection, wanted["name"], key) if fault.conflict else None
+            found = await self._find(collection, wanted["name"], key) if _may_be(fault) else None
             if found is None:
                 raise
         if "password" in wanted:  # of the attempt that made it, perhaps another one
@@ -248,6 +248,19 @@ class StackDomain:
                 raise CloudFault("identity", 404, "RoleNotFound", f"There is no role {self._role}.")
             self._role_id = str(roles[0]["id"])
         return self._role_id
+
+
+def _may_be(fault: CloudFault) -> bool:
+    """Whether what was to be made may be there: by this call, or by one before."""
+    return fault.conflict or isinstance(fault, NoAnswer)
+
+
+def made_id(answer: Response, root: str) -> str:
+    """The id of what a call made. Raises NoAnswer where the answer does not tell it."""
+    made = answer.part(root).get("id")
+    if made is None:
+        raise NoAnswer("identity", f"The answer to the new {root} cannot be read.", again=False)
+    return str(made)
 
 
 async def _drop(cloud: Cloud, path: str) -> None:

@@ -15,7 +15,7 @@ from yarl import URL
 from hearth.cloud.bound import Bound
 from hearth.cloud.contract import Cloud, Response, Whoami
 from hearth.cloud.credential import ForeignCredential
-from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
+from hearth.cloud.fault import CloudFault, NoAnswer, fault_of, of_a_write
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 from hearth.cloud.reach import Tls
@@ -118,7 +118,8 @@ class HttpCloud(ListingCloud):
                 if fault.status == 401 and renewed is None and proven_s >= renew_after_s:
                     renewed = token
                     continue
-                again = fault.not_carried_out or (safe and fault.passing)
+                broken_off = isinstance(fault, NoAnswer) and fault.status == 500
+                again = fault.not_carried_out or (safe and (fault.passing or broken_off))
                 if not again or attempt == ATTEMPTS_MAX - 1:
                     raise
                 pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
@@ -157,7 +158,8 @@ class HttpCloud(ListingCloud):
             outer.raise_()
             inner.raise_()
         if answer.status >= 300:
-            raise fault_of(service, answer.status, got, body)
+            refusal = fault_of(service, answer.status, got, body)
+            raise refusal if method in READING else of_a_write(refusal)
         if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
             words = " ".join(body.split())[:WORDS_MAX]
             raise NoAnswer(service, f"{method} {url.path}: an answer that cannot be read: {words}")

@@ -15,6 +15,7 @@ _MATCH = {"service", "method", "path_regex", "nth", "times", "first", "name", "n
 _EFFECT = {
     "latency_s",
     "status",
+    "after",
     "body",
     "retry_after",
     "headers",
@@ -105,10 +106,13 @@ class Rule:
 
 @dataclass(slots=True)
 class Fate:
-    """What all rules together do to one call. `withhold_s` is infinite for "until released"."""
+    """What all rules together do to one call. `withhold_s` is infinite for "until released".
+
+    With `after` the call is carried out before it is answered with `status`, as by a gateway."""
 
     latency_s: float = 0.0
     status: int | None = None
+    after: bool = False
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     withhold_s: float | None = None
@@ -177,6 +181,7 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
     fate.latency_s += float(effect.get("latency_s", 0))
     if effect.get("status") is not None:
         fate.status = int(effect["status"])
+        fate.after = bool(effect.get("after"))
         fate.body = effect.get("body")
         fate.headers.update(effect.get("headers") or {})
         if effect.get("retry_after") is not None:

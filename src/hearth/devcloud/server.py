@@ -157,10 +157,12 @@ class _Front:
             return None
         if fate.latency_s:
             await asyncio.sleep(fate.latency_s)
-        if fate.status is not None:
+        if fate.status is not None and not fate.after:
             return self._refuse(call, fate)
         call.effects = replace(fate.effects)
         reply = self.cloud.handle(call)
+        if fate.status is not None:
+            return self._refuse(call, fate) if reply.status < 300 else reply
         if fate.withhold_s is not None:
             limit = None if fate.withhold_s == float("inf") else fate.withhold_s
             await self.cloud.knobs.held(limit)

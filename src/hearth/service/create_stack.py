@@ -49,7 +49,7 @@ async def create_stack(
         _within_quota(tx, house, caller)
         return accept.create(tx, new, now, house.new_id)
 
-    row = await house.store.run(transaction)
+    row = await house.store.run_once(transaction)
     house.bus.tell()
     return row
 

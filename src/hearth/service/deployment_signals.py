@@ -126,7 +126,7 @@ async def _take(
         deployments.change(tx, after)
         return after
 
-    return await house.store.run(transaction)
+    return await house.store.run_once(transaction)
 
 
 def taking(one: Deployment, results: Results, now: float) -> Deployment:

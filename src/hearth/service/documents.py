@@ -39,7 +39,7 @@ async def abandon_stack(house: House, caller: Caller, row: StackRow) -> dict[str
         accept.operate(tx, row.id, operation, now, house.new_id)
         return told
 
-    told = await house.store.run(transaction)
+    told = await house.store.run_once(transaction)
     house.bus.tell()
     return told
 

@@ -22,7 +22,7 @@ async def mark(house: House, row: StackRow, name: str, *, healthy: bool, reason:
     """
     record = await _find(house, row, name)
     now, event_id, why = house.clock.now(), house.new_id(), reason or REASON
-    done = await house.store.run(
+    done = await house.store.run_once(
         lambda tx: health.mark(
             tx, row.id, record.id, healthy=healthy, reason=why, now=now, event_id=event_id
         )

@@ -15,7 +15,7 @@ async def operate_stack(house: House, caller: Caller, row: StackRow, action: Act
         await demand_types_of(house, caller, row)
     operation = accept.Operation(action, requester=requester(caller), by=caller.user_name)
     now = house.clock.now()
-    after = await house.store.run(
+    after = await house.store.run_once(
         lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)
     )
     house.bus.tell()

@@ -28,7 +28,7 @@ async def scale(house: House, caller: Caller, row: StackRow, wanted: Scaling, ev
     now. False if somebody else wrote its data meanwhile. Raises Rejected."""
     group, kind = await _group(house, row, wanted.group)
     live = await live_of(house, caller, row, group, kind, as_stack=True)
-    return await house.store.run(lambda tx: _resize(tx, house, row, live, kind, wanted, event))
+    return await house.store.run_once(lambda tx: _resize(tx, house, row, live, kind, wanted, event))
 
 
 async def _group(house: House, row: StackRow, name: str) -> tuple[Record, Scalable]:

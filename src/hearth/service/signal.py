@@ -43,7 +43,7 @@ async def signal(house: House, caller: Caller, row: StackRow, record: Record, de
 async def _clear_hook(house: House, row: StackRow, record: Record, hook: str) -> Any:
     """Let a resource go on that waits at a hook; gives its metadata. Raises Rejected."""
     now, event_id = house.clock.now(), house.new_id()
-    await house.store.run(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))
+    await house.store.run_once(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))
     house.bus.tell()
     _, _, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
     return metadata
@@ -89,7 +89,7 @@ async def _once(
         accept.send(tx, row.id, "signal", {"record": record.id}, now)
         return True
 
-    return await house.store.run(transaction), result
+    return await house.store.run_once(transaction), result
 
 
 def _event(row: StackRow, record: Record, event_id: str, now: float, reason: str) -> Event:

@@ -18,7 +18,7 @@ async def take_snapshot(house: House, caller: Caller, row: StackRow, name: str |
     """A snapshot in CREATE_IN_PROGRESS. Raises Rejected."""
     now, ident = house.clock.now(), house.new_id()
     limit, asks = house.limits.snapshots_per_stack, requester(caller)
-    made = await house.store.run(
+    made = await house.store.run_once(
         lambda tx: snapshots.take(tx, row.id, ident, name, limit, now, house.new_id, asks)
     )
     house.bus.tell()
@@ -37,7 +37,7 @@ async def show_snapshot(house: House, row: StackRow, snapshot_id: str) -> Snapsh
 async def delete_snapshot(house: House, row: StackRow, snapshot_id: str) -> None:
     """Have a snapshot deleted with what it holds in the cloud. Raises Rejected."""
     now = house.clock.now()
-    await house.store.run(lambda tx: snapshots.drop(tx, row.id, snapshot_id, now))
+    await house.store.run_once(lambda tx: snapshots.drop(tx, row.id, snapshot_id, now))
     house.bus.tell()
 
 
@@ -63,7 +63,7 @@ async def restore_snapshot(
         by=caller.user_name,
     )
     now = house.clock.now()
-    after = await house.store.run(
+    after = await house.store.run_once(
         lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)
     )
     house.bus.tell()

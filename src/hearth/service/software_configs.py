@@ -38,7 +38,7 @@ async def create_config(house: House, project_id: str, wanted: WantedConfig) -> 
             raise Rejected([RequestLimitExceeded(None, words)])
         configs.put(tx, new)
 
-    await house.store.run(transaction)
+    await house.store.run_once(transaction)
     return new
 
 
@@ -69,7 +69,7 @@ async def delete_config(house: House, project_id: str, config_id: str) -> None:
             raise Rejected([ConfigInUse(None, config_id, user)])
         configs.forget(tx, config_id)
 
-    await house.store.run(transaction)
+    await house.store.run_once(transaction)
 
 
 def _missing(config_id: str) -> Rejected:

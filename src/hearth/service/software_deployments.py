@@ -52,7 +52,7 @@ async def create_deployment(house: House, project_id: str, wanted: WantedDeploym
         deployments.put(tx, new)
         return server_metadata.push(tx, project_id, new.server_id)
 
-    await deliver(house, await house.store.run(transaction))
+    await deliver(house, await house.store.run_once(transaction))
     return new
 
 
@@ -94,7 +94,7 @@ async def update_deployment(
             return after, []
         return after, server_metadata.push(tx, found.project_id, found.server_id)
 
-    after, pushed = await house.store.run(transaction)
+    after, pushed = await house.store.run_once(transaction)
     await deliver(house, pushed)
     return after
 
@@ -107,7 +107,7 @@ async def delete_deployment(house: House, project_id: str, deployment_id: str) -
         deployments.forget(tx, deployment_id)
         return server_metadata.push(tx, found.project_id, found.server_id)
 
-    await deliver(house, await house.store.run(transaction))
+    await deliver(house, await house.store.run_once(transaction))
 
 
 async def server_configs(

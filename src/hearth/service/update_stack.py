@@ -36,7 +36,7 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
         copy_of=wanted.revision,
     )
     now = house.clock.now()
-    after = await house.store.run(
+    after = await house.store.run_once(
         lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)
     )
     house.bus.tell()
@@ -65,14 +65,14 @@ async def delete_stack(house: House, caller: Caller, row: StackRow) -> None:
     await demand_types_of(house, caller, row)
     operation = accept.Operation(Action.DELETE, requester=requester(caller), by=caller.user_name)
     now = house.clock.now()
-    await house.store.run(lambda tx: accept.operate(tx, row.id, operation, now, house.new_id))
+    await house.store.run_once(lambda tx: accept.operate(tx, row.id, operation, now, house.new_id))
     house.bus.tell()
 
 
 async def cancel_update(house: House, row: StackRow, *, rollback: bool) -> None:
     """Stop what runs. Raises Rejected where nothing can be cancelled."""
     now = house.clock.now()
-    await house.store.run(lambda tx: accept.cancel(tx, row.id, rollback, now))
+    await house.store.run_once(lambda tx: accept.cancel(tx, row.id, rollback, now))
     house.bus.tell()
 
 

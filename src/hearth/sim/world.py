@@ -288,24 +288,26 @@ class World:
             disable_rollback=not rollback,
             credential=(self.new_id(), "token", {}),
         )
-        await self.store.run(lambda tx: accept.create(tx, new, self.clock.now(), self.new_id))
+        await self.store.run_once(lambda tx: accept.create(tx, new, self.clock.now(), self.new_id))
         self._wake()
         return new.id
 
     async def operate(self, stack_id: str, wanted: accept.Operation) -> StackRow:
-        row = await self.store.run(
+        row = await self.store.run_once(
             lambda tx: accept.operate(tx, stack_id, wanted, self.clock.now(), self.new_id)
         )
         self._wake()
         return row
 
     async def cancel(self, stack_id: str, *, rollback: bool) -> None:
-        await self.store.run(lambda tx: accept.cancel(tx, stack_id, rollback, self.clock.now()))
+        await self.store.run_once(
+            lambda tx: accept.cancel(tx, stack_id, rollback, self.clock.now())
+        )
         self._wake()
 
     async def mark(self, stack_id: str, name: str, *, healthy: bool) -> None:
         record, now, event_id = self.record(stack_id, name), self.clock.now(), self.new_id()
-        await self.store.run(
+        await self.store.run_once(
             lambda tx: health.mark(
                 tx, stack_id, record.id, healthy=healthy, reason=MARKED, now=now, event_id=event_id
             )
@@ -314,7 +316,7 @@ class World:
 
     async def clear_hook(self, stack_id: str, name: str, hook: str) -> None:
         record, now, event_id = self.record(stack_id, name), self.clock.now(), self.new_id()
-        await self.store.run(lambda tx: hooks.clear(tx, stack_id, record, hook, event_id, now))
+        await self.store.run_once(lambda tx: hooks.clear(tx, stack_id, record, hook, event_id, now))
         self._wake()
 
     async def say(self, stack_id: str, name: str, word: str) -> None:
@@ -329,12 +331,12 @@ class World:
             reads.set_data(tx, stack_id, record.id, version, data, {**metadata, "word": word})
             accept.send(tx, stack_id, "signal", {"record": record.id}, now)
 
-        await self.store.run(transaction)
+        await self.store.run_once(transaction)
         self._wake()
 
     async def snapshot(self, stack_id: str) -> str:
         snapshot_id, now = self.new_id(), self.clock.now()
-        await self.store.run(
+        await self.store.run_once(
             lambda tx: snapshots.take(tx, stack_id, snapshot_id, "", -1, now, self.new_id)
         )
         self._wake()
@@ -342,7 +344,7 @@ class World:
 
     async def drop_snapshot(self, stack_id: str, snapshot_id: str) -> None:
         now = self.clock.now()
-        await self.store.run(lambda tx: snapshots.drop(tx, stack_id, snapshot_id, now))
+        await self.store.run_once(lambda tx: snapshots.drop(tx, stack_id, snapshot_id, now))
         self._wake()
 
     def snapshot_of(self, stack_id: str, snapshot_id: str) -> snapshots.Snapshot:
@@ -378,7 +380,7 @@ class World:
             if row is not None:
                 hooks.clear(tx, row.stack_id, record_of(tx, row), hook, event_id, now)
 
-        await self.store.run(clear)
+        await self.store.run_once(clear)
         self._wake()
 
     def _wake(self) -> None:

@@ -4,9 +4,14 @@
 deadlocks, a locked file), so it has no effect but on the rows, and ids and times are its arguments.
 It runs in threads of the store's own: one writer and a few readers on SQLite, a small pool on
 PostgreSQL and MariaDB.
+
+A COMMIT that was sent and not answered may have been carried out. `run` then raises `Unanswered`,
+and its caller reads what is true. `run_once` finds out itself, by a receipt that the transaction
+writes beside its rows.
 """
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,11 +22,11 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
-from hearth.store.prepared import Listed, Prepared, Text
+from hearth.store.prepared import NOW, Listed, Prepared, Text
 from hearth.store.retention import Retention
 from hearth.store.seal import Sealer
 from hearth.store.standstill import bound
-from hearth.store.tables import metadata
+from hearth.store.tables import metadata, receipt
 
 T = TypeVar("T")
 Statement = sa.Executable | Prepared
@@ -35,6 +40,9 @@ SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
 SQLITE_CHECKPOINT_PAGES = 4000
 LISTED_MAX = 128  # ids in one statement: a longer text takes long to make and to read
+RECEIPTS_KEPT_S = 3600.0  # far longer than a transaction whose connection was lost can live
+_RECEIPT = Prepared(receipt.insert().values(id=sa.bindparam("id", type_=sa.String()), at=NOW))
+_OLD_RECEIPTS = Prepared(receipt.delete().where(receipt.c.at < NOW - RECEIPTS_KEPT_S))
 _NONE: Mapping[str, Any] = {}
 
 
@@ -161,6 +169,17 @@ def fault(
     return found
 
 
+class Unanswered(OperationalError):
+    """A COMMIT was sent and its answer never came: nobody knows yet whether it was carried out."""
+
+    def __init__(self, orig: BaseException) -> None:
+        super().__init__("COMMIT", None, orig, connection_invalidated=True)
+
+
+class _CarriedOut(Exception):
+    """The receipt of the transaction is there: an earlier attempt was committed."""
+
+
 def is_outage(problem: BaseException) -> bool:
     """Whether the database itself is away, full or locked; no single transaction is to blame."""
     return isinstance(problem, OperationalError | InterfaceError)
@@ -173,7 +192,8 @@ class Store:
     `postgresql+psycopg://` or `mariadb+pymysql://` address. `clock` is what SQLite has instead of a
     server's clock. With `notifies` what stacks come to is put into the outbox. `retention` and
     `action_timeout_s` may be changed at any time. With `inline` the function runs on the calling
-    thread at once (simulation).
+    thread at once (simulation). With `receipts` (by default where a server may lose an answer)
+    `run_once` writes receipts.
     """
 
     def __init__(
@@ -187,6 +207,7 @@ class Store:
         retention: Retention | None = None,
         notifies: bool = False,
         action_timeout_s: float = ACTION_TIMEOUT_S,
+        receipts: bool | None = None,
     ) -> None:
         self.sealer = sealer
         self.action_timeout_s = action_timeout_s
@@ -199,6 +220,7 @@ class Store:
             else (self.url.get_backend_name())
         )
         self.inline = inline
+        self.receipts = self.dialect != "sqlite" if receipts is None else receipts
         self._clock = clock
         self.statements = 0
         self.transactions = 0
@@ -257,38 +279,53 @@ class Store:
         return engine
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
-        """Carry out one transaction that may write."""
-        return await self._in(self._writers, fn, write=True)
+        """Carry out one transaction that may write. Raises `Unanswered` if it may be committed or
+        not: the caller reads what is true before it does anything again."""
+        return await self._in(self._writers, lambda: self.transact(fn))
+
+    async def run_once(self, fn: Callable[[Tx], T]) -> T:
+        """As `run`, and certain that it is carried out once, also if the COMMIT's answer is lost.
+
+        It costs one more row, so it is for requests; an engine's commits check the epoch instead.
+        """
+        return await self._in(self._writers, lambda: self.transact(fn, once=True))
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """Carry out one transaction that only reads."""
-        return await self._in(self._readers, fn, write=False)
+        return await self._in(self._readers, lambda: self.transact(fn, write=False))
 
-    async def _in(
-        self, pool: ThreadPoolExecutor | None, fn: Callable[[Tx], T], *, write: bool
-    ) -> T:
+    async def _in(self, pool: ThreadPoolExecutor | None, transaction: Callable[[], T]) -> T:
         if pool is None:
             await asyncio.sleep(0)
-            return self.transact(fn, write=write)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(pool, lambda: self.transact(fn, write=write))
+            return transaction()
+        return await asyncio.get_running_loop().run_in_executor(pool, transaction)
 
-    def transact(self, fn: Callable[[Tx], T], *, write: bool = True) -> T:
+    def transact(self, fn: Callable[[Tx], T], *, write: bool = True, once: bool = False) -> T:
         """The transaction itself, on this thread. Tried again where the database asks for it."""
-        cut: DBAPIError | None = None  # an attempt of which nobody knows whether it was committed
+        unknown: list[tuple[Unanswered, T]] = []  # the attempt whose COMMIT was not answered
+        note = secrets.token_hex(16) if once and self.receipts else None
         for attempt in range(1, ATTEMPTS_MAX + 1):
             try:
-                return self._once(fn, write)
+                return self._attempt(fn, write, note, unknown)
+            except _CarriedOut:
+                return unknown[-1][1]
             except DBAPIError as problem:
-                if cut is not None and isinstance(problem, IntegrityError):
-                    raise cut from problem  # it was
-                if attempt == ATTEMPTS_MAX or not self._passing(problem):
-                    raise
-                cut = problem if problem.connection_invalidated else cut
-                time.sleep(PAUSE_S * attempt)
+                lost = note is None and isinstance(problem, Unanswered)
+                if lost or attempt == ATTEMPTS_MAX or not self._passing(problem):
+                    raise (unknown[-1][0] if unknown else problem) from None
+                if not self.inline:
+                    time.sleep(PAUSE_S * attempt)
         raise AssertionError("unreachable")
 
-    def _once(self, fn: Callable[[Tx], T], write: bool) -> T:
+    def _attempt(
+        self,
+        fn: Callable[[Tx], T],
+        write: bool,
+        note: str | None,
+        unknown: list[tuple[Unanswered, T]],
+    ) -> T:
+        """One attempt. `note` is the key of its receipt: if that is there already, an attempt
+        before was committed."""
         dialect, link = self._engine.dialect, None
         try:
             link = self._kept or self._engine.raw_connection()
@@ -300,12 +337,18 @@ class Store:
                 self.action_timeout_s,
             )  # fmt: skip
             try:
+                if note is not None:
+                    _leave(tx, note, again=bool(unknown))
                 result = fn(tx)
             except BaseException:
                 if link.is_valid:
                     raw.rollback()
                 raise
-            raw.commit()
+            try:
+                self._commit(link, write=write)
+            except Unanswered as problem:
+                unknown.append((problem, result))
+                raise
         except dialect.loaded_dbapi.Error as problem:
             raise fault(dialect, link, problem, None) from problem
         finally:
@@ -314,6 +357,17 @@ class Store:
         self.statements += tx.statements
         self.transactions += 1
         return result
+
+    def _commit(self, link: PoolProxiedConnection, *, write: bool) -> None:
+        """Raises `Unanswered` where the connection was lost before the answer of a write came."""
+        raw: Any = link.dbapi_connection
+        try:
+            raw.commit()
+        except self._engine.dialect.loaded_dbapi.Error as problem:
+            found = fault(self._engine.dialect, link, problem, None)
+            if write and found.connection_invalidated:
+                raise Unanswered(problem) from problem
+            raise found from problem
 
     def _passing(self, problem: DBAPIError) -> bool:
         """Whether the database says: try that again."""
@@ -347,6 +401,22 @@ class Store:
         if self._kept is not None:
             self._kept.close()
         self._engine.dispose()
+
+
+def drop_receipts(tx: Tx) -> None:
+    """Remove the receipts that nobody can ask for any more."""
+    tx.do(_OLD_RECEIPTS)
+
+
+def _leave(tx: Tx, note: str, *, again: bool) -> None:
+    """Write the receipt first: where an attempt before is still being committed, this waits for
+    it. Raises `_CarriedOut` if it was."""
+    try:
+        tx.do(_RECEIPT, {"id": note})
+    except IntegrityError:
+        if again:
+            raise _CarriedOut from None
+        raise
 
 
 def shown_url(url: str) -> str:

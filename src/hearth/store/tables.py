@@ -216,6 +216,13 @@ engine = Table(
     Column("beat_at", TIME, nullable=False, comment="database time of the last beat"),
 )
 
+receipt = Table(
+    "receipt",
+    metadata,
+    Column("id", String(32), primary_key=True, comment="of a request's transaction"),
+    Column("at", TIME, nullable=False, index=True),
+)
+
 credential = Table(
     "credential",
     metadata,

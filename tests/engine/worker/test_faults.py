@@ -287,19 +287,31 @@ def test_what_turns_up_after_it_was_made_again_is_removed() -> None:
     told(story)
 
 
+LOST: dict[str, dict[str, Any]] = {  # answers that do not tell what was done
+    "no answer": {"withhold": 0.02},
+    "500": {"status": 500, "after": True},
+    "502": {"status": 502, "after": True, "body": "<html>502 Bad Gateway</html>"},
+    "503": {"status": 503, "after": True, "body": "<html>503 Service Unavailable</html>"},
+    "504": {"status": 504, "after": True, "body": "<html>504 Gateway Time-out</html>"},
+    "empty": {"garble": ""},
+}
+
+
+@pytest.mark.parametrize("turn", [None, 0, 2, 4], ids=["no answer", "mixed", "mixed 2", "mixed 4"])
 @pytest.mark.parametrize(
     ("tale", "template"),
     [(tiers, UNATTENDED), (shelf, UNATTENDED_SHELF)],
     ids=["tiers", "shelf"],
 )
 def test_every_kind_of_create_whose_answer_is_lost_is_found_again(
-    tale: Story, template: str
+    tale: Story, template: str, turn: int | None
 ) -> None:
     async def story(town: Town) -> None:
         act = tale.act("create")
-        for wave in act.waves:
-            for call in wave.values():
-                town.knob({**call.match(), "times": 1}, {"withhold": 0.02})
+        effects = list(LOST.values())
+        for number, call in enumerate(call for wave in act.waves for call in wave.values()):
+            effect = effects[0 if turn is None else (number + turn) % len(effects)]
+            town.knob({**call.match(), "times": 1}, effect)
         row = await town.make(template, dict(act.files), user=tale.user)
         assert state(row) == "CREATE_COMPLETE", row.reason
         assert account.after_create(town.objects(), act.wanted) == account.Account([], [])

@@ -26,8 +26,10 @@ log = logging.getLogger(__name__)
 PASSING_PAUSE_S = 2.0
 BUSY_PAUSE_S = 2.0
 PASSING_MAX = 8  # repetitions of a call that certainly had no effect
+BROKEN_MAX = 3  # repetitions of a call that the service broke off, if only that tells what it did
 LOOK_AGAIN_S = 1.0
 LEASE_PAUSE_S = 0.5
+UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)  # taking an answer apart
 UNKNOWN = (
     "A create call has no answer ({why}). Under a name of the user's what it may have made is not"
     " known again, and may stay beside the resource."
@@ -71,7 +73,7 @@ class Calls:
         `lost`: an earlier attempt may have made something, and only to do it again can tell what;
         no stop forbids that.
         """
-        passing = 0
+        passing, broken = 0, 0
         while True:
             while not self.work.engine.may_write():
                 await self.pause(LEASE_PAUSE_S)
@@ -79,14 +81,18 @@ class Calls:
                 self.not_stopped()
             live.stack = facts_of(self.work)  # the step before may have made the stack's project
             try:
-                return await step.do(live)
+                return await self._sent(kind, step, live)
             except NoAnswer as fault:
                 self.strayed(kind, live, fault.message)
                 await self.until_committed()
                 found = await self.looked_for(kind, step, live)
                 if found is not None:
                     return found
-                lost = lost or (step.find is None and live.action is Action.CREATE)
+                untold = step.find is None and live.action is Action.CREATE
+                broken += not fault.again
+                if not fault.again and (not untold or broken > BROKEN_MAX):
+                    raise
+                lost = lost or untold
                 last: CloudFault = fault
             except CloudFault as fault:
                 if await kind.busy(live, fault):
@@ -100,6 +106,15 @@ class Calls:
                 raise last
             pause_s = last.retry_after or PASSING_PAUSE_S
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
+
+    async def _sent(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
+        """What the call gave. An answer that lacks what it must have is none."""
+        try:
+            return await step.do(live)
+        except UNREADABLE as problem:
+            log.exception("%s: the answer of %s cannot be read", live.name, step.name)
+            words = "The service accepted the call, but its answer cannot be read."
+            raise NoAnswer(kind.service or "cloud", words, again=False) from problem
 
     async def looked_for(self, kind: ResourceType, step: Step, live: Live) -> Made | None:
         """What an attempt made. Where there is no way to look, the step itself looks when it is
