@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hearth.bus.local import Bus
 from hearth.cli.chance import new_id
-from hearth.cli.wiring import SystemClock, calm_collector
+from hearth.cli.wiring import calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.live import Endpoints
@@ -26,6 +26,7 @@ from hearth.service.stack_clouds import StackClouds
 from hearth.service.update_stack import delete_stack, update_stack
 from hearth.service.wanted import Wanted
 from hearth.store import claim
+from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
 from hearth.store.retention import Retention
@@ -119,7 +120,7 @@ async def inside(
     )
 
     endpoints = Endpoints()
-    clock = SystemClock()
+    clock = DatabaseClock()
     calm_collector()
     engine = Engine(Tools(store, clouds, programs, clock, new_id, random.random, endpoints))
     bus = Bus()

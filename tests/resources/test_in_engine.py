@@ -19,6 +19,7 @@ from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import accept, tables
+from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store
 from hearth.store.rows import Revision, stack_row
 from hearth.store.seal import sealer_from_secret
@@ -85,11 +86,6 @@ outputs: {out: {value: {get_attr: [kept, value]}}}
 """
 
 
-class Clock:
-    now = staticmethod(time.time)
-    monotonic = staticmethod(time.monotonic)
-
-
 class House:
     """One engine over a database in memory, and a cloud with a domain for the users of stacks."""
 
@@ -123,7 +119,7 @@ class House:
             store=self.store,
             clouds=StackClouds(self.pool),
             programs=Programs(default_catalog(), template_type=TemplateResource),
-            clock=Clock(),
+            clock=DatabaseClock(),
             new_id=new_id,
             luck=random.random,
             endpoints=Endpoints(heat="http://heat/v1/{project}", identity=url),

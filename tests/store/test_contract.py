@@ -6,7 +6,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import sqlalchemy as sa

@@ -14,7 +14,7 @@ from hearth.store.database import Store, Tx, Unanswered, drop_receipts, is_outag
 from hearth.store.migrate import upgrade
 from hearth.store.seal import sealer_from_secret
 from tests.conftest import drop_database, fresh_database
-from tests.faults.proxy import LossyProxy, Loss, in_front_of
+from tests.faults.proxy import Loss, LossyProxy, in_front_of
 
 BOTH = pytest.mark.parametrize("carried_out", [True, False], ids=["carried out", "not"])
 BEATS = sa.select(tables.engine.c.beat_at).order_by(tables.engine.c.beat_at)

@@ -14,6 +14,7 @@ from hearth.bus.notification import Notifications
 from hearth.cli.served import applications, server
 from hearth.cli.wiring import Running, calm_collector
 from hearth.cloud.pool import CloudPool
+from hearth.engine.worker.engine import Engine
 from hearth.service.event_poster import EventPoster
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
@@ -21,6 +22,7 @@ from hearth.service.stack_clouds import StackClouds
 log = logging.getLogger(__name__)
 
 SENDING = "sending"
+ASK_S = 10.0  # between two questions for the time, where no beats bring it
 POSTS_AT_ONCE = 16
 
 Reload = Callable[[], Coroutine[Any, Any, None]]
@@ -54,7 +56,7 @@ async def until_stopped(
         loop.add_signal_handler(number, stopping)
     if reload is not None:
         _on_hangup(reload)
-    tasks = _at_work(running) if work else []
+    tasks = _at_work(running) if work else [loop.create_task(_keep_time(running), name=SENDING)]
     if api:
         for app, bound in zip(applications(running), (sockets, [*cfn_sockets]), strict=True):
             if bound:
@@ -81,12 +83,17 @@ async def until_stopped(
 
 def _at_work(running: Running) -> list[asyncio.Task[Any]]:
     loop = asyncio.get_running_loop()
-    running.pool.may_write = running.engine.may_write
+    _guard(running.pool, running.engine)
     tasks: list[asyncio.Task[Any]] = [loop.create_task(running.engine.run())]
     tasks.append(loop.create_task(_post_events(running), name=SENDING))
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
     return tasks
+
+
+def _guard(pool: CloudPool, engine: Engine) -> None:
+    """What changes a cloud goes out only while the engine has its lease."""
+    pool.may_write, pool.confirm = engine.may_write, engine.confirm
 
 
 async def _listening(one: Any, sockets: list[socket.socket]) -> asyncio.Task[Any]:
@@ -111,6 +118,16 @@ def _on_hangup(reload: Reload) -> None:
 
     task = loop.create_task(reloading(), name="reloading")
     loop.add_signal_handler(signal.SIGHUP, lambda: again.set() if not task.done() else None)
+
+
+async def _keep_time(running: Running) -> None:
+    """Have the database's time for as long as the process serves."""
+    while True:
+        await asyncio.sleep(ASK_S)
+        try:
+            await running.clock.ask(running.house.store)
+        except SQLAlchemyError as problem:
+            log.warning("the database's time is not known: %s", str(problem).partition("\n")[0])
 
 
 async def _taken_leave(running: Running) -> None:
@@ -138,7 +155,7 @@ async def _post_events(running: Running) -> None:
     """Post events to sinks for as long as the process works, over connections of their own."""
     house = running.house
     pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
-    pool.may_write = running.engine.may_write
+    _guard(pool, running.engine)
     poster = EventPoster(house.store, StackClouds(pool), running.engine.id, house.clock)
     house.bus.listen(poster.wake)
     try:

@@ -5,7 +5,6 @@ import contextlib
 import gc
 import logging
 import random
-import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import claim
+from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store
 from hearth.store.migrate import upgrade
 from hearth.store.seal import sealer_from_secret
@@ -43,16 +43,6 @@ from hearth.template import Limits as TemplateLimits
 log = logging.getLogger(__name__)
 
 COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
-
-
-class SystemClock:
-    """The clocks of this machine."""
-
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
 
 
 @dataclass
@@ -65,6 +55,7 @@ class Running:
     judges: CloudPool
     settings: Settings
     front: Front
+    clock: DatabaseClock
 
 
 def open_store(settings: Settings) -> Store:
@@ -97,7 +88,8 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     pool = CloudPool(await _cloud_config(settings))
     judges = _judges(pool, settings)
     executor = ThreadPoolExecutor(1, "compile")
-    clock = SystemClock()
+    clock = DatabaseClock()
+    await clock.ask(store)
     clouds = StackClouds(pool)
     programs = Programs(
         default_catalog(),
@@ -131,7 +123,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     if held is not None:  # nobody else can be alive: what was theirs is ours at once
         await store.run(claim.expire_all)
     try:
-        yield Running(house, engine, pool, judges, settings, Front(settings.front))
+        yield Running(house, engine, pool, judges, settings, Front(settings.front), clock)
     finally:
         for one in {pool, judges}:
             await one.aclose()

@@ -3,7 +3,7 @@
 import asyncio
 import json as json_codec
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from ssl import SSLContext
 from types import MappingProxyType
 from typing import Any
@@ -31,6 +31,10 @@ MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
 _decode = msgspec.json.Decoder().decode
 
 
+async def _always(waited: bool) -> bool:
+    return True
+
+
 class HttpCloud(ListingCloud):
     """A Cloud over HTTP, for one credential."""
 
@@ -40,12 +44,12 @@ class HttpCloud(ListingCloud):
         http: aiohttp.ClientSession,
         bounds: tuple[Bound, ...],
         elsewhere: Elsewhere,
-        may_write: Callable[[], bool] = lambda: True,
+        lease: Callable[[bool], Awaitable[bool]] = _always,
         contexts: Mapping[str, SSLContext | bool] = MappingProxyType({}),
         context: SSLContext | bool = True,
     ) -> None:
         super().__init__()
-        self._may_write = may_write
+        self._lease = lease  # whether a write may go out that did or did not wait for its turn
         self._session = session
         self._http = http
         self._bounds = bounds
@@ -135,8 +139,8 @@ class HttpCloud(ListingCloud):
         headers: Mapping[str, str],
     ) -> Response:
         outer, inner = self._bounds
-        async with inner.slot(self), outer.slot(self):
-            if method not in READING and not self._may_write():  # it may have waited for long
+        async with inner.slot(self) as first, outer.slot(self) as second:
+            if method not in READING and not await self._lease(first or second):
                 raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
             try:
                 async with self._http.request(

@@ -64,6 +64,12 @@ class VirtualClock:
     def monotonic(self) -> float:
         return self._loop.time()
 
+    def wall(self) -> float:
+        return self.now()
+
+    def tells(self, now: float, asked_at: float) -> None:
+        """It is the database's own clock."""
+
     def jump(self, seconds: float) -> None:
         self._jumped += seconds
 

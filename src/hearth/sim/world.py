@@ -26,6 +26,7 @@ from hearth.sim.clouds import Clouds, Mishap, Trusts
 from hearth.sim.database import database
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
+from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store, Tx
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
@@ -76,6 +77,16 @@ class _Handle:
         self.world = world
         self.engine: Engine | None = None
         self.frozen_until = 0.0
+        self.stood_s = 0.0  # how long the clocks of its machine stood, with the machine
+        self.skew_s = 0.0  # by how much its wall clock is wrong
+
+    def clock(self) -> DatabaseClock:
+        """The clocks of the engine's machine."""
+        world = self.world
+        return DatabaseClock(
+            lambda: world.clock.now() + self.skew_s - self.stood_s,
+            lambda: world.loop.time() - self.stood_s,
+        )
 
     async def thaw(self) -> None:
         """Wait until the engine goes on, if it stands still."""
@@ -207,7 +218,7 @@ class World:
                         handle.may_write,
                     ),
                     programs=programs or self.programs,
-                    clock=self.clock,
+                    clock=handle.clock(),
                     new_id=self.new_id,
                     luck=self.luck.random,
                     endpoints=Endpoints(),

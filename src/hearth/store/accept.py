@@ -17,7 +17,7 @@ from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
-from hearth.store.prepared import Listed, Prepared
+from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import COLUMNS, Event, Revision, StackRow, stack_row
 from hearth.store.tables import mail, node, resource, snapshot, stack, tree
 from hearth.store.texts import (
@@ -33,7 +33,7 @@ CONVERGE = "converge"
 ABANDON = "abandon"
 FURTHER = "further"
 _TREE = Prepared(tree.insert())
-_STACK = Prepared(stack.insert())
+_STACK = Prepared(stack.insert().values(due_at=NOW))  # by the clock that it is compared with
 _MAIL = Prepared(mail.insert())
 _ID = sa.bindparam("id", type_=sa.String())
 _RUNNING = Prepared(
@@ -139,7 +139,7 @@ class Pile:
     def write(self, tx: Tx) -> None:
         """Write all of it."""
         if self.stacks:
-            tx.many(_STACK, [stack_values(row) for row in self.stacks])
+            tx.many(_STACK, [_new_values(row) for row in self.stacks])
         if self.changed:
             tx.many(_WRITE, [bound(stack_values(row)) for row in self.changed])
         put_rows(tx, self.revisions)
@@ -188,7 +188,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         credentials.put(tx, new.credential, now)
     row = _new_row(tx, new, now, traversal)
     try:
-        tx.do(_STACK, stack_values(row))
+        tx.do(_STACK, _new_values(row))
     except IntegrityError:
         raise _taken(new.name) from None
     put_rows(tx, [revision_values(tx, new.id, 1, new.revision, now, new.creator)])
@@ -469,6 +469,13 @@ def stack_values(row: StackRow) -> dict[str, Any]:
     """All columns of a stack."""
     values = msgspec.structs.asdict(row)
     values["action"], values["status"] = row.action.value, row.status.value
+    return values
+
+
+def _new_values(row: StackRow) -> dict[str, Any]:
+    """The columns of a new stack, which is due at once."""
+    values = stack_values(row)
+    del values["due_at"]
     return values
 
 

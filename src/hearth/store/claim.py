@@ -33,7 +33,13 @@ LEASE_S = 15.0
 
 _ME = sa.bindparam("me", type_=sa.String())
 _MINE = engine.c.id == _ME
+_LAST_BEAT = Prepared(sa.select(engine.c.beat_at, NOW.label("now")).where(_MINE))
 _BEAT = Prepared(engine.update().where(_MINE).values(beat_at=NOW))
+_SILENCES = Listed(
+    lambda ids: sa.select(engine.c.id, (NOW - engine.c.beat_at).label("silent_s")).where(
+        engine.c.id.in_(ids)
+    )
+)
 _ANNOUNCE = Prepared(engine.insert())
 _BEGIN = Prepared(engine.update().where(_MINE).values(started_at=NOW, beat_at=NOW))
 _RESIGN = Prepared(engine.update().where(_MINE).values(beat_at=0.0))
@@ -42,20 +48,37 @@ _EXPIRE_ALL = Prepared(engine.update().values(beat_at=0.0))
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
     """Enter an engine with a fresh lease; once more where the answer was lost."""
-    if beat(tx, engine_id):
+    if beat(tx, engine_id) is not None:
         return
     row = {"id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": 0.0}
     tx.do(_ANNOUNCE, row)
     tx.do(_BEGIN, {"me": engine_id})
 
 
-def beat(tx: Tx, engine_id: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A lease was renewed at `now`, after so many seconds without, both by the database's clock."""
+
+    now: float
+    silent_s: float
+
+
+def beat(tx: Tx, engine_id: str) -> Beat | None:
     """Renew the lease, and end what stands still, whoever's it is.
 
-    False if others have declared the engine dead.
+    None if others have declared the engine dead.
     """
     end_all(tx)
-    return bool(tx.do(_BEAT, {"me": engine_id}))
+    last = tx.first(_LAST_BEAT, {"me": engine_id})
+    if last is None or not tx.do(_BEAT, {"me": engine_id}):
+        return None
+    now = float(last.now)  # MariaDB's is a decimal
+    return Beat(now, now - last.beat_at)
+
+
+def silences(tx: Tx, ids: Sequence[str]) -> dict[str, float]:
+    """Seconds since the last beat of those of the engines that have a lease."""
+    return {row.id: row.silent_s for row in tx.listed(_SILENCES, ids)}
 
 
 def resign(tx: Tx, engine_id: str) -> None:
@@ -88,21 +111,28 @@ _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a look shows: whether a claim may find anything, and whether mail lies there for a
-    stack that is ours already."""
+    """What a look shows: whether a claim may find anything, whether mail lies there for a stack
+    that is ours already, and how many stacks are ours, with the sum of their epochs."""
 
     claimable: bool
     mail: bool
+    owned: tuple[int, int]
 
 
 def _wanted(condition: Any) -> Any:
     return sa.exists().where(condition)
 
 
+def _of_mine(what: Any) -> Any:
+    return sa.select(what).where(stack.c.owner == _ME).scalar_subquery()
+
+
 _LOOK = Prepared(
     sa.select(
         sa.or_(_wanted(_DUE), _wanted(_WRITTEN_TO), _wanted(_STALE)).label("claimable"),
         sa.exists().where(mail.c.stack_id == stack.c.id, stack.c.owner == _ME).label("mail"),
+        _of_mine(sa.func.count()).label("owned"),
+        _of_mine(sa.func.sum(stack.c.epoch)).label("epochs"),
     )
 )
 
@@ -110,7 +140,8 @@ _LOOK = Prepared(
 def look(tx: Tx, engine_id: str) -> Sight:
     """Whether there is anything to do for an engine: one statement that locks nothing."""
     found = tx.first(_LOOK, {"me": engine_id})
-    return Sight(bool(found.claimable), bool(found.mail))
+    owned = found.owned, int(found.epochs or 0)
+    return Sight(bool(found.claimable), bool(found.mail), owned)
 
 
 _ENGINES = Prepared(

@@ -23,7 +23,7 @@ from hearth.store.claim import Stray
 from hearth.store.database import Tx
 from hearth.store.document import document
 from hearth.store.outbox import ScalingNotice, put_scalings
-from hearth.store.prepared import Listed, Prepared
+from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import (
     Event,
     StackRow,
@@ -222,9 +222,10 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
         for child, rollback in changes.cancel:
             accept.cancel_quietly(tx, child, rollback, part.now)
     released = [
-        {"b_id": part.stack_id, "b_due_at": changes.release[0]}
+        {"b_id": part.stack_id, "b_wait_s": at if at is None else at - part.now}
         for part, changes in valid
         if changes.release
+        for at in changes.release
     ]
     if released:
         tx.many(_RELEASE, released)
@@ -278,7 +279,11 @@ def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
 _THIS = stack.c.id == sa.bindparam("b_id")
 _CHILD = Prepared(sa.select(stack).where(_THIS))
 _STACK = accept.written("owner", "epoch", "due_at", "takeovers", "user_project_id")
-_RELEASE = Prepared(stack.update().where(_THIS).values(owner=None, due_at=sa.bindparam("b_due_at")))
+_RELEASE = Prepared(
+    stack.update()
+    .where(_THIS)
+    .values(owner=None, due_at=NOW + sa.bindparam("b_wait_s", type_=sa.Double()))
+)
 _USER_PROJECT = Prepared(
     stack.update()
     .where(stack.c.root_id == sa.bindparam("b_root"))

@@ -20,7 +20,7 @@ from hearth.engine.worker.programs import Programs
 from hearth.engine.worker.work import StackWork
 from hearth.resources.base import Users
 from hearth.store import claim, snapshots
-from hearth.store.database import Store, is_outage
+from hearth.store.database import Store, drop_receipts, is_outage
 from hearth.store.held import held
 from hearth.store.rows import StackRow
 
@@ -34,6 +34,8 @@ CLAIMS_MAX = 200
 STACKS_MAX = 1000
 LETTERS_MAX = 500  # in one reading
 HAND_OVER_S = 10.0
+RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
+RECEIPTS_BEATS = 300  # beats after which old receipts are removed
 STRAY_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
 
 
@@ -41,10 +43,16 @@ class Clock(Protocol):
     """Time as an engine sees it."""
 
     def now(self) -> float:
-        """Seconds since 1970, UTC."""
+        """Seconds since 1970, UTC, by the database's clock."""
 
     def monotonic(self) -> float:
         """Seconds that never jump."""
+
+    def wall(self) -> float:
+        """Seconds since 1970 by this machine, which may be wrong and jump."""
+
+    def tells(self, now: float, asked_at: float) -> None:
+        """The database's answer to a question that was sent at `asked_at`, monotonic."""
 
 
 class Clouds(Protocol):
@@ -104,29 +112,35 @@ class Engine:
         self.snapshots = Loader(tools.store, self._spawn, snapshots.of_stacks)
         self.works: dict[str, StackWork] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
+        self.silences = Loader(tools.store, self._spawn, claim.silences)
         self._woken = asyncio.Event()
-        self._beaten_at = float("-inf")
+        self._beaten = float("-inf"), float("-inf")  # when the last beat was sent: _clocks()
+        self._beat_under_way = asyncio.Lock()
+        self._beating: asyncio.Task[None] | None = None
         self._stopping = False
-        self._unsure = False  # whether stacks may be ours that nobody here knows of
+        self._looking = asyncio.Event()  # set while nothing can be claimed
+        self._looking.set()
+        self._odd: dict[str, int | None] = {}  # differences of rows and memory, seen once
 
     async def run(self) -> None:
         """Claim and work until stopped."""
         await self._arrive()
-        self._beaten_at = self.tools.clock.monotonic()
-        beating = self._spawn(self._beat())
+        self._beating = self._spawn(self._beat())
         try:
+            looks = 0
             while not self._stopping:
                 self._woken.clear()
+                looks += 1
                 try:
-                    await self._look()
+                    await self._look(compare=looks % RECONCILE_LOOKS == 0)
                 except Exception:
                     log.exception("looking for work failed; trying again")
-                    self._unsure = True  # a claim may have been answered too late
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.tools.look_s):
                         await self._woken.wait()
         finally:
-            beating.cancel()
+            if not self._stopping:
+                self._beating.cancel()
 
     def wake(self) -> None:
         """Look now: something was accepted or mail was sent."""
@@ -134,19 +148,43 @@ class Engine:
 
     def may_write(self) -> bool:
         """Whether the lease is fresh enough to send a write call."""
-        return self.tools.clock.monotonic() - self._beaten_at < SILENT_MAX_S
+        return self._silent_s() < SILENT_MAX_S
+
+    def _clocks(self) -> tuple[float, float]:
+        return self.tools.clock.monotonic(), self.tools.clock.wall()
+
+    def _silent_s(self) -> float:
+        """Seconds since the last beat, by whichever clock shows more: one may have stood."""
+        return max(now - then for now, then in zip(self._clocks(), self._beaten, strict=True))
+
+    async def confirm(self) -> None:
+        """Before a write call that has waited: ask the database whether the lease still holds.
+
+        All clocks of a machine may have stood while it was stopped. Where the lease has run out
+        `may_write` is false from now on, until the engine knows which stacks are still its own.
+        """
+        silent_s = await self.silences.load(self.id)
+        if silent_s is None or silent_s >= SILENT_MAX_S:
+            self._beaten = float("-inf"), float("-inf")
+        async with self._beat_under_way:  # a beat may have renewed it, and not yet looked around
+            pass
 
     async def stop(self) -> None:
         """Hand everything over: no new step starts, stacks are released, the lease ends."""
         self._stopping = True
         self._woken.set()
+        ends = self.tools.clock.monotonic() + HAND_OVER_S
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HAND_OVER_S):  # a claim under way is ours as well
+                await self._looking.wait()
         for work in list(self.works.values()):
             work.hand_over()
-        ends = self.tools.clock.monotonic() + HAND_OVER_S
         while self.works and self.tools.clock.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         for work in self.works.values():
             work.kill()  # a call of theirs does not end; the next owner looks for it
+        if self._beating is not None:
+            self._beating.cancel()
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
 
     def kill(self) -> None:
@@ -162,7 +200,8 @@ class Engine:
         """Announce the engine, as soon as the database can be reached."""
         while True:
             try:
-                return await self._announce()
+                await self._announce()
+                return await self._renew()
             except Exception as problem:
                 if not is_outage(problem):
                     raise
@@ -174,46 +213,84 @@ class Engine:
         await self.tools.store.run(lambda tx: claim.announce(tx, self.id, host, pid))
 
     async def _beat(self) -> None:
+        beats = 0
         while True:
             await asyncio.sleep(self.tools.beat_s)
-            before = self.tools.clock.monotonic()
+            beats += 1
             try:
-                alive = await self.tools.store.run(lambda tx: claim.beat(tx, self.id))
-                if not alive:
-                    await self._announce()
-                if not alive or before - self._beaten_at >= SILENT_MAX_S:
-                    await self._forget_lost()
+                await self._renew()
+                if beats % RECEIPTS_BEATS == 0:
+                    await self.tools.store.run(drop_receipts)
             except Exception:
                 log.exception("the lease could not be renewed")
-                continue
-            self._beaten_at = before
+
+    async def _renew(self) -> None:
+        """One beat. After a silence, by our clocks or the database's, others may have taken stacks
+        over: those are forgotten before any write call."""
+        async with self._beat_under_way:
+            sent = self._clocks()
+            silent = self._silent_s() >= SILENT_MAX_S
+            beat = await self.tools.store.run(lambda tx: claim.beat(tx, self.id))
+            if beat is None:
+                await self._announce()
+            else:
+                self.tools.clock.tells(beat.now, sent[0])
+            if silent or beat is None or beat.silent_s >= SILENT_MAX_S:
+                await self._forget_lost()
+            self._beaten = sent
 
     async def _forget_lost(self) -> None:
-        """After a silence others may have taken stacks over: forget those before any write call."""
         mine = await self.tools.store.read(lambda tx: held(tx, self.id))
         for work in list(self.works.values()):
             if mine.get(work.stack_id) != work.epoch:
                 log.warning("stack %s was taken over by another engine", work.stack_id)
                 work.kill()
 
-    async def _look(self) -> None:
-        """Claim what wants an owner, and see to mail. A look that finds nothing only reads."""
-        if self._unsure:
-            mine = await self.tools.store.read(lambda tx: held(tx, self.id))
-            for stack_id, epoch in mine.items():
-                if stack_id not in self.works:
-                    self._take(stack_id, epoch)
-            self._unsure = False
+    async def _look(self, *, compare: bool = False) -> None:
+        """Claim what wants an owner, and see to mail. A look that finds nothing only reads.
+
+        What the rows say is ours and what is worked on here must be the same. Whenever their
+        numbers differ, and with `compare` in any case, they are compared one by one.
+        """
         sight = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
+        known = len(self.works), sum(work.epoch for work in self.works.values())
+        if compare or self._odd or sight.owned != known:
+            await self._reconcile()
         room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))
-        if sight.claimable and room > 0 and self.may_write():
-            claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
-            for one in claims:
-                if (before := self.works.get(one.stack_id)) is not None:
-                    before.kill()  # it was taken from us, and now comes back
-                self._take(one.stack_id, one.epoch)
+        if sight.claimable and room > 0 and self.may_write() and not self._stopping:
+            self._looking.clear()
+            try:
+                claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
+                for one in claims:
+                    if (before := self.works.get(one.stack_id)) is not None:
+                        before.kill()  # it was taken from us, and now comes back
+                    self._take(one.stack_id, one.epoch)
+            finally:
+                self._looking.set()
         if sight.mail and self.works:
             await self._fetch_mail()
+
+    async def _reconcile(self) -> None:
+        """Work on every stack that the rows say is ours, and on no other.
+
+        A difference counts when two looks in a row show it: commits are under way all the time.
+        """
+        before = dict(self.works)
+        mine = await self.tools.store.read(lambda tx: held(tx, self.id))
+        odd: dict[str, int | None] = {i: e for i, e in mine.items() if i not in self.works}
+        for stack_id, work in before.items():
+            if self.works.get(stack_id) is work and mine.get(stack_id) != work.epoch:
+                odd[stack_id] = None
+        for stack_id, epoch in odd.items():
+            if self._odd.get(stack_id, 0) != epoch:
+                continue
+            if epoch is None:
+                log.warning("stack %s is no longer ours and is let go", stack_id)
+                self.works[stack_id].kill()
+            else:
+                log.warning("stack %s is ours and nobody works on it: taken up", stack_id)
+                self._take(stack_id, epoch)
+        self._odd = odd
 
     async def _fetch_mail(self) -> None:
         """Have the mail that nobody here has seen delivered."""
@@ -231,6 +308,8 @@ class Engine:
 
     def _take(self, stack_id: str, epoch: int) -> None:
         work = self.works[stack_id] = StackWork(self, stack_id, epoch)
+        if self._stopping:
+            work.hand_over()
         self._spawn(self._work(work))
 
     async def _work(self, work: StackWork) -> None:
