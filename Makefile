@@ -15,7 +15,7 @@ DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim mutations crash crash-types faults fuzz bombs walk tempest keystone dashboard peers bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs walk tempest keystone dashboard peers bench clean
 
 install: $(STAMP)
 
@@ -59,6 +59,10 @@ real-cloud: install
 # make sim STATS=1: also the branches of the engine that histories alone reach
 sim: install
 	@$(BIN)/python -m tests.sim.run --seed $(SEED) --count $(N) $(if $(STATS),--stats)
+
+# every fault and every pair of faults at every point of a dozen small stories; SINGLES=1: no pairs
+explore: install
+	@$(BIN)/python -m tests.explore.run $(if $(SINGLES),--singles) --json tests/explore/result.json
 
 mutations: install
 	@$(BIN)/python -m tests.sim.mutate

@@ -14,7 +14,6 @@ from hearth.bus.notification import Notifications
 from hearth.cli.served import applications, server
 from hearth.cli.wiring import Running, calm_collector
 from hearth.cloud.pool import CloudPool
-from hearth.engine.worker.engine import Engine
 from hearth.service.event_poster import EventPoster
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
@@ -83,17 +82,12 @@ async def until_stopped(
 
 def _at_work(running: Running) -> list[asyncio.Task[Any]]:
     loop = asyncio.get_running_loop()
-    _guard(running.pool, running.engine)
+    running.pool.may_write = running.engine.confirmed
     tasks: list[asyncio.Task[Any]] = [loop.create_task(running.engine.run())]
     tasks.append(loop.create_task(_post_events(running), name=SENDING))
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
     return tasks
-
-
-def _guard(pool: CloudPool, engine: Engine) -> None:
-    """What changes a cloud goes out only while the engine has its lease."""
-    pool.may_write, pool.confirm = engine.may_write, engine.confirm
 
 
 async def _listening(one: Any, sockets: list[socket.socket]) -> asyncio.Task[Any]:
@@ -155,7 +149,7 @@ async def _post_events(running: Running) -> None:
     """Post events to sinks for as long as the process works, over connections of their own."""
     house = running.house
     pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
-    _guard(pool, running.engine)
+    pool.may_write = running.engine.confirmed
     poster = EventPoster(house.store, StackClouds(pool), running.engine.id, house.clock)
     house.bus.listen(poster.wake)
     try:

@@ -9,8 +9,8 @@ from types import TracebackType
 class Bound:
     """At most `limit` calls at a time; fewer after an overload, slowly more with each success.
 
-    Enter it with `async with bound.slot(caller) as waited`. Callers that wait take turns, whatever
-    the number of calls that each of them has waiting: a caller's own calls keep their order.
+    Enter it with `async with bound.slot(caller)`. Callers that wait take turns, whatever the number
+    of calls that each of them has waiting: a caller's own calls keep their order.
     """
 
     def __init__(self, limit: int) -> None:
@@ -31,11 +31,11 @@ class Bound:
         """A call succeeded: one more after a round of successes."""
         self.now = min(float(self.limit), self.now + 1 / self.now)
 
-    async def enter(self, caller: Hashable) -> bool:
-        """Wait for a turn; whether it was not there at once."""
+    async def enter(self, caller: Hashable) -> None:
+        """Wait for a turn."""
         if self.in_flight < int(self.now) and not self._waiters:
             self.in_flight += 1
-            return False
+            return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.setdefault(caller, deque()).append(turn)
         try:
@@ -44,7 +44,6 @@ class Bound:
             if turn.done() and not turn.cancelled():
                 self.leave()
             raise
-        return True
 
     def leave(self) -> None:
         """Give a place back; whose turn it is gets it."""
@@ -69,8 +68,8 @@ class Slot:
         self._bound = bound
         self._caller = caller
 
-    async def __aenter__(self) -> bool:
-        return await self._bound.enter(self._caller)
+    async def __aenter__(self) -> None:
+        await self._bound.enter(self._caller)
 
     async def __aexit__(
         self,

@@ -59,20 +59,18 @@ class Place:
 HERE = Place()
 
 
-async def _nothing() -> None:
-    return None
+async def _always() -> bool:
+    return True
 
 
 class CloudPool:
     """Clouds by credential. Used on one event loop; `aclose` ends all connections.
 
-    `may_write` is asked right before each call that may change something, and `confirm` awaited
-    before that if the call had to wait for its turn. Clouds that users name
+    `may_write` is asked right before each call that may change something. Clouds that users name
     have threads and bounds of their own: one that hangs or is overloaded holds up none of ours.
     """
 
-    may_write: Callable[[], bool] = staticmethod(lambda: True)
-    confirm: Callable[[], Awaitable[None]] = staticmethod(_nothing)
+    may_write: Callable[[], Awaitable[bool]] = staticmethod(_always)
 
     def __init__(self, config: CloudConfig | None = None) -> None:
         self.config = config or CloudConfig()
@@ -119,7 +117,7 @@ class CloudPool:
         if place.tls is not None:
             contexts, context = {}, _context(_both(config.tls, place.tls))
         return HttpCloud(
-            session, http, bounds, partial(self._elsewhere, credential), self._lease,
+            session, http, bounds, partial(self._elsewhere, credential), lambda: self.may_write(),
             contexts, context,
         )  # fmt: skip
 
@@ -134,14 +132,8 @@ class CloudPool:
             context = create_default_context()
         return HttpCloud(
             session, self._session(), bounds, partial(self._elsewhere, credential),
-            self._lease, context=context,
+            lambda: self.may_write(), context=context,
         )  # fmt: skip
-
-    async def _lease(self, waited: bool) -> bool:
-        """Whether a call that changes something may go out."""
-        if waited:
-            await self.confirm()
-        return self.may_write()
 
     def _elsewhere(
         self,

@@ -31,7 +31,7 @@ MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
 _decode = msgspec.json.Decoder().decode
 
 
-async def _always(waited: bool) -> bool:
+async def _always() -> bool:
     return True
 
 
@@ -44,12 +44,12 @@ class HttpCloud(ListingCloud):
         http: aiohttp.ClientSession,
         bounds: tuple[Bound, ...],
         elsewhere: Elsewhere,
-        lease: Callable[[bool], Awaitable[bool]] = _always,
+        may_write: Callable[[], Awaitable[bool]] = _always,
         contexts: Mapping[str, SSLContext | bool] = MappingProxyType({}),
         context: SSLContext | bool = True,
     ) -> None:
         super().__init__()
-        self._lease = lease  # whether a write may go out that did or did not wait for its turn
+        self._may_write = may_write
         self._session = session
         self._http = http
         self._bounds = bounds
@@ -139,8 +139,8 @@ class HttpCloud(ListingCloud):
         headers: Mapping[str, str],
     ) -> Response:
         outer, inner = self._bounds
-        async with inner.slot(self) as first, outer.slot(self) as second:
-            if method not in READING and not await self._lease(first or second):
+        async with inner.slot(self), outer.slot(self):
+            if method not in READING and not await self._may_write():  # it may have waited long
                 raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
             try:
                 async with self._http.request(

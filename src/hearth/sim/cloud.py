@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.cloud.contract import Body, Response
-from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.fault import CloudFault, NoAnswer, of_a_write
 
 OP_TIME_S = 10.0
 FOREVER = float("inf")
 SEEN_AFTER_S = 4.0  # after which a thing that is there shows in a listing
 LEFT_MAX_S = 120.0  # as far as it can tell when something will be done
 LATE_S = 15.0  # how long a call may be on its way
+LANDS_S = 3.0  # one that changes something, so: the engine gives it `visibility_delay_s`
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,19 @@ class TwinCloud:
     # -- what the product calls ------------------------------------------------------------
 
     async def request(
-        self, service: str, method: str, path: str, *, json: Any = None, **_: Any
+        self,
+        service: str,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        mishap: str | None = None,
+        **_: Any,
     ) -> Response:
         """One call of the twin's API: /things, /things/ID, /things/ID/ACTION."""
         await asyncio.sleep(0)
+        if mishap is not None:
+            return self._gone_wrong(mishap, method, path, json or {})
         mischief, op = None, ""
         if method in ("POST", "PUT", "DELETE"):
             op = {"POST": "create", "PUT": "update", "DELETE": "delete"}[method]
@@ -119,10 +129,44 @@ class TwinCloud:
             raise NoAnswer("test", "carried out, not yet visible, and the answer was lost")
         return answer
 
+    def _gone_wrong(self, mishap: str, method: str, path: str, body: Mapping[str, Any]) -> Response:
+        """A call whose fate was chosen beforehand; see explore.py."""
+        match mishap:
+            case "unanswered before":
+                raise of_a_write(CloudFault("test", 504, "Gateway Timeout", "the gateway gave up"))
+            case "late":  # a change comes within the time that it is given to land
+                made_or_gone = method == "DELETE" or path == "/things"
+                after_s = LATE_S if made_or_gone else LANDS_S
+                self.later(after_s, lambda: self._at_last(method, path, body))
+                raise NoAnswer("test", "on its way, and the answer will be lost")
+            case "no answer":
+                raise NoAnswer("test", "no answer")
+            case "busy":
+                raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+        answer = self._carry_out(method, path, body)
+        match mishap:
+            case "doubled":  # the gateway sends it again, and then gives up
+                self._at_last(method, path, body)
+                raise of_a_write(CloudFault("test", 502, "Bad Gateway", "the gateway gave up"))
+            case "unanswered after":
+                raise of_a_write(CloudFault("test", 504, "Gateway Timeout", "the gateway gave up"))
+            case "broken":
+                raise of_a_write(CloudFault("test", 500, "Internal Server Error", "it broke off"))
+            case "empty":
+                return Response(answer.status, {}, None)
+        return answer
+
     async def listing(
-        self, service: str, path: str, *, microversion: str | None = None
+        self,
+        service: str,
+        path: str,
+        *,
+        microversion: str | None = None,
+        mishap: str | None = None,
     ) -> Sequence[Body]:
         await asyncio.sleep(0)
+        if mishap == "no answer":
+            raise NoAnswer("test", "no answer")
         if path.startswith("/letters/"):
             return [{"word": word} for word in self.letters.get(path.rpartition("/")[2], ())]
         if path == "/copies":
@@ -134,7 +178,7 @@ class TwinCloud:
     def _at_last(self, method: str, path: str, body: Mapping[str, Any]) -> None:
         """A call that was on its way for long is carried out."""
         with suppress(CloudFault):
-            if method == "POST":
+            if (method, path) == ("POST", "/things"):
                 self._create(body, late=True)
             else:
                 self._carry_out(method, path, body)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from sqlalchemy.pool import PoolProxiedConnection
+
 from hearth.sim.loop import EPOCH_S
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
@@ -13,17 +15,33 @@ SEALER = sealer_from_secret("simulation")
 _WIPE = [str(table.delete()) for table in reversed(metadata.sorted_tables)]
 
 
+class SimStore(Store):
+    """A store in memory whose COMMITs may go wrong: `commit` is asked for each of them what it
+    comes to, and given what carries it out, or takes it back."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__("sqlite://", SEALER, clock=clock, inline=True, receipts=True)
+        self.commit: Callable[[Callable[[], None], Callable[[], None]], None] | None = None
+
+    def _commit(self, link: PoolProxiedConnection, *, write: bool) -> None:
+        if self.commit is None or not write:
+            return super()._commit(link, write=write)
+        raw: Any = link.dbapi_connection
+        return self.commit(raw.commit, raw.rollback)
+
+
 class Database:
     """A store in memory whose clock is that of the history that has it."""
 
     def __init__(self) -> None:
         self.now: Callable[[], float] = lambda: EPOCH_S
-        self.store = Store("sqlite://", SEALER, clock=lambda: self.now(), inline=True)
+        self.store = SimStore(lambda: self.now())
         source, target = (one.sync_engine.raw_connection() for one in (_empty(), self.store))
         source.driver_connection.backup(target.driver_connection)  # type: ignore[union-attr]
 
     def give_back(self) -> None:
         """Nobody uses it any more."""
+        self.store.commit = None
         raw: Any = self.store.sync_engine.raw_connection().driver_connection
         raw.rollback()
         for statement in _WIPE:

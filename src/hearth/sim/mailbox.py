@@ -75,3 +75,26 @@ class Wait(ResourceType):
         if live.now - live.started_at > PATIENCE_S:
             return Failed("nobody has said a word", "WaitTimeout")
         return Later(5.0)
+
+
+class Tally(Mailbox):
+    """Keeps each word that it is told, under the next number."""
+
+    type_name = "Test::Tally"
+
+    def signal(self, live: Live, details: Any) -> Signalled:
+        number = str(len(live.metadata) + 1)
+        return Signalled(metadata={**live.metadata, number: details}, reason=f"said: {details}")
+
+
+class Quorum(Wait):
+    """Is there when its tally has heard two words."""
+
+    type_name = "Test::Quorum"
+
+    async def _heard(self, live: Live) -> Progress:
+        assert live.read_metadata is not None
+        told: Mapping[str, Any] = await live.read_metadata(live.properties["mailbox"])
+        if len(told) > 1:
+            return Ready({"word": " ".join(str(told[n]) for n in sorted(told))})
+        return Later(5.0)

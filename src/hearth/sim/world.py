@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
@@ -21,19 +21,22 @@ from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.service.foresight import Aim, foresee_stack
 from hearth.service.scale import scale
+from hearth.service.signal import signal
 from hearth.sim.cloud import Thing, TwinCloud
 from hearth.sim.clouds import Clouds, Mishap, Trusts
 from hearth.sim.database import database
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.clock import DatabaseClock
-from hearth.store.database import Store, Tx
+from hearth.store.database import Store, Tx, Unanswered
 from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
 from hearth.store.tables import event, mail, node, resource, resource_data, revision, stack, stray
 
 T = TypeVar("T")
 
+PAUSE_S = 75.0  # far longer than a lease, and than strays are watched for
+JUMP_S = 3600.0
 MARKED = "state changed by resource_mark_unhealthy api"
 _STACK = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("id", type_=sa.String())))
 _MAIL = Prepared(sa.select(mail.c.id).where(mail.c.stack_id == sa.bindparam("id")).limit(1))
@@ -70,6 +73,14 @@ _BUSY = Prepared(
 )
 
 
+class Faults(Protocol):
+    """What goes wrong where."""
+
+    def at(self, what: str, method: str) -> str | None:
+        """The mishap of the next point: a `commit` of an engine, a `request`'s, or a call that
+        may `write` or `read`."""
+
+
 class _Handle:
     """What ties an engine to the world, and is cut when it dies."""
 
@@ -77,16 +88,27 @@ class _Handle:
         self.world = world
         self.engine: Engine | None = None
         self.frozen_until = 0.0
-        self.stood_s = 0.0  # how long the clocks of its machine stood, with the machine
+        self.standing: list[tuple[float, float]] = []  # when the clocks stand with the machine
         self.skew_s = 0.0  # by how much its wall clock is wrong
 
     def clock(self) -> DatabaseClock:
         """The clocks of the engine's machine."""
         world = self.world
         return DatabaseClock(
-            lambda: world.clock.now() + self.skew_s - self.stood_s,
-            lambda: world.loop.time() - self.stood_s,
+            lambda: world.clock.now() + self.skew_s - self._stood_s(),
+            lambda: world.loop.time() - self._stood_s(),
         )
+
+    def _stood_s(self) -> float:
+        now = self.world.loop.time()
+        return sum(min(now, until) - since for since, until in self.standing if since < now)
+
+    def freeze(self, seconds: float, *, standing: bool = False) -> None:
+        """The machine does not get on for a while; `standing`: nor do its clocks."""
+        now = self.world.loop.time()
+        self.frozen_until = now + seconds
+        if standing:
+            self.standing.append((now, now + seconds))
 
     async def thaw(self) -> None:
         """Wait until the engine goes on, if it stands still."""
@@ -95,9 +117,19 @@ class _Handle:
             await asyncio.sleep(rest)
         self.check()
 
+    def die(self) -> None:
+        """The engine dies right here. Raises `CancelledError`."""
+        assert self.engine is not None
+        self.world.kill(self.engine)
+        raise asyncio.CancelledError
+
     def may_write(self) -> bool:
         """Whether the engine's lease lets it send what changes something."""
         return self.engine is None or self.engine.may_write()
+
+    async def confirmed(self) -> bool:
+        """The same, by what the database says."""
+        return self.engine is None or await self.engine.confirmed()
 
     def check(self) -> None:
         """A dead engine gets no further; a living one may die right here."""
@@ -121,7 +153,12 @@ class SeveredStore(Store):
         await self._handle.thaw()
         await world.database_takes()
         world.reach_database()
-        result = await self._store.run(fn)
+
+        def mine(tx: Tx) -> T:
+            world.committing = self._handle
+            return fn(tx)
+
+        result = await self._store.run(mine)
         world.wrote.set()
         await world.database_takes()
         await self._handle.thaw()
@@ -142,18 +179,24 @@ class SeveredCloud:
         self._handle = handle
 
     async def request(self, *where: Any, **more: Any) -> Any:
-        await self._handle.thaw()
-        if where[1] != "GET" and not self._handle.may_write():
+        handle, write = self._handle, where[1] != "GET"
+        mishap = handle.world.befalls(handle, "write" if write else "read", where[1])
+        await handle.thaw()
+        if write and not await handle.confirmed():
             raise CloudFault("test", 0, "LeaseLost", "The lease of this engine has ended.")
-        self._handle.world.read_from_cloud(where[1])
-        answer = await self._twin.request(*where, **more)
-        await self._handle.thaw()
+        handle.world.read_from_cloud(where[1])
+        answer = await self._twin.request(*where, mishap=mishap, **more)
+        if mishap == "crash after":
+            handle.die()
+        await handle.thaw()
         return answer
 
     async def listing(self, *where: Any, **more: Any) -> Any:
-        await self._handle.thaw()
-        self._handle.world.read_from_cloud("GET")
-        return await self._twin.listing(*where, **more)
+        handle = self._handle
+        mishap = handle.world.befalls(handle, "read", "GET")
+        await handle.thaw()
+        handle.world.read_from_cloud("GET")
+        return await self._twin.listing(*where, mishap=mishap, **more)
 
 
 class World:
@@ -199,7 +242,48 @@ class World:
         self._trust_ends_s = trust_ends_s  # how long a call takes that ends a trust
         self._plugins = plugins
         self.trusts = Trusts()
+        self.api_ahead_s = 0.0  # by how much the clock of the machine with the API is wrong
+        self.faults: Faults | None = None  # what goes wrong where, if that is chosen beforehand
+        self.committing: _Handle | None = None  # whose transaction ends now; None: a request's
         self._handles: dict[str, _Handle] = {}
+
+    # -- faults that are placed, see explore.py ---------------------------------------------
+
+    def place(self, faults: "Faults") -> None:
+        """Have `faults` say what goes wrong at each COMMIT and each call of an engine."""
+        self.faults = faults
+        self._database.store.commit = self._commit
+
+    def befalls(self, handle: "_Handle", what: str, method: str) -> str | None:
+        """What goes wrong at a call; a machine that stops does so right here."""
+        if self.faults is None:
+            return None
+        mishap = self.faults.at(what, method)
+        self._stops(handle, mishap)
+        if mishap == "crash before":
+            handle.die()
+        return mishap
+
+    def _commit(self, carry_out: Callable[[], None], take_back: Callable[[], None]) -> None:
+        assert self.faults is not None
+        handle, self.committing = self.committing, None
+        mishap = self.faults.at("request" if handle is None else "commit", "")
+        if mishap in ("crash before", "lost before"):
+            take_back()
+        else:
+            carry_out()
+        if handle is not None:
+            self._stops(handle, mishap)
+            if mishap in ("crash before", "crash after"):
+                handle.die()
+        if mishap in ("lost before", "lost after"):
+            raise Unanswered(ConnectionError("the connection was lost"))
+
+    def _stops(self, handle: "_Handle", mishap: str | None) -> None:
+        if mishap in ("pause", "stand"):
+            handle.freeze(PAUSE_S, standing=mishap == "stand")
+        elif mishap in ("ahead", "behind"):
+            handle.skew_s += JUMP_S if mishap == "ahead" else -JUMP_S
 
     # -- engines ---------------------------------------------------------------------------
 
@@ -272,7 +356,12 @@ class World:
 
     def freeze(self, engine: Engine, seconds: float) -> None:
         """The engine does not get on for a while, and then goes on as if nothing had been."""
-        self._handles[engine.id].frozen_until = self.loop.time() + seconds
+        self._handles[engine.id].freeze(seconds)
+
+    async def thawed(self) -> None:
+        """Until every engine that stands still goes on, and has had a moment for it."""
+        until = max((one.frozen_until for one in self._handles.values()), default=0.0)
+        await asyncio.sleep(max(0.0, until - self.loop.time()) + self._beat_s)
 
     def new_id(self) -> str:
         digits = f"{self.luck.getrandbits(128):032x}"
@@ -299,7 +388,8 @@ class World:
             disable_rollback=not rollback,
             credential=(self.new_id(), "token", {}),
         )
-        await self.store.run_once(lambda tx: accept.create(tx, new, self.clock.now(), self.new_id))
+        now = self.clock.now() + self.api_ahead_s
+        await self.store.run_once(lambda tx: accept.create(tx, new, now, self.new_id))
         self._wake()
         return new.id
 
@@ -344,6 +434,16 @@ class World:
 
         await self.store.run_once(transaction)
         self._wake()
+
+    async def tell(self, stack_id: str, name: str, word: str) -> None:
+        """Signal a resource, as the API does."""
+        house: Any = SimpleNamespace(
+            store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
+            clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
+            bus=SimpleNamespace(tell=self._wake),
+        )  # fmt: skip
+        nobody: Any = None
+        await signal(house, nobody, self.stack(stack_id), self.record(stack_id, name), word)
 
     async def snapshot(self, stack_id: str) -> str:
         snapshot_id, now = self.new_id(), self.clock.now()

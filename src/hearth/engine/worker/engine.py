@@ -157,17 +157,24 @@ class Engine:
         """Seconds since the last beat, by whichever clock shows more: one may have stood."""
         return max(now - then for now, then in zip(self._clocks(), self._beaten, strict=True))
 
-    async def confirm(self) -> None:
-        """Before a write call that has waited: ask the database whether the lease still holds.
+    async def confirmed(self) -> bool:
+        """Whether a write call may go out now, by what the database says of the lease.
 
-        All clocks of a machine may have stood while it was stopped. Where the lease has run out
-        `may_write` is false from now on, until the engine knows which stacks are still its own.
+        All clocks of a machine may have stood while it was stopped. Where the lease has run out, or
+        the database does not answer, nothing goes out until the engine knows which stacks are still
+        its own.
         """
-        silent_s = await self.silences.load(self.id)
+        try:
+            silent_s = await self.silences.load(self.id)
+        except Exception as problem:
+            if not is_outage(problem):
+                raise
+            silent_s = None
         if silent_s is None or silent_s >= SILENT_MAX_S:
             self._beaten = float("-inf"), float("-inf")
         async with self._beat_under_way:  # a beat may have renewed it, and not yet looked around
             pass
+        return self.may_write()
 
     async def stop(self) -> None:
         """Hand everything over: no new step starts, stacks are released, the lease ends."""

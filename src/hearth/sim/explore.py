@@ -1,0 +1,205 @@
+"""Faults placed one by one, and in pairs, at every point of small stories.
+
+A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud, numbered as
+they come. One run has at most two points at which something goes wrong; all runs together have
+every mishap at every point, and every pair.
+"""
+
+import asyncio
+import gc
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from hearth.engine.worker.programs import Programs
+from hearth.model.state import Action, Status
+from hearth.resources.heat.template_resource import TemplateResource
+from hearth.resources.registry import Catalog
+from hearth.sim import judge
+from hearth.sim.claim import Claim
+from hearth.sim.cloud import Fault, TwinCloud
+from hearth.sim.draw import revision_of
+from hearth.sim.loop import VirtualLoop, run
+from hearth.sim.mailbox import Quorum, Tally
+from hearth.sim.scenarios import Scenario
+from hearth.sim.types import Thing, Value
+from hearth.sim.world import World
+from hearth.store import reads, tables
+from hearth.store.accept import Operation
+
+TYPES = (Thing(), Claim(), Value(), Tally(), Quorum())
+PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)
+MISHAPS: Mapping[str, tuple[str, ...]] = {
+    "commit": (
+        "crash before", "crash after", "lost before", "lost after", "pause", "stand", "ahead",
+        "behind",
+    ),
+    "request": ("lost before", "lost after"),
+    "write": (
+        "crash before", "crash after", "unanswered before", "unanswered after", "broken", "empty",
+        "late", "doubled", "pause", "stand",
+    ),
+    "read": ("crash before", "no answer", "stand"),
+}  # fmt: skip
+"""What may go wrong: `stand` is a pause in which the clocks of the machine stand, too; `broken` a
+500 after the call was carried out, `empty` a success that says nothing, `doubled` a call that a
+gateway sent twice before it gave up."""
+MAY_FAIL = frozenset({"broken", "empty"})  # after these an operation may fail, and heals
+ENGINES = 2
+LOOK_S, BEAT_S, OP_TIME_S = 6.0, 6.0, 4.0  # idle engines are most of the work
+REVIVED_S = 5.0  # after which another engine comes for one that died
+REST_MAX_S = 3_000.0
+Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the points
+
+
+@dataclass
+class Outcome:
+    """What a run came to, and the points it had."""
+
+    scenario: str
+    placed: Placed
+    points: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{mishap} at {self.points[n]} {n}" for n, mishap in self.placed)
+        return f"{self.scenario} with {where or 'nothing'}: {'; '.join(self.wrong)}"
+
+
+class _Placed:
+    """Says what goes wrong at each point, and counts them until the story is judged."""
+
+    def __init__(self, placed: Placed) -> None:
+        self._placed = dict(placed)
+        self.points: list[str] = []
+        self.begun, self.over = False, False
+
+    def at(self, what: str, method: str) -> str | None:
+        if self.over or not self.begun:
+            return None
+        self.points.append(what)
+        return self._placed.get(len(self.points) - 1)
+
+
+def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
+    """Everything that may go wrong behind a point."""
+    for number in range(after + 1, len(points)):
+        for mishap in MISHAPS[points[number]]:
+            yield number, mishap
+
+
+def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
+    """The story without a fault, with each single one, and with each pair."""
+    plain = play(scenario)
+    yield plain
+    for first in mishaps(plain.points):
+        single = play(scenario, (first,))
+        yield single
+        if pairs:
+            for second in mishaps(single.points, after=first[0]):
+                yield play(scenario, (first, second))
+
+
+def play(scenario: Scenario, placed: Placed = ()) -> Outcome:
+    """One run."""
+    faults = _Placed(placed)
+    outcome = Outcome(scenario.name, placed, faults.points)
+    loop = VirtualLoop()
+    world = World(
+        loop,
+        PROGRAMS,
+        lambda loop: TwinCloud(
+            loop.time,
+            op_time_s=OP_TIME_S,
+            faults=[Fault(name, op, "reject") for name, op in scenario.refused],
+            later=loop.call_later,
+        ),
+        look_s=LOOK_S,
+        beat_s=BEAT_S,
+    )
+    world.place(faults)
+    world.api_ahead_s = scenario.api_ahead_s
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        run(loop, _run(world, scenario, outcome, faults))
+    except (TimeoutError, RuntimeError, AssertionError) as problem:
+        outcome.wrong.append(f"{type(problem).__name__}: {problem}")
+    finally:
+        world.close()
+        if collecting:
+            gc.enable()
+    return outcome
+
+
+async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Placed) -> None:
+    world.start_engines(ENGINES)
+    reviving = asyncio.get_running_loop().create_task(_revive(world))
+    before = await scenario.before(world)
+    faults.begun = True
+    stack_id = await scenario.tell(world, before)
+    await world.rest(limit_s=REST_MAX_S)
+    took_s = world.loop.time()
+    faults.over = True
+    await world.thawed()  # what stood still goes on, whatever was done meanwhile
+    reviving.cancel()
+    world.start_engines(ENGINES - len(world.engines))
+    await world.rest(limit_s=REST_MAX_S)
+    kinds = {mishap for _, mishap in outcome.placed}
+    outcome.wrong += judge.at_rest(world)
+    outcome.wrong += judge.nothing_lost(world)
+    outcome.wrong += _asked_once(world, stack_id, scenario)
+    row = world.stack(stack_id)
+    if row.state != scenario.ends and not (row.status is Status.FAILED and kinds & MAY_FAIL):
+        outcome.wrong.append(f"it ended in {row.state}: {row.reason}")
+    if not outcome.placed and took_s > scenario.within_s:
+        outcome.wrong.append(f"it took {took_s:.0f} s")
+    if row.deleted_at is None:
+        await _heal(world, stack_id, scenario, outcome)
+    outcome.wrong += judge.ended(judge.events_of(world))
+    if things := world.mine():
+        outcome.wrong.append(f"left over: {', '.join(sorted(one.id for one in things))}")
+
+
+def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str]:
+    """Each request was carried out once: as many revisions as were asked for, each word heard."""
+    own = sa.and_(tables.revision.c.stack_id == stack_id, tables.revision.c.copy_of.is_(None))
+    query = sa.select(sa.func.count()).select_from(tables.revision).where(own)
+    revisions = world.store.transact(lambda tx: tx.value(query), write=False)
+    if revisions != scenario.requests:
+        yield f"{scenario.requests} requests made {revisions} revisions"
+    if scenario.told:
+        tally = world.record(stack_id, "t").id
+        heard = world.store.transact(lambda tx: reads.data_of(tx, tally)[2], write=False)
+        if tuple(heard[number] for number in sorted(heard)) != scenario.told:
+            yield f"heard was {heard}"
+
+
+async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcome) -> None:
+    """What is there is as the template says, or becomes so with the next update; a delete leaves
+    nothing."""
+    template = scenario.template
+    if world.stack(stack_id).status is Status.FAILED:
+        action = Action.UPDATE if scenario.ends != "DELETE_COMPLETE" else Action.DELETE
+        aim = revision_of(template) if action is Action.UPDATE else None
+        await world.operate(stack_id, Operation(action, aim))
+        await world.rest(limit_s=REST_MAX_S)
+        row = world.stack(stack_id)
+        if row.status is not Status.COMPLETE:
+            outcome.wrong.append(f"it does not heal: {row.state}: {row.reason}")
+    if world.stack(stack_id).deleted_at is None:
+        outcome.wrong += judge.as_wanted(world, template, {})
+        await world.operate(stack_id, Operation(Action.DELETE))
+        await world.rest(limit_s=REST_MAX_S)
+        row = world.stack(stack_id)
+        if row.state != "DELETE_COMPLETE":
+            outcome.wrong.append(f"its delete ended in {row.state}: {row.reason}")
+
+
+async def _revive(world: World) -> None:
+    """Another engine comes for one that died."""
+    while True:
+        await asyncio.sleep(REVIVED_S)
+        if len(world.engines) < ENGINES:
+            world.start_engines(1)

@@ -1,0 +1,182 @@
+"""Small stories for `explore.py`: what users do, and what must be there in the end."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.model.state import Action
+from hearth.sim.draw import Template, revision_of
+from hearth.sim.world import World
+from hearth.store.accept import Operation
+from hearth.store.rows import Revision
+
+SOON_S = 2.5  # in the middle of what was asked before
+
+ONE: Template = {"r0": {"u": "1"}}
+PAIR: Template = {"r0": {"u": "1"}, "r1": {"u": {"get_resource": "r0"}}}
+CHANGED: Template = {"r0": {"u": "2"}, "r1": {"u": {"get_resource": "r0"}, "l": "2"}}
+REPLACED: Template = {"r0": {"r": "2"}, "r1": {"u": {"get_resource": "r0"}}}
+NESTED: Template = {
+    "r0": {"u": "1"},
+    "n1": {"child": {"n1_0": {"u": {"get_param": "p"}}}, "p": {"get_resource": "r0"}},
+}
+HOLDS: Template = {"r0": {"u": "1", "type": "Test::Claim"}}
+HOLDS_ANEW: Template = {"r0": {"u": "1", "r": "2", "type": "Test::Claim"}}
+
+
+async def _nothing(world: World) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A story: `tell` plays it on the stack that is there `before`, and returns the stack's id.
+
+    `template` is what the stack must consist of in the end, `faults` what the cloud refuses: (name,
+    operation). `told` is what its tally must have heard.
+    """
+
+    name: str
+    tell: Callable[[World, str], Awaitable[str]]
+    template: Template
+    ends: str
+    requests: int = 1  # that make a revision
+    before: Callable[[World], Awaitable[str]] = _nothing
+    refused: tuple[tuple[str, str], ...] = ()
+    api_ahead_s: float = 0.0  # by how much the clock of the API's machine is wrong
+    told: tuple[str, ...] = ()
+    within_s: float = 60.0  # without any fault
+
+
+def _there(template: Template) -> Callable[[World], Awaitable[str]]:
+    """The stack of a template, at rest."""
+
+    async def before(world: World) -> str:
+        stack_id = await _created(world, template)
+        await world.rest()
+        return stack_id
+
+    return before
+
+
+async def _created(world: World, template: Template) -> str:
+    return await world.create("s", revision_of(template), timeout_mins=60)
+
+
+async def _update(world: World, stack_id: str, template: Template, **more: Any) -> None:
+    operation = Operation(Action.UPDATE, revision_of(template), **more)
+    await world.operate(stack_id, operation)
+
+
+async def _create(world: World, _: str) -> str:
+    return await _created(world, PAIR)
+
+
+async def _replace(world: World, stack_id: str) -> str:
+    await _update(world, stack_id, REPLACED)
+    return stack_id
+
+
+async def _replace_holder(world: World, stack_id: str) -> str:
+    await _update(world, stack_id, HOLDS_ANEW)
+    return stack_id
+
+
+async def _roll_back(world: World, stack_id: str) -> str:
+    await _update(world, stack_id, {**CHANGED, "r2": {}}, disable_rollback=False)
+    return stack_id
+
+
+async def _nested(world: World, _: str) -> str:
+    return await _created(world, NESTED)
+
+
+async def _overtaken(world: World, stack_id: str) -> str:
+    await _update(world, stack_id, REPLACED)
+    await asyncio.sleep(SOON_S)
+    await _update(world, stack_id, CHANGED)
+    return stack_id
+
+
+async def _delete_early(world: World, _: str) -> str:
+    stack_id = await _created(world, PAIR)
+    await asyncio.sleep(SOON_S)
+    await world.operate(stack_id, Operation(Action.DELETE))
+    return stack_id
+
+
+async def _delete(world: World, stack_id: str) -> str:
+    await world.operate(stack_id, Operation(Action.DELETE))
+    return stack_id
+
+
+async def _signal(world: World, _: str) -> str:
+    """Two words are waited for, and said once each."""
+    wait = {"type": "Test::Quorum", "properties": {"mailbox": {"get_resource": "t"}}}
+    resources = {"t": {"type": "Test::Tally"}, "q": wait}
+    body = {"heat_template_version": "2018-08-31", "resources": resources}
+    stack_id = await world.create("s", Revision(json.dumps(body), {}, {}), timeout_mins=60)
+    await _until_there(world, stack_id, "t")
+    await world.tell(stack_id, "t", "one")
+    await asyncio.sleep(12.0)
+    if world.record(stack_id, "q").state == "CREATE_COMPLETE":
+        raise AssertionError("one word was enough for two")
+    await world.tell(stack_id, "t", "two")
+    return stack_id
+
+
+async def _until_there(world: World, stack_id: str, name: str) -> None:
+    def there() -> bool:
+        found = [one for one in world.records(stack_id) if one.name == name]
+        return any(one.state == "CREATE_COMPLETE" for one in found)
+
+    for _ in range(600):
+        if there():
+            return
+        await asyncio.sleep(1.0)
+    raise TimeoutError(f"{name} is not made")
+
+
+async def _hand_over(world: World, _: str) -> str:
+    """The engine that works is stopped in the middle."""
+    stack_id = await _created(world, PAIR)
+    await asyncio.sleep(SOON_S)
+    for engine in list(world.engines):
+        if engine.works:
+            world.stop(engine)
+            break
+    world.start_engines(1)
+    return stack_id
+
+
+async def _sleep(world: World, stack_id: str) -> str:
+    await world.operate(stack_id, Operation(Action.SUSPEND))
+    await world.rest()
+    await world.operate(stack_id, Operation(Action.RESUME))
+    return stack_id
+
+
+async def _snapshot(world: World, stack_id: str) -> str:
+    await world.snapshot(stack_id)
+    return stack_id
+
+
+_CREATED, _UPDATED = "CREATE_COMPLETE", "UPDATE_COMPLETE"
+SCENARIOS = (
+    Scenario("create", _create, PAIR, _CREATED, api_ahead_s=120.0),
+    Scenario("replace", _replace, REPLACED, _UPDATED, 2, _there(PAIR)),
+    Scenario("replace what holds", _replace_holder, HOLDS_ANEW, _UPDATED, 2, _there(HOLDS)),
+    Scenario(
+        "roll back", _roll_back, PAIR, "ROLLBACK_COMPLETE", 2, _there(PAIR), (("r2", "create"),)
+    ),
+    Scenario("nested", _nested, NESTED, _CREATED),
+    Scenario("overtaken", _overtaken, CHANGED, _UPDATED, 3, _there(PAIR)),
+    Scenario("delete during create", _delete_early, {}, "DELETE_COMPLETE"),
+    Scenario("delete", _delete, {}, "DELETE_COMPLETE", 1, _there(NESTED)),
+    Scenario("signals", _signal, {}, _CREATED, told=("one", "two"), within_s=120.0),
+    Scenario("hand over", _hand_over, PAIR, _CREATED),
+    Scenario("suspend and resume", _sleep, ONE, "RESUME_COMPLETE", 1, _there(ONE)),
+    Scenario("snapshot", _snapshot, ONE, "SNAPSHOT_COMPLETE", 1, _there(ONE)),
+)
