@@ -33,9 +33,10 @@ from hearth.template import (
     walk,
 )
 from hearth.template.child import parameters_of
+from hearth.template.compile import compile_nested
 from hearth.template.describe import parameter_texts, validated
 from hearth.template.environment import TemplateEntry, TypeEntry
-from tests.adapters.catalog import Catalog
+from tests.adapters.catalog import GROUPS, Catalog, group_template
 
 CATALOG = Catalog()
 PROJECT = "0123456789abcdef0123456789abcdef"
@@ -126,7 +127,7 @@ class Stack:
                 made.random = "".join(
                     secrets.choice(LETTERS) for _ in range(made.properties.get("length", 32))
                 )
-            module = self.program.child(definition, made.properties)
+            module = child_module(self.program, definition, made.properties)
             if module is not None:
                 made.child = self.nested(made, module)
             self.made[name] = made
@@ -209,9 +210,23 @@ class Stack:
             return walk([self.reference(name) for name in self.made], path)
         if attribute == "refs_map":
             return walk({name: self.reference(name) for name in self.made}, path)
-        if attribute == "attributes" and path:
+        if attribute == "outputs_list" and path:
+            return [self.attribute(name, str(path[0]), path[1:]) for name in self.made]
+        if attribute in ("attributes", "outputs") and path:
             return {name: self.attribute(name, str(path[0]), path[1:]) for name in self.made}
         return [self.attribute(name, attribute, path) for name in self.made]
+
+
+def child_module(
+    program: Program, definition: ResourceDefinition, properties: Mapping[str, Any]
+) -> Module | None:
+    """The module of a resource's child with all members that a creation makes."""
+    if definition.child is not None or definition.type not in GROUPS:
+        return program.child(definition, properties)
+    made = group_template(definition.type_info, properties)
+    if made is None:
+        return None
+    return compile_nested(program.module, made, definition.name, "nested_stack")
 
 
 def as_failure(definition: ResourceDefinition, problem: Problem) -> Problem:

@@ -24,7 +24,7 @@ from hearth.model.problem import (
 from hearth.model.span import Span, dotted
 from hearth.template.child import ChildType, inside, misfits
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
-from hearth.template.expr import Const, Expr, MapOf, calls_in, problems_in
+from hearth.template.expr import Const, Expr, MapOf, calls_in, keys_of, problems_in
 from hearth.template.limits import Limits
 from hearth.template.load import Node, collector_paused, load
 from hearth.template.module import Binding, Module
@@ -364,15 +364,10 @@ def check_resource(
 
 
 def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
-    names: Iterable[str] = ()
-    if isinstance(source.properties, Const):
-        names = source.properties.value
-    elif isinstance(source.properties, MapOf):
-        names = source.properties.entries
     if getattr(type_info, "accepts_any_property", False):
         return
     known = type_info.properties
-    for name in names:
+    for name in keys_of(source.properties):
         if name not in known:
             word = syntax.grammar.word("properties")
             node = source.node.nearest_to([word, name])
@@ -393,14 +388,8 @@ _NO_POLICY = ResourceSource.__dataclass_fields__["update_policy"].default
 
 
 def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
-    expr = source.update_policy
-    names: Iterable[str] = ()
-    if isinstance(expr, Const):
-        names = expr.value
-    elif isinstance(expr, MapOf):
-        names = expr.entries
     path = dotted([syntax.grammar.word("update_policy")], source.at.path)
-    for name in names:
+    for name in keys_of(source.update_policy):
         if name not in type_info.update_policy:
             node = source.node.nearest_to([syntax.grammar.word("update_policy"), name])
             yield unknown_property(

@@ -30,6 +30,7 @@ from yaml.events import (
 
 from hearth.model.problem import HTTPBadRequest, Problem, Rejected, RequestLimitExceeded
 from hearth.model.span import Span, Step
+from hearth.model.unknown import Unknown
 from hearth.template.limits import Limits
 
 Plain = Any
@@ -145,7 +146,10 @@ def load(
 
 
 def from_plain(value: Any, file: str = "template", limits: Limits | None = None) -> Node:
-    """Nodes without places for an already parsed value. Raises Rejected."""
+    """Return nodes without places for an already parsed value, in which Unknown stays Unknown.
+
+    Raises Rejected.
+    """
     limits = limits or Limits()
     left = limits.nodes_max
 
@@ -163,7 +167,8 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
             return Node(entries)
         if isinstance(plain, list | tuple):
             return Node([build(inner, depth + 1) for inner in plain])
-        return Node(plain if isinstance(plain, None | bool | int | float | str) else str(plain))
+        known = isinstance(plain, None | bool | int | float | str | Unknown)
+        return Node(plain if known else str(plain))
 
     return build(value, 0)
 

@@ -22,6 +22,7 @@ from hearth.model.problem import (
     nearest,
 )
 from hearth.model.span import Span, Step, dotted
+from hearth.model.unknown import Unknown
 from hearth.template.declare import Declarations
 from hearth.template.expr import OMIT, Broken, Call, Const, Expr, If, list_of, map_of, shape
 from hearth.template.functions import named
@@ -362,7 +363,7 @@ class _Parser:
         node = fields.get(key)
         if node is None:
             return EMPTY
-        if not isinstance(node.value, dict):
+        if not isinstance(node.value, dict | Unknown):
             self.fail(node, f"{self.grammar.word(key)} must be a map")
             return EMPTY
         return self.field(node, key)
