@@ -272,15 +272,15 @@ def _allowed_values(node: Node, kind: ParameterType) -> Constraint:
     values = node.plain()
     if not isinstance(values, list):
         raise _bad("the allowed values must be a list", node)
-    if kind in (ParameterType.NUMBER, ParameterType.STRING, ParameterType.BOOLEAN):
-        converted = []
-        for value in values:
-            try:
-                converted.append(parse_value(kind, value))
-            except ValueError:
-                converted.append(value)
-        values = converted
-    return AllowedValues(tuple(values))
+    if kind not in (ParameterType.NUMBER, ParameterType.STRING, ParameterType.BOOLEAN):
+        return AllowedValues(tuple(values))
+    compared = []
+    for value in values:
+        try:
+            compared.append(parse_value(kind, value))
+        except ValueError:
+            compared.append(value)
+    return AllowedValues(tuple(values), compared=tuple(compared))
 
 
 def _allowed_pattern(node: Node, kind: ParameterType) -> Constraint:
