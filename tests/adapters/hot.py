@@ -201,6 +201,15 @@ class Stack:
             return self.reference(names[0])
         return self.attribute(names[0], str(steps[0]), steps[1:])
 
+    def by_attribute(self) -> dict[str, dict[str, Any]]:
+        """What a group tells of its members: {attribute: {member: value}}."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, made in self.made.items():
+            below = made.child.program.outputs if made.child is not None else None
+            for attribute in made.definition.type_info.attributes if below is None else below:
+                found.setdefault(attribute, {})[name] = self.attribute(name, attribute, ())
+        return found
+
     def as_group(self, attribute: str, path: tuple[Any, ...]) -> Any:
         if attribute.startswith("resource."):
             return self.member(attribute.split(".", 2)[1:], path)
@@ -210,10 +219,11 @@ class Stack:
             return walk([self.reference(name) for name in self.made], path)
         if attribute == "refs_map":
             return walk({name: self.reference(name) for name in self.made}, path)
-        if attribute == "outputs_list" and path:
-            return [self.attribute(name, str(path[0]), path[1:]) for name in self.made]
-        if attribute in ("attributes", "outputs") and path:
-            return {name: self.attribute(name, str(path[0]), path[1:]) for name in self.made}
+        if attribute in ("attributes", "outputs", "outputs_list"):
+            found = self.by_attribute()
+            if attribute == "outputs_list":
+                return walk({name: list(one.values()) for name, one in found.items()}, path)
+            return walk(found, path)
         return [self.attribute(name, attribute, path) for name in self.made]
 
 
@@ -448,7 +458,9 @@ def answer_validate(vector: Mapping[str, Any]) -> dict[str, Any]:
     environment = environment_of(vector)
     try:
         module = module_of(vector, environment)
-        program = module.specialise({}, stack_name="dummy", strict=False)
+        given = environment.parameters
+        program = module.specialise(given, stack_name="dummy", strict=False, check=False)
+        shown = validated(program, given, show_nested=bool(vector.get("show_nested")))
     except (Refused, Rejected) as error:
         problem = error.problem if isinstance(error, Refused) else error.problems[0]
         refused = Refused("validate", problem)
@@ -456,13 +468,12 @@ def answer_validate(vector: Mapping[str, Any]) -> dict[str, Any]:
         if answer["kind"] == "StackValidationFailed":
             answer["kind"] = "Error"
         return {"error": answer}
-    shown = validated(program, environment.parameters, show_nested=bool(vector.get("show_nested")))
     sections = environment.as_map()
     registry = {"resources": {}, **sections["resource_registry"]}
-    for name, binding in module.bindings.items():
-        if binding.entry is not None:
-            registry.setdefault(binding.entry.entry, binding.entry.template)
-            del name
+    for name in program.resources:
+        entry = module.bindings[name].entry
+        if entry is not None:
+            registry.setdefault(entry.entry, entry.template)
     shown["Environment"] = {
         "resource_registry": registry,
         "parameters": sections["parameters"],

@@ -23,6 +23,7 @@ from hearth.model.problem import (
 )
 from hearth.model.span import Span, dotted
 from hearth.template.child import ChildType, inside, misfits
+from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
 from hearth.template.expr import Const, Expr, MapOf, calls_in, keys_of, problems_in
 from hearth.template.limits import Limits
@@ -167,7 +168,10 @@ class _Compiler:
             raise Rejected([RequestLimitExceeded(Span(file), words)])
         bindings = self.bindings(syntax, environment, depth)
         members = self.members(syntax, bindings, environment, depth) if self.drafting else {}
-        problems = (*syntax.problems, *islice(_check(syntax, bindings), PROBLEMS_MAX))
+        problems = (
+            *syntax_problems(syntax, environment, depth),
+            *islice(_check(syntax, bindings), PROBLEMS_MAX),
+        )
         return Module(
             syntax=syntax,
             files=self.files,
@@ -296,6 +300,20 @@ class _Compiler:
                 known = rejected.problems
             self.children[key] = known
         return known
+
+
+def syntax_problems(syntax: Syntax, environment: Environment, depth: int) -> Iterator[Problem]:
+    """What is wrong with a template as such; a default that is never used is not, in a child.
+
+    The environment's `parameter_defaults` take the place of the defaults of child templates, so
+    only the root's own are judged in any case.
+    """
+    word = syntax.grammar.word("parameters")
+    covered = {f"{word}.{name}" for name in environment.parameter_defaults} if depth else set()
+    for problem in syntax.problems:
+        unused = problem.code == WRONG_DEFAULT and problem.at and problem.at.path in covered
+        if not unused:
+            yield problem
 
 
 def place_of_type(source: ResourceSource) -> Span:

@@ -314,6 +314,10 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
         named = registry.value.get("resources")
         if named is not None:
             yield from _named_problems(named, file, "resource_registry.resources")
+        for name, node in registry.value.items():
+            if name != "resources" and not isinstance(node.value, str | None):
+                words = f"a type is mapped to the name of a type or template, not to {node.plain()}"
+                yield HTTPBadRequest(node.span(file, f"resource_registry.{name}"), words)
     sinks = root.value.get("event_sinks")
     if sinks is not None and isinstance(sinks.value, list):
         yield from _sink_problems(sinks.value, file)

@@ -65,11 +65,9 @@ class OutputSource:
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """Parameters that belong together, for user interfaces."""
+    """Parameters that belong together, for user interfaces, as the template has them."""
 
-    label: Any
-    description: Any
-    parameters: tuple[str, ...]
+    written: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +235,7 @@ class _Parser:
                 self.fail(item, words, path, code="unknown-parameter", suggestion=near)
             else:
                 seen.add(name)
-        return ParameterGroup(label, fields.get("description"), tuple(str(name) for name in names))
+        return ParameterGroup(fields)
 
     # -- conditions -------------------------------------------------------------------------
 
@@ -380,7 +378,7 @@ class _Parser:
 
     def condition_of(self, fields: Mapping[str, Node]) -> Expr | None:
         node = fields.get("condition")
-        if node is None:
+        if node is None or (node.value is None and self.steps[0] == self.grammar.word("outputs")):
             return None
         self.steps.append(self.grammar.word("condition"))
         expr = self.condition(node)

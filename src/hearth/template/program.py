@@ -146,6 +146,11 @@ class ResourceDefinition:
         return self.child.syntax.file
 
     @property
+    def way_in(self) -> str:
+        """The path of the resource's child, as problems inside it are told."""
+        return f"{self.span.path}<{self.template}>"
+
+    @property
     def fingerprint(self) -> str:
         """Equal for equal definitions; the description does not count."""
         return self.core.fingerprint(self.type)
@@ -417,13 +422,13 @@ class Program:
         world: World,
         findings: TreeFindings,
     ) -> None:
-        path = f"{definition.span.path}<{definition.template}>"
+        path = definition.way_in
         if evaluated.open_properties:  # a child sees what is not known as such, never as null
             evaluated = definition.evaluate(world)
         try:
             program = self.inside(definition, evaluated)
         except Rejected as rejected:
-            findings.problems.extend(_told(problem, path) for problem in rejected.problems)
+            findings.problems.extend(told_below(problem, path) for problem in rejected.problems)
             return
         except ValueError as error:
             at = replace(definition.span, path=path)
@@ -437,17 +442,20 @@ class Program:
         copies = getattr(definition.type_info, "nested_copies", None)
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
-        findings.problems.extend(_told(problem, path) for problem in inner.problems)
+        findings.problems.extend(told_below(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
         )
 
-    def inside(self, definition: ResourceDefinition, evaluated: Evaluated) -> Program | None:
+    def inside(
+        self, definition: ResourceDefinition, evaluated: Evaluated, *, check: bool = True
+    ) -> Program | None:
         """Return the program of a resource's child before it is made; None for a resource without.
 
-        What is Unknown in the evaluated properties and metadata is Unknown in the child. Raises
-        Rejected, and ValueError for a value that no parameter can have.
+        What is Unknown in the evaluated properties and metadata is Unknown in the child; `check`
+        is that of `Module.specialise`. Raises Rejected, and ValueError for a value that no
+        parameter can have.
         """
         module = self.child(definition, evaluated.properties)
         if module is None:
@@ -463,6 +471,7 @@ class Program:
             project_id=self.text("project_id"),
             facade=Facade(evaluated.metadata, definition.deletion_policy, {}),
             strict=False,
+            check=check,
         )
 
     def text(self, pseudo: str) -> str:
@@ -485,7 +494,8 @@ def without_replaced(
     return {n: replace(p, required=False) if n in excused else p for n, p in schema.items()}
 
 
-def _told(problem: Problem, path: str) -> Problem:
+def told_below(problem: Problem, path: str) -> Problem:
+    """Return a problem of a child stack as its parent tells it; `path` leads to the child."""
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):
         return moved

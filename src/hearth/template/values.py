@@ -60,7 +60,7 @@ class ParameterReader:
     def read(self, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
         schemas = self.syntax.parameters
         for name in given:
-            if name not in schemas and self.strict:
+            if name not in schemas and (self.strict or not self.check):
                 at = Span(self.syntax.file)
                 self.problems.append(UnknownUserParameter(at, name, nearest(name, schemas)))
         values = pseudo_parameters(self.syntax, self.stack)

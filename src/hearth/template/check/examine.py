@@ -18,7 +18,7 @@ from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
 from hearth.template.check.unused import unused
 from hearth.template.check.values import Values, parts
-from hearth.template.compile import TOO_DEEP, check_depends_on
+from hearth.template.compile import TOO_DEEP, check_depends_on, syntax_problems
 from hearth.template.expr import OMIT, Call, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node
@@ -56,7 +56,7 @@ class _Template:
         self.values = Values(self.names, self.scope, self.grammar, report)
 
     def examine(self) -> None:
-        for problem in self.syntax.problems:
+        for problem in syntax_problems(self.syntax, self.module.environment, self.module.depth):
             self.report.add(problem)
         self.surprises()
         self.constraints()

@@ -24,7 +24,7 @@ from hearth.schema import (
     SupportStatus,
     coerce,
 )
-from hearth.schema.check import BAD, CONVERT
+from hearth.schema.convert import BAD, CONVERT
 from hearth.template.check.names import Names
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
