@@ -169,7 +169,7 @@ class _Compiler:
         bindings = self.bindings(syntax, environment, depth)
         members = self.members(syntax, bindings, environment, depth) if self.drafting else {}
         problems = (
-            *syntax_problems(syntax, environment, depth),
+            *syntax_problems(syntax, environment),
             *islice(_check(syntax, bindings), PROBLEMS_MAX),
         )
         return Module(
@@ -248,7 +248,7 @@ class _Compiler:
         if self.stock is None:
             self.stock = [*self.catalog.names(), *environment.resource_registry]
         at = place_of_type(source)
-        known = self.catalog.missing(source.type)
+        known = self.catalog.missing(environment.leads_to(source.type, source.name))
         if known is not None:
             return StackValidationFailed(at, known, code="unknown-type")
         text = EntityNotFound(None, "Resource Type", source.type).text
@@ -302,16 +302,21 @@ class _Compiler:
         return known
 
 
-def syntax_problems(syntax: Syntax, environment: Environment, depth: int) -> Iterator[Problem]:
+def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Problem]:
     """What is wrong with a template as such; a default that is never used is not, in a child.
 
     The environment's `parameter_defaults` take the place of the defaults of child templates, so
     only the root's own are judged in any case.
     """
     word = syntax.grammar.word("parameters")
-    covered = {f"{word}.{name}" for name in environment.parameter_defaults} if depth else set()
+    covered = {f"{word}.{name}" for name in environment.parameter_defaults}
     for problem in syntax.problems:
-        unused = problem.code == WRONG_DEFAULT and problem.at and problem.at.path in covered
+        unused = (
+            environment.of_child
+            and problem.code == WRONG_DEFAULT
+            and problem.at is not None
+            and problem.at.path in covered
+        )
         if not unused:
             yield problem
 

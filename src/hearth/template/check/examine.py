@@ -56,7 +56,7 @@ class _Template:
         self.values = Values(self.names, self.scope, self.grammar, report)
 
     def examine(self) -> None:
-        for problem in syntax_problems(self.syntax, self.module.environment, self.module.depth):
+        for problem in syntax_problems(self.syntax, self.module.environment):
             self.report.add(problem)
         self.surprises()
         self.constraints()
@@ -209,7 +209,10 @@ class _Template:
         if node is None or support is None:
             return
         if support.status in (SupportStatus.DEPRECATED, SupportStatus.HIDDEN):
+            retired = support.status is SupportStatus.HIDDEN
             words = f"{source.type} is no longer recommended"
+            if retired and getattr(type_info, "accepts_any_property", False):
+                words = f"{source.type} is retired and makes nothing"
             if support.message:
                 words += f": {support.message}"
             self.report.notice(node.span(self.file, source.at.path), "deprecated", words)
