@@ -355,3 +355,31 @@ EXAMPLES = sorted(Path(hearth.resources.__file__).parent.glob("*/examples/*.yaml
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_of_every_type_is_without_errors(example):
     assert [one for one in lint(example) if one.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "{type: c.yaml}",
+        "{type: OS::Heat::ResourceGroup, properties: {resource_def: {type: c.yaml}}}",
+        "{type: OS::Heat::ResourceGroup,"
+        " properties: {resource_def: {type: c.yaml, properties: {other: 1}}}}",
+    ],
+)
+def test_what_parameter_defaults_may_give_to_a_child_is_a_doubt(tmp_path, resource):
+    head = "heat_template_version: 2018-08-31\n"
+    (tmp_path / "web.yaml").write_text(f"{head}resources:\n  a: {resource}\n")
+    (tmp_path / "c.yaml").write_text(
+        f"{head}parameters: {{key: {{type: string}}, other: {{type: string, default: x}}}}\n"
+        "outputs: {o: {value: [{get_param: key}, {get_param: other}]}}\n"
+    )
+    (tmp_path / "given.yaml").write_text("parameter_defaults: {key: k}\n")
+    (tmp_path / "other.yaml").write_text("parameter_defaults: {nobody: k}\n")
+
+    def told(*environments):
+        found = lint(tmp_path / "web.yaml", [tmp_path / one for one in environments])
+        return [(one.code, str(one.severity)) for one in found]
+
+    assert told() == [("missing-property", "warning")]
+    assert told("given.yaml") == []
+    assert told("other.yaml") == [("missing-property", "error")]
