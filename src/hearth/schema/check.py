@@ -64,6 +64,9 @@ class Findings:
         return answered.problems
 
 
+NOTHING: tuple[Any, ...] = ("", [], {})
+"""What counts as not given where a property says that empty is none."""
+
 EMPTY: dict[Kind, Any] = {
     Kind.STRING: "",
     Kind.INTEGER: 0,
@@ -95,6 +98,8 @@ def coerce_all(
     for name, prop in schema.items():
         if name in values:
             value = values[name]
+            if prop.empty_is_none and value in NOTHING:
+                value = None
             if value is None and prop.has_default:
                 value = prop.default
             if value is not None:

@@ -62,7 +62,8 @@ class Prop:
     """A property of a resource type, an entry of a map property or the item of a list property.
 
     `schema` is the entries of a map by name, or the one item of a list. `constraint` is a short
-    form for one custom constraint.
+    form for one custom constraint. With `empty_is_none` an empty text, list or map is the same as
+    no value: parameters that default to "" are the usual way to give none.
     """
 
     kind: Kind
@@ -78,6 +79,7 @@ class Prop:
     support: Support | None = field(default=None, kw_only=True)
     implemented: bool = field(default=True, kw_only=True)
     allow_conversion: bool = field(default=False, kw_only=True)
+    empty_is_none: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.constraint is not None:

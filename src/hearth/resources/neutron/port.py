@@ -181,6 +181,7 @@ class Port(NeutronResource):
                     ),
                 },
             ),
+            empty_is_none=True,
         ),
         "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
