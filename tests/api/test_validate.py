@@ -172,3 +172,21 @@ def test_an_update_preview_with_converge_says_what_one_without_says(api: Caller)
         if changed == template:
             assert names["unchanged"] == ["a", "n", "r", "t"]
     api.call("DELETE", path)
+
+
+def test_all_mistakes_of_different_kinds_are_told_in_one_answer(api: Caller):
+    template = (
+        f"{V}parameters: {{size: {{type: number, default: 1}}}}\nresources:\n"
+        "  a:\n    type: OS::Heat::RandomString\n    properties:\n      lenght: 8\n"
+        "  b:\n    type: OS::Heat::RandomString\n    properties:\n"
+        "      length: {get_param: siez}\n"
+        "  c:\n    type: OS::Heat::Value\n    properties:\n"
+        "      value: {get_attr: [nobody, value]}\n"
+        "  d:\n    type: OS::Heat::RandomString\n    properties:\n      length: many\n"
+    )
+    reply = api.call("POST", "/stacks", {"stack_name": "wrong", "template": template})
+    assert reply.status_code == 400
+    text = reply.text
+    for word in ("lenght", "siez", "nobody", "many"):
+        assert word in text, word
+    assert text.count("lenght") == 1

@@ -129,7 +129,8 @@ def comparable(value: Any) -> Hashable:
 
 def bounds(low: float | None, high: float | None) -> str:
     """A range as people write it."""
-    return f"(min: {low}, max: {high})"
+    ends = (("min", low), ("max", high))
+    return f"({', '.join(f'{name}: {end}' for name, end in ends if end is not None)})"
 
 
 def same(one: Any, other: Any) -> bool:

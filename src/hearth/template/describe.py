@@ -83,7 +83,7 @@ def _parameter(schema: ParameterSchema, given: Any, defaults: Mapping[str, Any])
         "Label": schema.label or schema.name,
     }
     if defaults.get(schema.name) is not None:
-        shown["Default"] = defaults[schema.name]
+        shown["Default"] = MASK if schema.hidden else defaults[schema.name]
     elif schema.has_default:
         shown["Default"] = schema.default
     if given:  # an empty value is none here

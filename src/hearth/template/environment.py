@@ -126,10 +126,13 @@ class Environment:
         keys: Sequence[str],
         files: Mapping[str, str],
         types: Mapping[str, ParameterType],
+        firm: Mapping[str, Any] | None = None,
     ) -> Environment:
         """The environment with files laid over it, in order. Raises Rejected.
 
         `types` are those of all parameters that the root template or a template in `files` has.
+        A value of a parameter that is `firm` is replaced by no file; one that says so is merged
+        with it.
         """
         if not keys:
             return self
@@ -139,7 +142,8 @@ class Environment:
                 words = f'the environment file "{key}" is not among the files of the request'
                 raise Rejected([Invalid(Span(key), words)])
             merger.add(key, Environment.parse(files[key], key).as_map())
-        return Environment(**merger.sections, base=self.base)
+        kept = {name: v for name, v in (firm or {}).items() if name not in merger.combined}
+        return Environment(**merger.sections, base=self.base).with_parameters(kept)
 
     # -- registry ---------------------------------------------------------------------------
 
