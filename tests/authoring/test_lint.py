@@ -8,6 +8,7 @@ import pytest
 import hearth.resources
 from hearth.authoring.finding import Severity
 from hearth.authoring.lint import lint
+from hearth.cli.lint import run
 
 HOT = "heat_template_version: 2021-04-16\n"
 
@@ -383,3 +384,31 @@ def test_what_parameter_defaults_may_give_to_a_child_is_a_doubt(tmp_path, resour
     assert told() == [("missing-property", "warning")]
     assert told("given.yaml") == []
     assert told("other.yaml") == [("missing-property", "error")]
+
+
+def test_a_tab_is_named_as_one(tmp_path):
+    path = tmp_path / "web.yaml"
+    path.write_text("heat_template_version: 2021-04-16\nresources:\n\ta: {type: OS::Heat::None}\n")
+    [one] = lint(path)
+    assert (one.line, one.column, one.code) == (3, 1, "syntax")
+    assert "a tab cannot indent; use spaces" in one.message
+
+
+def test_a_missing_child_is_never_the_file_itself(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("heat_template_version: 2021-04-16\nresources: {r: {type: aa.yaml}}\n")
+    [one] = lint(path)
+    assert one.suggestion is None
+
+
+def test_a_folder_stands_for_all_templates_below_it(tmp_path, capsys):
+    below = tmp_path / "below"
+    below.mkdir()
+    (below / "wrong.yaml").write_text("heat_template_version: 2021-04-16\nresorces: {}\n")
+    (tmp_path / "right.yaml").write_text("heat_template_version: 2021-04-16\n")
+    (tmp_path / "other.yaml").write_text("just: data\n")
+    assert run([tmp_path], [], "text", strict=False) == 1
+    assert "below/wrong.yaml:2:1" in capsys.readouterr().out
+    (below / "wrong.yaml").unlink()
+    assert run([tmp_path], [], "text", strict=False) == 0
+    assert capsys.readouterr().out == "No problems found in 1 file\n"

@@ -267,7 +267,8 @@ class _Compiler:
             return Binding(None, entry=entry, problems=(replace(told, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
-            near = nearest_file(entry.template, self.files)
+            others = (name for name in self.files if name != at.file)
+            near = nearest_file(entry.template, others)
             words = f'the template "{entry.template}" is not among the files{hint(near)}'
             missing = TemplateMissing(
                 at, words, template=entry.template, code="missing-file", suggestion=near

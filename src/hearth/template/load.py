@@ -139,7 +139,7 @@ def load(
         except yaml.YAMLError as error:
             if is_json:
                 return from_plain(plain, file, limits)
-            raise Rejected([_syntax_problem(error, file)]) from None
+            raise Rejected([_syntax_problem(error, source, file)]) from None
         except UnicodeError:
             words = "the text holds characters that are none"
             raise Rejected([HTTPBadRequest(Span(file), words)]) from None
@@ -217,13 +217,16 @@ def _as_json(source: str) -> Any:
         return None
 
 
-def _syntax_problem(error: yaml.YAMLError, file: str) -> Problem:
+def _syntax_problem(error: yaml.YAMLError, source: str, file: str) -> Problem:
     line = column = 0
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         if mark is not None:
             line, column = mark.line + 1, mark.column + 1
         words = " ".join(part for part in (error.context, error.problem) if part)
+        shown = source.split("\n")[line - 1 : line] if line else []
+        if shown and shown[0][column - 1 : column] == "\t":
+            words = "a tab cannot indent; use spaces"
     else:
         words = str(error).splitlines()[0] if str(error) else "unreadable"
     return HTTPBadRequest(Span(file, line, column), f"not well-formed YAML: {words}", code="syntax")
