@@ -412,3 +412,17 @@ def test_a_folder_stands_for_all_templates_below_it(tmp_path, capsys):
     (below / "wrong.yaml").unlink()
     assert run([tmp_path], [], "text", strict=False) == 0
     assert capsys.readouterr().out == "No problems found in 1 file\n"
+
+
+def test_a_misspelt_function_in_data_of_any_kind_is_a_doubt(tmp_path):
+    path = tmp_path / "web.yaml"
+    path.write_text(
+        "heat_template_version: 2021-04-16\nparameters: {size: {type: number}}\nresources:\n"
+        "  a: {type: OS::Heat::Value, properties: {value: {get_parm: size}}}\n"
+        "  b: {type: OS::Heat::Value, properties: {value: {size: {get_param: size}}}}\n"
+        "  c: {type: OS::Heat::Value, properties: {value: {iff: 1}}}\n"
+    )
+    [one] = lint(path)
+    assert (one.line, one.code, one.severity, one.suggestion) == (
+        4, "unknown-function", Severity.WARNING, "get_param",
+    )  # fmt: skip

@@ -4,7 +4,6 @@ from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.resources.base import Failed
 
-
 LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
 LASTING_WORDS = ("Multiple possible networks found",)
 """Conflicts (409) of a request with itself: no other resource can end them, so no retry helps."""

@@ -209,12 +209,14 @@ class Values:
             tell = self.report.notice if notice else self.report.wrong
             tell(place, "function-of-another-version", words)
             return True
-        if notice:
-            return False
         near = nearest(name, self.grammar.functions)
         if near is None:
             return False
         words = f'"{name}" is no function of version {self.grammar.value}{hint(near)}'
+        if notice:  # data may have such a key, but hardly one like a function of two words
+            if "_" in near or "::" in near:
+                self.report.notice(place, "unknown-function", f"{words} It is plain data.", near)
+            return False
         self.report.wrong(place, "unknown-function", words, near)
         return True
 
