@@ -453,6 +453,9 @@ def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
 
 def no_attribute(one: Reference, type_info: TypeInfo) -> Problem:
     """A reference to an attribute that the type does not have."""
+    if isinstance(one.call.args, Const) and isinstance(one.call.args.value, str):
+        words = f'{one.call.function.name}: expected a list, got the text "{one.call.args.value}"'
+        return StackValidationFailed(one.call.at, words, code="unknown-attribute")
     attribute = str(one.read[0]) if one.read else ""
     near = nearest(attribute, type_info.attributes)
     words = f'resource "{one.resource}" has no attribute "{attribute}"{hint(near)}'
