@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hearth.resources.heat.autoscaling_group import AutoScalingGroup
+from hearth.resources.heat.group import template_of
+from hearth.resources.heat.resource_group import ResourceGroup, member_definitions
+from hearth.resources.registry import builtin_types
 from hearth.schema import (
     ANY,
     BOOLEAN,
@@ -17,7 +20,6 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     Attr,
-    Length,
     Prop,
     Range,
     Support,
@@ -47,37 +49,19 @@ class BuiltIn:
         return ()
 
 
-class Group(BuiltIn):
-    """A resource group: equal members, named by number."""
-
-    def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        definition = properties.get("resource_def")
-        if not isinstance(definition, Mapping):
-            return None
-        count = properties.get("count", 1)
-        mark = properties.get("index_var", "%index%")
-        members = {}
-        for index in range(count if isinstance(count, int) else 1):
-            member = {"type": definition["type"]}
-            given = {k: v for k, v in (definition.get("properties") or {}).items() if v is not None}
-            if given:
-                member["properties"] = indexed(given, mark, str(index))
-            if definition.get("metadata"):
-                member["metadata"] = definition["metadata"]
-            members[str(index)] = member
-        return {"heat_template_version": "2015-04-30", "resources": members}
+GROUPS = ("OS::Heat::AutoScalingGroup", "OS::Heat::ResourceChain", "OS::Heat::ResourceGroup")
+"""Groups are those that stacks have: what they make of their properties is part of the language."""
 
 
-def indexed(value: Any, mark: str, index: str) -> Any:
-    match value:
-        case str():
-            return value.replace(mark, index)
-        case dict():
-            return {key: indexed(inner, mark, index) for key, inner in value.items()}
-        case list():
-            return [indexed(inner, mark, index) for inner in value]
-        case _:
-            return copy.copy(value)
+def group_template(type_info: Any, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The child that a group makes at its creation, members in order of their numbers."""
+    if isinstance(type_info, ResourceGroup):
+        return template_of(member_definitions(properties, int(properties["count"])))
+    if isinstance(type_info, AutoScalingGroup):
+        size = type_info.wanted_size(properties, None)
+        return template_of({str(n): properties["resource"] for n in range(size)})
+    found: Mapping[str, Any] | None = type_info.nested_definition(properties)
+    return found
 
 
 CLASSES = [
@@ -149,30 +133,6 @@ TYPES = [
         },
         {"value": Attr(STRING)},
     ),
-    Group(
-        "OS::Heat::ResourceGroup",
-        {
-            "count": Prop(INTEGER, default=1, constraints=[Range(min=0)]),
-            "index_var": Prop(STRING, default="%index%", constraints=[Length(min=3)]),
-            "resource_def": Prop(
-                MAP,
-                required=True,
-                schema={
-                    "type": Prop(STRING, required=True),
-                    "properties": Prop(MAP),
-                    "metadata": Prop(MAP),
-                },
-            ),
-            "removal_policies": Prop(LIST, default=[]),
-            "removal_policies_mode": Prop(STRING, default="append"),
-        },
-        {"refs": Attr(LIST), "refs_map": Attr(MAP), "attributes": Attr(MAP)},
-        update_policy={
-            "batch_create": Prop(MAP, schema=BATCH),
-            "rolling_update": Prop(MAP, schema={**BATCH, "min_in_service": Prop(INTEGER)}),
-        },
-        accepts_any_attribute=True,
-    ),
     BuiltIn("OS::Neutron::Net", {"name": Prop(STRING)}, {"name": Attr(STRING)}),
     BuiltIn(
         "OS::Neutron::Port",
@@ -188,9 +148,10 @@ class Catalog:
     """The types by name."""
 
     def __init__(self) -> None:
-        self.types = {one.name: one for one in TYPES}
+        self.types: dict[str, Any] = {one.name: one for one in TYPES}
+        self.types.update((name, builtin_types()[name]) for name in GROUPS)
 
-    def find(self, name: str) -> BuiltIn | None:
+    def find(self, name: str) -> Any:
         return self.types.get(name)
 
     def names(self) -> Iterable[str]:

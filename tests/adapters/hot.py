@@ -33,9 +33,10 @@ from hearth.template import (
     walk,
 )
 from hearth.template.child import parameters_of
+from hearth.template.compile import compile_nested
 from hearth.template.describe import parameter_texts, validated
 from hearth.template.environment import TemplateEntry, TypeEntry
-from tests.adapters.catalog import Catalog
+from tests.adapters.catalog import GROUPS, Catalog, group_template
 
 CATALOG = Catalog()
 PROJECT = "0123456789abcdef0123456789abcdef"
@@ -126,7 +127,7 @@ class Stack:
                 made.random = "".join(
                     secrets.choice(LETTERS) for _ in range(made.properties.get("length", 32))
                 )
-            module = self.program.child(definition, made.properties)
+            module = child_module(self.program, definition, made.properties)
             if module is not None:
                 made.child = self.nested(made, module)
             self.made[name] = made
@@ -200,6 +201,15 @@ class Stack:
             return self.reference(names[0])
         return self.attribute(names[0], str(steps[0]), steps[1:])
 
+    def by_attribute(self) -> dict[str, dict[str, Any]]:
+        """What a group tells of its members: {attribute: {member: value}}."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, made in self.made.items():
+            below = made.child.program.outputs if made.child is not None else None
+            for attribute in made.definition.type_info.attributes if below is None else below:
+                found.setdefault(attribute, {})[name] = self.attribute(name, attribute, ())
+        return found
+
     def as_group(self, attribute: str, path: tuple[Any, ...]) -> Any:
         if attribute.startswith("resource."):
             return self.member(attribute.split(".", 2)[1:], path)
@@ -209,9 +219,24 @@ class Stack:
             return walk([self.reference(name) for name in self.made], path)
         if attribute == "refs_map":
             return walk({name: self.reference(name) for name in self.made}, path)
-        if attribute == "attributes" and path:
-            return {name: self.attribute(name, str(path[0]), path[1:]) for name in self.made}
+        if attribute in ("attributes", "outputs", "outputs_list"):
+            found = self.by_attribute()
+            if attribute == "outputs_list":
+                return walk({name: list(one.values()) for name, one in found.items()}, path)
+            return walk(found, path)
         return [self.attribute(name, attribute, path) for name in self.made]
+
+
+def child_module(
+    program: Program, definition: ResourceDefinition, properties: Mapping[str, Any]
+) -> Module | None:
+    """The module of a resource's child with all members that a creation makes."""
+    if definition.child is not None or definition.type not in GROUPS:
+        return program.child(definition, properties)
+    made = group_template(definition.type_info, properties)
+    if made is None:
+        return None
+    return compile_nested(program.module, made, definition.name, "nested_stack")
 
 
 def as_failure(definition: ResourceDefinition, problem: Problem) -> Problem:
@@ -433,7 +458,9 @@ def answer_validate(vector: Mapping[str, Any]) -> dict[str, Any]:
     environment = environment_of(vector)
     try:
         module = module_of(vector, environment)
-        program = module.specialise({}, stack_name="dummy", strict=False)
+        given = environment.parameters
+        program = module.specialise(given, stack_name="dummy", strict=False, check=False)
+        shown = validated(program, given, show_nested=bool(vector.get("show_nested")))
     except (Refused, Rejected) as error:
         problem = error.problem if isinstance(error, Refused) else error.problems[0]
         refused = Refused("validate", problem)
@@ -441,13 +468,12 @@ def answer_validate(vector: Mapping[str, Any]) -> dict[str, Any]:
         if answer["kind"] == "StackValidationFailed":
             answer["kind"] = "Error"
         return {"error": answer}
-    shown = validated(program, environment.parameters, show_nested=bool(vector.get("show_nested")))
     sections = environment.as_map()
     registry = {"resources": {}, **sections["resource_registry"]}
-    for name, binding in module.bindings.items():
-        if binding.entry is not None:
-            registry.setdefault(binding.entry.entry, binding.entry.template)
-            del name
+    for name in program.resources:
+        entry = module.bindings[name].entry
+        if entry is not None:
+            registry.setdefault(entry.entry, entry.template)
     shown["Environment"] = {
         "resource_registry": registry,
         "parameters": sections["parameters"],

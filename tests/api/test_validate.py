@@ -121,3 +121,72 @@ def test_validation_lets_a_property_too_many_pass_below_and_creation_does_not(ap
     assert api.call("POST", "/stacks", {"stack_name": "no", **body}).status_code == 400
     outer = {"template": middle, "files": files}
     assert api.call("POST", "/validate", outer).status_code == 400
+
+
+def test_a_create_preview_shows_what_is_known_before_anything_is_made(api: Caller):
+    template = f"""{V}
+parameters: {{p: {{type: string, default: x}}}}
+resources:
+  v: {{type: OS::Heat::Value, properties: {{value: {{get_param: p}}}}}}
+  r: {{type: OS::Heat::RandomString}}
+outputs:
+  text: {{value: {{list_join: ["-", [a, {{get_param: p}}]]}}}}
+  name: {{value: {{get_resource: v}}}}
+  later: {{value: {{get_attr: [r, value]}}}}
+  wrong: {{value: {{get_param: nobody}}}}
+"""
+    body = {"stack_name": "foreseen", "template": template}
+    stack = api.call("POST", "/stacks/preview", body).json()["stack"]
+    outputs = {one["output_key"]: one for one in stack["outputs"]}
+    assert {name: one.get("output_value") for name, one in outputs.items()} == {
+        "text": "a-x",
+        "name": "v",
+        "later": None,
+        "wrong": None,
+    }
+    assert "nobody" in outputs["wrong"]["output_error"]
+    shown = {one["resource_name"]: one["attributes"] for one in stack["resources"]}
+    assert shown["v"]["value"] == "x"
+    assert shown["r"]["value"] is None
+
+
+def test_an_update_preview_with_converge_says_what_one_without_says(api: Caller):
+    template = (
+        f"{V}resources:\n  a: {{type: OS::Heat::Value, properties: {{value: 1}}}}\n"
+        "  n: {type: OS::Heat::None}\n"
+        "  t: {type: OS::Heat::TestResource, properties: {value: {get_attr: [a, value]}}}\n"
+        "  r: {type: OS::Heat::RandomString, properties: {salt: {get_resource: t}}}\n"
+    )
+    path = api.create("converged", template)
+    for changed in (template, template.replace("value: 1", "value: 2")):
+        body = {"template": changed}
+        plain = api.call("PUT", f"{path}/preview", body).json()["resource_changes"]
+        looked = api.call("PUT", f"{path}/preview", {**body, "converge": True}).json()
+        names = {
+            group: sorted(one["resource_name"] for one in found)
+            for group, found in looked["resource_changes"].items()
+        }
+        assert names == {
+            group: sorted(one["resource_name"] for one in found) for group, found in plain.items()
+        }
+        if changed == template:
+            assert names["unchanged"] == ["a", "n", "r", "t"]
+    api.call("DELETE", path)
+
+
+def test_all_mistakes_of_different_kinds_are_told_in_one_answer(api: Caller):
+    template = (
+        f"{V}parameters: {{size: {{type: number, default: 1}}}}\nresources:\n"
+        "  a:\n    type: OS::Heat::RandomString\n    properties:\n      lenght: 8\n"
+        "  b:\n    type: OS::Heat::RandomString\n    properties:\n"
+        "      length: {get_param: siez}\n"
+        "  c:\n    type: OS::Heat::Value\n    properties:\n"
+        "      value: {get_attr: [nobody, value]}\n"
+        "  d:\n    type: OS::Heat::RandomString\n    properties:\n      length: many\n"
+    )
+    reply = api.call("POST", "/stacks", {"stack_name": "wrong", "template": template})
+    assert reply.status_code == 400
+    text = reply.text
+    for word in ("lenght", "siez", "nobody", "many"):
+        assert word in text, word
+    assert text.count("lenght") == 1

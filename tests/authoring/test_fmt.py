@@ -315,7 +315,7 @@ def test_json_keeps_its_meaning_whatever_its_style_was(value, indent):
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("a:\n\t- b\n", "t.yaml:2:1", "cannot start any token"),
+        ("a:\n\t- b\n", "t.yaml:2:1", "a tab cannot indent"),
         ("a: [1\nb: 2\n", "t.yaml:2:2", "did not find expected"),
         ("a: 1\n---\nb: 1\n", "t.yaml:3:1", "more than one document"),
         ("a: !Ref b\n", "t.yaml:1:4", "the tag !Ref is not allowed"),

@@ -8,6 +8,7 @@ import pytest
 import hearth.resources
 from hearth.authoring.finding import Severity
 from hearth.authoring.lint import lint
+from hearth.cli.lint import run
 
 HOT = "heat_template_version: 2021-04-16\n"
 
@@ -355,3 +356,73 @@ EXAMPLES = sorted(Path(hearth.resources.__file__).parent.glob("*/examples/*.yaml
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_of_every_type_is_without_errors(example):
     assert [one for one in lint(example) if one.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "{type: c.yaml}",
+        "{type: OS::Heat::ResourceGroup, properties: {resource_def: {type: c.yaml}}}",
+        "{type: OS::Heat::ResourceGroup,"
+        " properties: {resource_def: {type: c.yaml, properties: {other: 1}}}}",
+    ],
+)
+def test_what_parameter_defaults_may_give_to_a_child_is_a_doubt(tmp_path, resource):
+    head = "heat_template_version: 2018-08-31\n"
+    (tmp_path / "web.yaml").write_text(f"{head}resources:\n  a: {resource}\n")
+    (tmp_path / "c.yaml").write_text(
+        f"{head}parameters: {{key: {{type: string}}, other: {{type: string, default: x}}}}\n"
+        "outputs: {o: {value: [{get_param: key}, {get_param: other}]}}\n"
+    )
+    (tmp_path / "given.yaml").write_text("parameter_defaults: {key: k}\n")
+    (tmp_path / "other.yaml").write_text("parameter_defaults: {nobody: k}\n")
+
+    def told(*environments):
+        found = lint(tmp_path / "web.yaml", [tmp_path / one for one in environments])
+        return [(one.code, str(one.severity)) for one in found]
+
+    assert told() == [("missing-property", "warning")]
+    assert told("given.yaml") == []
+    assert told("other.yaml") == [("missing-property", "error")]
+
+
+def test_a_tab_is_named_as_one(tmp_path):
+    path = tmp_path / "web.yaml"
+    path.write_text("heat_template_version: 2021-04-16\nresources:\n\ta: {type: OS::Heat::None}\n")
+    [one] = lint(path)
+    assert (one.line, one.column, one.code) == (3, 1, "syntax")
+    assert "a tab cannot indent; use spaces" in one.message
+
+
+def test_a_missing_child_is_never_the_file_itself(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("heat_template_version: 2021-04-16\nresources: {r: {type: aa.yaml}}\n")
+    [one] = lint(path)
+    assert one.suggestion is None
+
+
+def test_a_folder_stands_for_all_templates_below_it(tmp_path, capsys):
+    below = tmp_path / "below"
+    below.mkdir()
+    (below / "wrong.yaml").write_text("heat_template_version: 2021-04-16\nresorces: {}\n")
+    (tmp_path / "right.yaml").write_text("heat_template_version: 2021-04-16\n")
+    (tmp_path / "other.yaml").write_text("just: data\n")
+    assert run([tmp_path], [], "text", strict=False) == 1
+    assert "below/wrong.yaml:2:1" in capsys.readouterr().out
+    (below / "wrong.yaml").unlink()
+    assert run([tmp_path], [], "text", strict=False) == 0
+    assert capsys.readouterr().out == "No problems found in 1 file\n"
+
+
+def test_a_misspelt_function_in_data_of_any_kind_is_a_doubt(tmp_path):
+    path = tmp_path / "web.yaml"
+    path.write_text(
+        "heat_template_version: 2021-04-16\nparameters: {size: {type: number}}\nresources:\n"
+        "  a: {type: OS::Heat::Value, properties: {value: {get_parm: size}}}\n"
+        "  b: {type: OS::Heat::Value, properties: {value: {size: {get_param: size}}}}\n"
+        "  c: {type: OS::Heat::Value, properties: {value: {iff: 1}}}\n"
+    )
+    [one] = lint(path)
+    assert (one.line, one.code, one.severity, one.suggestion) == (
+        4, "unknown-function", Severity.WARNING, "get_param",
+    )  # fmt: skip

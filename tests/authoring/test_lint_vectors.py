@@ -9,6 +9,7 @@ NOT_FOUND = {
     "join-number-param-item": "of the items of a list nothing is known before there are values",
     "url-port-param-bad": "a parameter's default may be overridden",
     "nest-inner-unknown": "a resource inside of a child, read by an output",
+    "nest-missing-param": "an environment may give what a child lacks: a warning",
     "facade-in-root": "a child template is looked at alone too",
     "nest-depth-limit": "the limit of the vector is not the default",
     "limit-resources-root": "the limit of the vector is not the default",

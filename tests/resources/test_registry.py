@@ -13,7 +13,7 @@ from hearth.model.state import Action
 from hearth.resources.base import ResourceType
 from hearth.resources.checks import CHECKS
 from hearth.resources.index import INDEX
-from hearth.resources.known import INSTEAD, KNOWN
+from hearth.resources.known import INSTEAD, KNOWN, RETIRED
 from hearth.resources.lookup import KINDS
 from hearth.resources.registry import Catalog, builtin_types, default_catalog
 from tests.resources.facts import FACTS
@@ -56,9 +56,24 @@ def test_a_type_that_is_gone_names_what_does_its_work():
     catalog = default_catalog()
     gone = [name for name, fact in FACTS.items() if fact["support"]["status"] == "HIDDEN"]
     told = {name: catalog.missing(name) for name in gone if catalog.find(name) is None}
-    assert "use OS::Octavia::Pool" in told["OS::Neutron::Pool"]
-    assert "retired" in told["OS::Sahara::Job"]
+    assert "use OS::Magnum::ClusterTemplate" in told["OS::Magnum::BayModel"]
+    assert "use OS::Octavia::Pool" in catalog.find("OS::Neutron::Pool").support.message
+    assert "retired" in catalog.find("OS::Sahara::Job").support.message
     assert set(INSTEAD.values()) <= KNOWN
+
+
+def test_retired_types_are_the_placeholders_of_heat():
+    placeholders = {name for name, fact in FACTS.items() if fact["category"] == "placeholder"}
+    assert placeholders - {"OS::Heat::None"} == RETIRED
+    catalog = default_catalog()
+    for name in RETIRED:
+        kind = catalog.find(name)
+        assert kind.name == name
+        assert kind.support.hidden
+        assert kind.accepts_any_property
+        assert kind.accepts_any_attribute
+        assert kind.support.message
+    assert not RETIRED & set(catalog.names())
 
 
 def test_a_type_of_one_s_own_joins_the_catalogue():

@@ -5,6 +5,7 @@ import pytest
 from hearth.model.problem import Rejected
 from hearth.template import Environment, compile_template
 from hearth.template.parameters import ParameterType, parse_value, text_form
+from hearth.template.scope import masked
 from tests.adapters.catalog import Catalog
 
 
@@ -85,3 +86,17 @@ def test_values_may_be_taken_as_they_are_given():
     assert program.parameters["a"].value == "many"
     with pytest.raises(Rejected):
         module.specialise({"a": "1", "b": "z"}, stack_name="s", strict=False)
+
+
+@pytest.mark.parametrize(
+    ("secrets", "text", "shown"),
+    [
+        (["p"], "was not provided: p", "was not provided: ******"),
+        (["p"], 'the value "p" of p.x', 'the value "******" of ******.x'),
+        (["abcd"], "xabcdx", "x******x"),
+        (["longer", "long"], "longer or long", "****** or ******"),
+        (["a.b"], "a.b axb", "****** axb"),
+    ],
+)
+def test_short_secrets_are_masked_where_they_stand_alone(secrets, text, shown):
+    assert masked(text, secrets) == shown

@@ -1,6 +1,10 @@
-from hearth.template import load
+import pytest
+
+from hearth.model.problem import Rejected
+from hearth.template import Environment, compile_template, load
 from hearth.template.parse import parse
 from hearth.template.references import is_closed, references_in
+from tests.adapters.catalog import Catalog
 
 TEXT = """
 heat_template_version: 2021-04-16
@@ -31,3 +35,17 @@ def test_a_computed_step_ends_what_is_known_of_a_path():
 def test_only_what_no_parameter_or_condition_changes_is_closed():
     closed = {name for name, value in values().items() if is_closed(value)}
     assert closed == {"a", "b"}
+
+
+def test_a_text_in_place_of_a_list_is_named_as_one():
+    text = (
+        "heat_template_version: 2021-04-16\nresources:\n"
+        "  a: {type: OS::Heat::RandomString}\n"
+        "  b: {type: OS::Heat::Value, properties: {value: {get_attr: a.value}}}\n"
+    )
+    with pytest.raises(Rejected) as refused:
+        compile_template(
+            text, files={}, environment=Environment.parse({}), catalog=Catalog()
+        ).specialise({}, stack_name="s")
+    [problem] = refused.value.problems
+    assert 'expected a list, got the text "a.value"' in problem.message

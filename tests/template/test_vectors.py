@@ -11,6 +11,9 @@ from tests.conftest import lacking
 HERE = Path(__file__).resolve().parents[1]
 SHARED = HERE.parents[1] / "shared"
 VECTORS = sorted((HERE / "vectors" / "hot").glob("*.yaml"))
+OWN = sorted((HERE / "vectors" / "own").glob("*.yaml"))
+"""Recorded with the same original, for what the shared vectors do not ask."""
+
 TOOL = HERE / "tools" / "vectors"
 
 
@@ -60,7 +63,7 @@ def compared(adapter: list[str], *options: str | Path, timeout_s: float = 120.0)
     return ended.stdout
 
 
-@pytest.mark.parametrize("vectors", VECTORS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("vectors", [*VECTORS, *OWN], ids=lambda path: path.stem)
 def test_every_recorded_answer_is_ours(vectors):
     assert ", 0 failed\n" in compared(LIBRARY, vectors)
 
@@ -73,6 +76,8 @@ def test_a_changed_expectation_is_noticed():
 def test_every_recorded_answer_is_that_of_a_running_server():
     told = compared(SERVER, "--jobs", "4", timeout_s=600.0)
     assert told.splitlines()[-1] == "864 passed, 0 failed"
+    told = compared(SERVER, HERE / "vectors" / "own", "--jobs", "4", timeout_s=300.0)
+    assert told.splitlines()[-1].endswith(" passed, 0 failed")
 
 
 @pytest.mark.slow

@@ -90,12 +90,14 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
     except Rejected as rejected:
         yield from rejected.problems
         return
-    found = [_unread(one) for one in examine(module)]
+    alone = not project.environments
+    found = [_unread(one) for one in examine(module, alone=alone)]
     found.extend(_unavailable(module, catalog))
     if project.environments:
         found.extend(_given(module, project))
     yield from found
     sound = all(isinstance(one, Notice) for one in (*found, *wrong_environment))
+    sound = sound and all(one.code != "missing-property" for one in found)
     if sound and not module.problems and (project.environments or not module.syntax.parameters):
         yield from _with_values(module, environment)
 

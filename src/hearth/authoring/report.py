@@ -24,7 +24,7 @@ def as_text(findings: Sequence[Finding], texts: Texts) -> str:
     """Excerpts with carets, and a last line that counts."""
     lines = {name: lines_of(text) for name, text in texts.items()}
     shown = [_excerpt(one, lines.get(one.file, [])) for one in findings]
-    return "\n".join([*shown, _summary(findings)]) + "\n"
+    return "\n".join([*shown, _summary(findings, len(texts))]) + "\n"
 
 
 def _excerpt(one: Finding, lines: Sequence[str]) -> str:
@@ -50,11 +50,11 @@ def _cut(line: str, column: int) -> tuple[str, int]:
     return line[start : start + WIDTH_MAX], column - start
 
 
-def _summary(findings: Sequence[Finding]) -> str:
+def _summary(findings: Sequence[Finding], files: int) -> str:
     errors = sum(one.severity is Severity.ERROR for one in findings)
     warnings = len(findings) - errors
     if not findings:
-        return click.style("nothing wrong", fg="green")
+        return click.style(f"No problems found in {_count(files, 'file')}", fg="green")
     return f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from hearth.authoring.finding import Finding, Severity
+from hearth.authoring.fmt_files import files_of
 from hearth.authoring.lint import lint_with_texts
 from hearth.authoring.report import FORMATS
 from hearth.authoring.rules import RULES
@@ -16,11 +17,14 @@ from hearth.model.problem import hint, nearest
 
 
 def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, strict: bool) -> int:
-    """Print the findings. 0: no error; 1: errors, or with `strict` warnings; 2: unreadable."""
+    """Print the findings; of a folder, those of all templates below it.
+
+    0: no error; 1: errors, or with `strict` warnings; 2: unreadable.
+    """
     findings: dict[Finding, None] = {}
     texts: dict[str, str] = {}
     status = 0
-    for file in files:
+    for file in (one for path in files for one in files_of(path)):
         try:
             found, read = lint_with_texts(file, environments, open_texts=_standard_input(file))
         except OSError as problem:

@@ -109,7 +109,7 @@ def lint(
     strict: bool,
     code: str | None,
 ) -> None:
-    """Find what is wrong with templates (FILES; - is standard input) before they are used.
+    """Find what is wrong with templates (FILES or folders; - is standard input).
 
     Child templates and files are found beside the template that names them. Exit status: 0 without
     errors, 1 with errors, 2 if a file cannot be read.

@@ -85,6 +85,7 @@ class ResourceType:
     support: Support = Support()
     translation: Sequence[Rule] = ()
     relations: Sequence[Relation] = ()  # between properties
+    mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
     physical_name_limit: int = 255
     pure: ClassVar[bool] = False
     nested: ClassVar[bool] = False

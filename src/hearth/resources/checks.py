@@ -51,8 +51,8 @@ def dns_name(value: Any) -> str | None:
     labels = text.removesuffix(".").split(".")
     if not all(LABEL.match(label) for label in labels):
         return f'"{value}" not in valid format. A label has letters, digits and inner hyphens only'
-    if len(labels) > 1 and labels[-1].isdigit():
-        return f'"{value}": the last label of a domain name is not a number'
+    if text.endswith(".") and len(labels) > 1 and labels[-1].isdigit():
+        return f'"{value}": the last label of a full domain name is not a number'
     return None
 
 

@@ -79,6 +79,25 @@ _NAMES: Mapping[str, str] = {
 KNOWN = frozenset(f"{group}::{name}" for group, names in _NAMES.items() for name in names.split())
 """All of them, by full name."""
 
+RETIRED = frozenset(
+    f"{group}::{name}"
+    for group, names in {
+        "OS::Aodh": "CombinationAlarm",
+        "OS::Designate": "Domain Record",
+        "OS::Glance": "Image",
+        "OS::Heat": "HARestarter",
+        "OS::Magnum": "Bay",
+        "OS::Monasca": _NAMES["OS::Monasca"],
+        "OS::Neutron": "HealthMonitor LoadBalancer Pool PoolMember",
+        "OS::Neutron::LBaaS": _NAMES["OS::Neutron::LBaaS"],
+        "OS::Sahara": _NAMES["OS::Sahara"],
+        "OS::Senlin": _NAMES["OS::Senlin"],
+        "OS::Vitrage": _NAMES["OS::Vitrage"],
+    }.items()
+    for name in names.split()
+)
+"""Those whose work nothing does any more: stacks may have them, and get placeholders."""
+
 INSTEAD: Mapping[str, str] = {
     "AWS::CloudWatch::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
     "OS::Aodh::Alarm": "OS::Aodh::GnocchiResourcesAlarm",

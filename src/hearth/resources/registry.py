@@ -17,7 +17,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, ResourceTypeUnavailable
 from hearth.resources.base import ResourceType
 from hearth.resources.index import INDEX
-from hearth.resources.known import KNOWN, advice
+from hearth.resources.known import KNOWN, RETIRED, advice
 
 GROUP = "hearth.types"
 
@@ -27,22 +27,27 @@ class BadPackage(Exception):
 
 
 class Catalog:
-    """Resource types by name."""
+    """Resource types by name. `retired` are found, too, but neither listed nor suggested."""
 
-    def __init__(self, types: Mapping[str, ResourceType]) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, ResourceType],
+        retired: Mapping[str, ResourceType] | None = None,
+    ) -> None:
         self._types = types
+        self._retired = retired or {}
 
     def find(self, name: str) -> ResourceType | None:
         """The type of this exact name."""
-        return self._types.get(name)
+        return self._types.get(name) or self._retired.get(name)
 
     def names(self) -> Iterable[str]:
-        """The names of all types, sorted."""
+        """The names of all types but retired ones, sorted."""
         return sorted(self._types)
 
     def missing(self, name: str) -> str | None:
         """Why a type that Heat has is not here, and what to use; None for any other name."""
-        if name in self._types or name not in KNOWN:
+        if self.find(name) is not None or name not in KNOWN:
             return None
         told = advice(name)
         words = f"{name} is a type of Heat that is not available here"
@@ -50,13 +55,13 @@ class Catalog:
 
     def with_type(self, kind: ResourceType) -> Catalog:
         """The same catalogue with one more type, or another one under a known name."""
-        return Catalog(_over({kind.name: kind}, self._types))
+        return Catalog(_over({kind.name: kind}, self._types), self._retired)
 
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
         """Problems for types whose service, or extension of it, the cloud does not have."""
         wanted: dict[str, list[str]] = {}
         for name in names:
-            kind = self._types.get(name)
+            kind = self.find(name)
             if kind is not None and kind.service is not None:
                 wanted.setdefault(kind.service, []).append(name)
         problems: list[Problem] = []
@@ -118,6 +123,18 @@ def builtin_types() -> Mapping[str, ResourceType]:
     return _Lazy(INDEX, _builtin)
 
 
+@cache
+def retired_types() -> Mapping[str, ResourceType]:
+    """The placeholders for Heat's retired types, by name."""
+
+    def placeholder(name: str) -> ResourceType:
+        from hearth.resources.heat.retired import Retired
+
+        return Retired.named(name)
+
+    return _Lazy(RETIRED, placeholder)
+
+
 def _builtin(name: str) -> ResourceType:
     for kind in vars(import_module(INDEX[name])).values():
         if (
@@ -150,7 +167,7 @@ def _installed(entry: EntryPoint) -> ResourceType:
 
 def default_catalog() -> Catalog:
     """All types there are; an installed package may stand in for a built-in one."""
-    return Catalog(_over(installed_types(), builtin_types()))
+    return Catalog(_over(installed_types(), builtin_types()), retired_types())
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:

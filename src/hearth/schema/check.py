@@ -15,6 +15,7 @@ from hearth.model.span import Span
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.model.value import Kind
 from hearth.schema.constraint import Custom
+from hearth.schema.convert import BAD, CONVERT, Bad
 from hearth.schema.prop import Prop
 
 PREFIX = "Property error"
@@ -63,11 +64,8 @@ class Findings:
         return answered.problems
 
 
-class _Bad:
-    """What a converter answers when it can not convert."""
-
-
-BAD = _Bad()
+NOTHING: tuple[Any, ...] = ("", [], {})
+"""What counts as not given where a property says that empty is none."""
 
 EMPTY: dict[Kind, Any] = {
     Kind.STRING: "",
@@ -100,6 +98,8 @@ def coerce_all(
     for name, prop in schema.items():
         if name in values:
             value = values[name]
+            if prop.empty_is_none and value in NOTHING:
+                value = None
             if value is None and prop.has_default:
                 value = prop.default
             if value is not None:
@@ -133,7 +133,7 @@ def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
         if value is None:
             return None
     coerced = CONVERT[prop.kind](prop, value)
-    if isinstance(coerced, _Bad):
+    if isinstance(coerced, Bad):
         found.wrong(at, f"{_shown(value)} is not {_article(prop.kind)}")
         return value
     if prop.schema is not None and isinstance(coerced, (list, dict)):
@@ -172,81 +172,6 @@ def _constrain(prop: Prop, value: Any, at: Span, found: Findings) -> None:
         if text is not None:
             found.wrong(at, text)
             return
-
-
-def _string(prop: Prop, value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | int):
-        return str(value)
-    if prop.allow_conversion and isinstance(value, float | list | Mapping):
-        return str(value)
-    return BAD
-
-
-def _integer(_prop: Prop, value: Any) -> Any:
-    if isinstance(value, bool | int):
-        return int(value)
-    if isinstance(value, float | str):
-        try:
-            return int(value)
-        except (ValueError, OverflowError):
-            return BAD
-    return BAD
-
-
-def _number(_prop: Prop, value: Any) -> Any:
-    if isinstance(value, int | float):
-        return value
-    if not isinstance(value, str):
-        return BAD
-    try:
-        return int(value)
-    except ValueError:
-        pass
-    try:
-        return float(value)
-    except ValueError:
-        return BAD
-
-
-def _boolean(_prop: Prop, value: Any) -> Any:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return {"true": True, "false": False}.get(value.lower(), BAD)
-    return BAD
-
-
-def _list(prop: Prop, value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return list(value)
-    if prop.allow_conversion and isinstance(value, str):
-        return value.split(",") if value else []
-    return BAD
-
-
-def _map(prop: Prop, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if prop.allow_conversion and isinstance(value, str | list):
-        return value
-    return BAD
-
-
-def _any(_prop: Prop, value: Any) -> Any:
-    return value
-
-
-CONVERT: dict[Kind, Callable[[Prop, Any], Any]] = {
-    Kind.STRING: _string,
-    Kind.INTEGER: _integer,
-    Kind.NUMBER: _number,
-    Kind.BOOLEAN: _boolean,
-    Kind.LIST: _list,
-    Kind.MAP: _map,
-    Kind.ANY: _any,
-}
 
 
 def _shown(value: Any) -> str:

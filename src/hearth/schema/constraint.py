@@ -46,14 +46,19 @@ class Range:
 
 @dataclass(frozen=True)
 class AllowedValues:
-    """The only values there may be; of a list, the only items."""
+    """The only values there may be; of a list, the only items.
+
+    `values` are shown as they were declared; `compared` are the same as the kind of what they
+    constrain, in which `6` and `"6"` are one value. By default these are the declared ones.
+    """
 
     values: Sequence[Any]
     description: str | None = None
+    compared: Sequence[Any] | None = None
 
     def wrong(self, value: Any) -> str | None:
         items = value if isinstance(value, list) else [value]
-        allowed = {(isinstance(one, bool), comparable(one)) for one in self.values}
+        allowed = {(isinstance(one, bool), comparable(one)) for one in self.compared or self.values}
         for item in items:
             if (isinstance(item, bool), comparable(item)) not in allowed:
                 known = ", ".join(str(one) for one in self.values[:SHOWN_MAX])
@@ -124,7 +129,8 @@ def comparable(value: Any) -> Hashable:
 
 def bounds(low: float | None, high: float | None) -> str:
     """A range as people write it."""
-    return f"(min: {low}, max: {high})"
+    ends = (("min", low), ("max", high))
+    return f"({', '.join(f'{name}: {end}' for name, end in ends if end is not None)})"
 
 
 def same(one: Any, other: Any) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from hearth.model.value import Kind
-from hearth.schema.constraint import Constraint, Custom
+from hearth.schema.constraint import AllowedValues, Constraint, Custom
+from hearth.schema.convert import BAD, CONVERT
 
 STRING: Final = Kind.STRING
 INTEGER: Final = Kind.INTEGER
@@ -61,7 +62,8 @@ class Prop:
     """A property of a resource type, an entry of a map property or the item of a list property.
 
     `schema` is the entries of a map by name, or the one item of a list. `constraint` is a short
-    form for one custom constraint.
+    form for one custom constraint. With `empty_is_none` an empty text, list or map is the same as
+    no value: parameters that default to "" are the usual way to give none.
     """
 
     kind: Kind
@@ -77,10 +79,21 @@ class Prop:
     support: Support | None = field(default=None, kw_only=True)
     implemented: bool = field(default=True, kw_only=True)
     allow_conversion: bool = field(default=False, kw_only=True)
+    empty_is_none: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.constraint is not None:
             object.__setattr__(self, "constraints", (*self.constraints, Custom(self.constraint)))
+        if any(isinstance(one, AllowedValues) for one in self.constraints):
+            object.__setattr__(self, "constraints", tuple(map(self._comparing, self.constraints)))
+
+    def _comparing(self, constraint: Constraint) -> Constraint:
+        """The constraint with its allowed values as this kind; those of a list are its items."""
+        if not isinstance(constraint, AllowedValues) or self.kind is Kind.LIST:
+            return constraint
+        converted = [(one, CONVERT[self.kind](self, one)) for one in constraint.values]
+        compared = tuple(one if made is BAD else made for one, made in converted)
+        return replace(constraint, compared=compared)
 
     @property
     def has_default(self) -> bool:

@@ -1,7 +1,7 @@
 """Previews and plans: what a create or an update would do. Nothing is stored."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hearth.engine.core.foresee import MASK, Foreseen
@@ -19,7 +19,8 @@ from hearth.service.update_stack import aim_of
 from hearth.service.wanted import Wanted, check_name, checked, revision_of
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
-from hearth.template import ResourceDefinition, World
+from hearth.template import NullWorld, ResourceDefinition, World
+from hearth.template.budget import spending
 
 GROUPS: Mapping[Foreseen, str] = {
     Foreseen.CREATE: "added",
@@ -66,18 +67,32 @@ async def plan_create(house: House, caller: Caller, name: str, wanted: Wanted) -
     return await foresee_stack(house, house.cloud(caller), Aim(row, revision, program))
 
 
-async def plan_update(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> Insight:
-    """What an update would do; one that would be refused is refused here too. Raises Rejected."""
+async def plan_update(
+    house: House, caller: Caller, row: StackRow, wanted: Wanted, *, recorded: bool = False
+) -> Insight:
+    """What an update would do; one that would be refused is refused here too. Raises Rejected.
+
+    With `recorded`, what is recorded counts as the real state even if the update would look at it
+    first: the words of an update preview have no "may".
+    """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
     aim = await aim_of(house, caller, row, wanted)
+    if recorded:
+        aim = replace(aim, observe=False)
     return await foresee_stack(house, house.cloud(caller), aim)
 
 
 def created_outputs(found: Insight) -> list[OutputValue]:
-    """The outputs that the stack would have; none has a value before it is made."""
-    declared = found.aim.program.outputs.values()
-    return [OutputValue(output.name, output.description) for output in declared]
+    """The outputs that the stack would have: attributes are null, references names until then."""
+    world = found.plan.world
+    assert world is not None
+    told = []
+    with spending():
+        for output in found.aim.program.outputs.values():
+            value, error = output.evaluate(NullWorld(world))
+            told.append(OutputValue(output.name, output.description, nulled(value), error))
+    return told
 
 
 def created_items(found: Insight, above: Above | None = None) -> list[Item | list[Any]]:
@@ -96,8 +111,12 @@ def created_items(found: Insight, above: Above | None = None) -> list[Item | lis
         item = _item(aim.row.having(name=stack_name), entry, definition, None)
         if above is not None:
             item["parent_resource"] = above.resource
-        item["attributes"] = dict.fromkeys(sorted(set(definition.type_info.attributes) - {SHOW}))
+        names = sorted(set(definition.type_info.attributes) - {SHOW})
         item.update(_values(aim, definition, world))
+        mirrors = getattr(definition.type_info, "mirrors", {})
+        item["attributes"] = {
+            name: item["properties"][mirrors[name]] if name in mirrors else None for name in names
+        }
         item["required_by"] = [
             n for n, needs in aim.program.requires.items() if entry.name in needs
         ]

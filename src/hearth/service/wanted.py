@@ -4,13 +4,14 @@ Everything wrong is told in one answer, and nothing has been stored by then.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import (
     HTTPBadRequest,
+    Notice,
     Problem,
     Rejected,
     RequestLimitExceeded,
@@ -27,6 +28,8 @@ from hearth.store import accept
 from hearth.store.rows import Revision, StackRow
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
 from hearth.template.budget import spending
+from hearth.template.check import examine
+from hearth.template.compile import PROBLEMS_MAX
 from hearth.template.limits import too_many_resources
 
 STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
@@ -73,9 +76,7 @@ def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
     if template is None:
         raise Rejected([HTTPBadRequest(None, "No template specified")])
     types = parameter_types(template, files) if wanted.environment_files else {}
-    environment = environment.merge(wanted.environment_files, files, types)
-    if wanted.environment_files:  # what the request itself says always wins
-        environment = environment.with_parameters(wanted.parameters)
+    environment = environment.merge(wanted.environment_files, files, types, firm=wanted.parameters)
     if wanted.existing and current is not None:
         environment = _laid_over(current, environment, wanted.clear_parameters, template, files)
     return Revision(
@@ -141,7 +142,11 @@ async def checked(
 ) -> Program:
     """The program of a revision, with everything checked that can be known now. Raises Rejected."""
     with spending():
-        program = await house.programs.of(row, revision)
+        try:
+            program = await house.programs.of(row, revision)
+        except Rejected as rejected:
+            more = await _besides(house, revision, rejected.problems)
+            raise Rejected([*rejected.problems, *more]) from None
         findings = program.check_values(world)
     demand_types(house, caller, program)
     limit = house.limits.resources_per_stack
@@ -154,6 +159,27 @@ async def checked(
     if problems:
         raise Rejected(problems)
     return program
+
+
+async def _besides(house: House, revision: Revision, told: Sequence[Problem]) -> Sequence[Problem]:
+    """What else is wrong in a refused template, that compiling it would tell only at the next try.
+
+    It is what lint finds at places of which nothing is told yet, without its warnings.
+    """
+    environment = Environment.parse(revision.environment)
+    try:
+        module = await house.programs.draft(revision.template, revision.files, environment)
+        found = await house.programs.aside(lambda: examine(module))
+    except Rejected:  # it is no template at all
+        return ()
+    places = {_place(one) for one in told}
+    left = PROBLEMS_MAX - len(told)
+    others = [one for one in found if not isinstance(one, Notice) and _place(one) not in places]
+    return others[: max(left, 0)]
+
+
+def _place(problem: Problem) -> tuple[str, int] | None:
+    return (problem.at.file, problem.at.line) if problem.at is not None else None
 
 
 async def _against_the_cloud(

@@ -23,8 +23,9 @@ from hearth.model.problem import (
 )
 from hearth.model.span import Span, dotted
 from hearth.template.child import ChildType, inside, misfits
+from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
-from hearth.template.expr import Const, Expr, MapOf, calls_in, problems_in
+from hearth.template.expr import Const, Expr, MapOf, calls_in, keys_of, problems_in
 from hearth.template.limits import Limits
 from hearth.template.load import Node, collector_paused, load
 from hearth.template.module import Binding, Module
@@ -167,7 +168,10 @@ class _Compiler:
             raise Rejected([RequestLimitExceeded(Span(file), words)])
         bindings = self.bindings(syntax, environment, depth)
         members = self.members(syntax, bindings, environment, depth) if self.drafting else {}
-        problems = (*syntax.problems, *islice(_check(syntax, bindings), PROBLEMS_MAX))
+        problems = (
+            *syntax_problems(syntax, environment),
+            *islice(_check(syntax, bindings), PROBLEMS_MAX),
+        )
         return Module(
             syntax=syntax,
             files=self.files,
@@ -244,7 +248,7 @@ class _Compiler:
         if self.stock is None:
             self.stock = [*self.catalog.names(), *environment.resource_registry]
         at = place_of_type(source)
-        known = self.catalog.missing(source.type)
+        known = self.catalog.missing(environment.leads_to(source.type, source.name))
         if known is not None:
             return StackValidationFailed(at, known, code="unknown-type")
         text = EntityNotFound(None, "Resource Type", source.type).text
@@ -263,7 +267,8 @@ class _Compiler:
             return Binding(None, entry=entry, problems=(replace(told, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
-            near = nearest_file(entry.template, self.files)
+            others = (name for name in self.files if name != at.file)
+            near = nearest_file(entry.template, others)
             words = f'the template "{entry.template}" is not among the files{hint(near)}'
             missing = TemplateMissing(
                 at, words, template=entry.template, code="missing-file", suggestion=near
@@ -296,6 +301,25 @@ class _Compiler:
                 known = rejected.problems
             self.children[key] = known
         return known
+
+
+def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Problem]:
+    """What is wrong with a template as such; a default that is never used is not, in a child.
+
+    The environment's `parameter_defaults` take the place of the defaults of child templates, so
+    only the root's own are judged in any case.
+    """
+    word = syntax.grammar.word("parameters")
+    covered = {f"{word}.{name}" for name in environment.parameter_defaults}
+    for problem in syntax.problems:
+        unused = (
+            environment.of_child
+            and problem.code == WRONG_DEFAULT
+            and problem.at is not None
+            and problem.at.path in covered
+        )
+        if not unused:
+            yield problem
 
 
 def place_of_type(source: ResourceSource) -> Span:
@@ -364,15 +388,10 @@ def check_resource(
 
 
 def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
-    names: Iterable[str] = ()
-    if isinstance(source.properties, Const):
-        names = source.properties.value
-    elif isinstance(source.properties, MapOf):
-        names = source.properties.entries
     if getattr(type_info, "accepts_any_property", False):
         return
     known = type_info.properties
-    for name in names:
+    for name in keys_of(source.properties):
         if name not in known:
             word = syntax.grammar.word("properties")
             node = source.node.nearest_to([word, name])
@@ -393,14 +412,8 @@ _NO_POLICY = ResourceSource.__dataclass_fields__["update_policy"].default
 
 
 def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
-    expr = source.update_policy
-    names: Iterable[str] = ()
-    if isinstance(expr, Const):
-        names = expr.value
-    elif isinstance(expr, MapOf):
-        names = expr.entries
     path = dotted([syntax.grammar.word("update_policy")], source.at.path)
-    for name in names:
+    for name in keys_of(source.update_policy):
         if name not in type_info.update_policy:
             node = source.node.nearest_to([syntax.grammar.word("update_policy"), name])
             yield unknown_property(
@@ -440,6 +453,9 @@ def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
 
 def no_attribute(one: Reference, type_info: TypeInfo) -> Problem:
     """A reference to an attribute that the type does not have."""
+    if isinstance(one.call.args, Const) and isinstance(one.call.args.value, str):
+        words = f'{one.call.function.name}: expected a list, got the text "{one.call.args.value}"'
+        return StackValidationFailed(one.call.at, words, code="unknown-attribute")
     attribute = str(one.read[0]) if one.read else ""
     near = nearest(attribute, type_info.attributes)
     words = f'resource "{one.resource}" has no attribute "{attribute}"{hint(near)}'

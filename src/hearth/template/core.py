@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hearth.model.state import DeletionPolicy
-from hearth.template.expr import Const, Expr, MapOf, frozen
+from hearth.template.expr import Const, Expr, MapOf, frozen, keys_of
 from hearth.template.parse import EMPTY, ResourceSource
 from hearth.template.references import references_in
 from hearth.template.scope import Scope
@@ -42,7 +42,7 @@ class Core:
         self.source = source
         self.hot = hot
         self.properties = _by_entry(narrowed(source.properties), source.properties, scope)
-        self.dropped = _names(source.properties) - _names(self.properties)
+        self.dropped = frozenset(keys_of(source.properties)).difference(keys_of(self.properties))
         self.metadata = narrowed(source.metadata)
         self.update_policy = narrowed(source.update_policy)
         self.has_policy = source.update_policy is not EMPTY
@@ -82,16 +82,6 @@ def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
     assert scope is not None
     entries = {name: source.entries[name].specialise(scope) for name in expr.value}
     return MapOf(entries)
-
-
-def _names(expr: Expr) -> frozenset[str]:
-    match expr:
-        case MapOf(entries=entries):
-            return frozenset(entries)
-        case Const(value=dict() as values):
-            return frozenset(values)
-        case _:
-            return frozenset()
 
 
 def fingerprint_of(parts: Sequence[Any]) -> str:

@@ -24,6 +24,9 @@ from hearth.template.parameters import (
 )
 from hearth.template.versions import Grammar
 
+WRONG_DEFAULT = "wrong-default"
+"""The rule that a default breaks which is no value for its parameter."""
+
 
 class InvalidBound(InvalidSchemaError):
     """A bound of a constraint that is no number."""
@@ -80,12 +83,17 @@ class Declarations:
             path = f"{self.grammar.word('parameters')}.{name}"
             wrongs: list[_Bad] = []
             try:
-                schemas[name] = self.one(name, node, node.key_span(self.file, path), wrongs)
+                schema = schemas[name] = self.one(
+                    name, node, node.key_span(self.file, path), wrongs
+                )
+                if not wrongs:
+                    self.check_default(schema, node)
             except _Bad as bad:
                 if not any(one.suggestion in ("type", "Type") for one in wrongs):  # the same again
                     wrongs.append(bad)
             for one in wrongs:
-                schemas.pop(name, None)
+                if one.code != WRONG_DEFAULT:  # the declaration itself makes sense
+                    schemas.pop(name, None)
                 at = Span(self.file, *one.place, path)
                 words = f'parameter "{name}": {one}'
                 self.problems.append(one.kind(at, words, code=one.code, suggestion=one.suggestion))
@@ -107,19 +115,20 @@ class Declarations:
                 wrongs.append(
                     _bad(f"{type(constraint).__name__} can not be put on type {kind}", node)
                 )
-        if not wrongs and schema.has_default:
-            self.check_default(schema, fields["default" if self.grammar.hot else "Default"])
         return schema
 
     def check_default(self, schema: ParameterSchema, node: Node) -> None:
-        """Check the default like a value, whatever value may be given."""
+        """Check the default like a value, whatever value may be given. Raises _Bad."""
+        if not schema.has_default:
+            return
+        place = node.value["default" if self.grammar.hot else "Default"]
         try:
             value = parse_value(schema.type, schema.default)
         except ValueError as error:
-            raise _bad(f"default: {error}", node, "wrong-default") from None
+            raise _bad(f"default: {error}", place, WRONG_DEFAULT) from None
         text = wrong(schema, value)
         if text is not None:
-            raise _bad(f"default: {text}", node, "wrong-default")
+            raise _bad(f"default: {text}", place, WRONG_DEFAULT)
 
     def hot(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
         fields: dict[str, Node] = node.value
@@ -130,9 +139,9 @@ class Declarations:
         constraints: list[Constraint] = []
         if "constraints" in fields:
             listed = fields["constraints"]
-            if not isinstance(listed.value, list):
+            if not isinstance(listed.value, list | None):
                 raise _bad("constraints must be a list", listed)
-            for one in listed.value:
+            for one in listed.value or ():
                 try:
                     constraints.append(self.constraint(one, kind))
                 except _Bad as bad:
@@ -215,9 +224,9 @@ def _value(fields: Mapping[str, Node], key: str, absent: Any = None) -> Any:
 
 
 def _flag(fields: Mapping[str, Node], key: str) -> bool:
-    value = _value(fields, key, False)
-    if isinstance(value, bool):
-        return value
+    value = _value(fields, key)
+    if value is None or isinstance(value, bool):
+        return bool(value)
     word = str(value).lower()
     if word in ("true", "false"):
         return word == "true"
@@ -272,15 +281,15 @@ def _allowed_values(node: Node, kind: ParameterType) -> Constraint:
     values = node.plain()
     if not isinstance(values, list):
         raise _bad("the allowed values must be a list", node)
-    if kind in (ParameterType.NUMBER, ParameterType.STRING, ParameterType.BOOLEAN):
-        converted = []
-        for value in values:
-            try:
-                converted.append(parse_value(kind, value))
-            except ValueError:
-                converted.append(value)
-        values = converted
-    return AllowedValues(tuple(values))
+    if kind not in (ParameterType.NUMBER, ParameterType.STRING, ParameterType.BOOLEAN):
+        return AllowedValues(tuple(values))
+    compared = []
+    for value in values:
+        try:
+            compared.append(parse_value(kind, value))
+        except ValueError:
+            compared.append(value)
+    return AllowedValues(tuple(values), compared=tuple(compared))
 
 
 def _allowed_pattern(node: Node, kind: ParameterType) -> Constraint:

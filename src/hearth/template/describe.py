@@ -10,7 +10,7 @@ from hearth.model.unknown import unknown_in
 from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
 from hearth.template.functions.texts import TEXTS
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
-from hearth.template.program import Program
+from hearth.template.program import Evaluated, Program, ResourceDefinition, told_below
 from hearth.template.scope import NOWHERE
 from hearth.template.versions import BY_VERSION, GRAMMARS, Grammar
 
@@ -27,25 +27,14 @@ def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) 
     """
     module = program.module
     shown: dict[str, Any] = {
-        "Description": module.description,
+        "Description": module.syntax.description or "No description",
         "Parameters": {
-            name: _parameter(schema, given.get(name))
+            name: _parameter(schema, given.get(name), module.environment.parameter_defaults)
             for name, schema in module.syntax.parameters.items()
         },
     }
     if module.syntax.groups is not None:
-        shown["ParameterGroups"] = [
-            {
-                key: value
-                for key, value in (
-                    ("label", group.label),
-                    ("description", group.description),
-                    ("parameters", list(group.parameters)),
-                )
-                if value is not None
-            }
-            for group in module.syntax.groups
-        ]
+        shown["ParameterGroups"] = [group.written for group in module.syntax.groups]
     if show_nested:
         nested = _nested(program)
         if nested:
@@ -54,36 +43,50 @@ def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) 
 
 
 def _nested(program: Program) -> dict[str, Any]:
+    """The parameters of the stacks below, by resource. Raises Rejected for a wrong member."""
     nested = {}
     for name, definition in program.resources.items():
-        child = definition.child
-        if child is None:
-            continue
         evaluated = definition.evaluate(NOWHERE)
-        values = {
-            key: value
-            for key, value in evaluated.properties.items()
-            if unknown_in(value) is None and value is not None
-        }
         try:
-            inside = child.specialise(values, stack_name=name, strict=False)
-        except Rejected:
-            inside = child.specialise({}, stack_name=name, strict=False)
+            inside = _inside(program, definition, evaluated)
+        except Rejected as rejected:
+            path = definition.way_in
+            raise Rejected([told_below(one, path) for one in rejected.problems]) from None
+        if inside is None:
+            continue
+        given = evaluated.properties if definition.child is not None else {}
+        values = {key: value for key, value in given.items() if unknown_in(value) is None}
         shown = validated(inside, values, show_nested=True)
         nested[name] = {"Type": definition.type, **shown}
     return nested
 
 
-def _parameter(schema: ParameterSchema, given: Any) -> dict[str, Any]:
+def _inside(
+    program: Program, definition: ResourceDefinition, evaluated: Evaluated
+) -> Program | None:
+    """The program of a child; one that its resource gives wrong values is shown without them."""
+    try:
+        return program.inside(definition, evaluated, check=False)
+    except (Rejected, ValueError):
+        if definition.child is None:
+            raise
+        return definition.child.specialise(
+            {}, stack_name=definition.name, strict=False, check=False
+        )
+
+
+def _parameter(schema: ParameterSchema, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "Type": CFN_NAMES[schema.type],
         "Description": schema.description or "",
         "NoEcho": "true" if schema.hidden else "false",
         "Label": schema.label or schema.name,
     }
-    if schema.has_default:
+    if defaults.get(schema.name) is not None:
+        shown["Default"] = MASK if schema.hidden else defaults[schema.name]
+    elif schema.has_default:
         shown["Default"] = schema.default
-    if given is not None:
+    if given:  # an empty value is none here
         shown["Value"] = MASK if schema.hidden else given
     if schema.tags:
         shown["Tags"] = list(schema.tags)
@@ -93,7 +96,7 @@ def _parameter(schema: ParameterSchema, given: Any) -> dict[str, Any]:
         if constraint.description:
             texts.append(constraint.description)
     if texts:
-        shown["ConstraintDescription"] = " ".join(dict.fromkeys(texts))
+        shown["ConstraintDescription"] = " ".join(texts)
     return shown
 
 

@@ -70,7 +70,8 @@ class TypeEntry:
 @dataclass(frozen=True)
 class Environment:
     """Values and type mappings. `base` is the operator's environment below the user's, `texts` are
-    the templates that it names.
+    the templates that it names. That of a child stack is `of_child`: there `parameter_defaults`
+    take the place of the template's own defaults.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -81,6 +82,7 @@ class Environment:
     encrypted_param_names: Sequence[str] = ()
     base: Environment | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
+    of_child: bool = False
 
     @classmethod
     def parse(
@@ -124,10 +126,13 @@ class Environment:
         keys: Sequence[str],
         files: Mapping[str, str],
         types: Mapping[str, ParameterType],
+        firm: Mapping[str, Any] | None = None,
     ) -> Environment:
         """The environment with files laid over it, in order. Raises Rejected.
 
         `types` are those of all parameters that the root template or a template in `files` has.
+        A value of a parameter that is `firm` is replaced by no file; one that says so is merged
+        with it.
         """
         if not keys:
             return self
@@ -137,7 +142,8 @@ class Environment:
                 words = f'the environment file "{key}" is not among the files of the request'
                 raise Rejected([Invalid(Span(key), words)])
             merger.add(key, Environment.parse(files[key], key).as_map())
-        return Environment(**merger.sections, base=self.base)
+        kept = {name: v for name, v in (firm or {}).items() if name not in merger.combined}
+        return Environment(**merger.sections, base=self.base).with_parameters(kept)
 
     # -- registry ---------------------------------------------------------------------------
 
@@ -145,7 +151,8 @@ class Environment:
     def key(self) -> str:
         """What a module depends on, as text: equal for equal environments."""
         base = self.base.key if self.base is not None else ""
-        content = [self.resource_registry, self.parameter_defaults, self.texts]
+        replacing = self.of_child and bool(self.parameter_defaults)
+        content = [self.resource_registry, self.parameter_defaults, self.texts, replacing]
         return json.dumps(content, sort_keys=True, default=str) + base
 
     @property
@@ -185,6 +192,17 @@ class Environment:
                 return found
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
+    def leads_to(self, type_name: str, resource: str) -> str:
+        """The last name that a type is mapped to, whether or not there is such a type."""
+        for _ in range(NAMES_TRIED_MAX):
+            better = next(self._candidates(type_name, resource), None)
+            if better is None or better[1] is None or better[0].endswith("*"):
+                break
+            if _is_template(better[1]) or better[1] == type_name:
+                break
+            type_name = better[1]
+        return type_name
+
     def _candidates(self, type_name: str, resource: str) -> Iterator[tuple[str, Any, bool]]:
         """(name of the entry, its value, whether it is the operator's), best first."""
         mine = self.resource_registry
@@ -222,7 +240,7 @@ class Environment:
                 inner.pop(entry.entry, None)
             if inner:
                 registry["resources"] = inner
-        return replace(self, parameters={}, resource_registry=registry)
+        return replace(self, parameters={}, resource_registry=registry, of_child=True)
 
     # -- hooks and restricted actions -------------------------------------------------------
 
@@ -314,6 +332,10 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
         named = registry.value.get("resources")
         if named is not None:
             yield from _named_problems(named, file, "resource_registry.resources")
+        for name, node in registry.value.items():
+            if name != "resources" and not isinstance(node.value, str | None):
+                words = f"a type is mapped to the name of a type or template, not to {node.plain()}"
+                yield HTTPBadRequest(node.span(file, f"resource_registry.{name}"), words)
     sinks = root.value.get("event_sinks")
     if sinks is not None and isinstance(sinks.value, list):
         yield from _sink_problems(sinks.value, file)

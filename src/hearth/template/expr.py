@@ -294,6 +294,17 @@ def frozen(expr: Expr) -> Any:
             return ["broken"]
 
 
+def keys_of(expr: Expr) -> tuple[str, ...]:
+    """Return the keys of a map that is written out; none where the expression is no such map."""
+    match expr:
+        case MapOf(entries=entries):
+            return tuple(entries)
+        case Const(value=dict() as values):
+            return tuple(values)
+        case _:
+            return ()
+
+
 def plain(value: Any) -> Any:
     """The value with unknowns written as data."""
     match value:

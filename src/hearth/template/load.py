@@ -30,6 +30,7 @@ from yaml.events import (
 
 from hearth.model.problem import HTTPBadRequest, Problem, Rejected, RequestLimitExceeded
 from hearth.model.span import Span, Step
+from hearth.model.unknown import Unknown
 from hearth.template.limits import Limits
 
 Plain = Any
@@ -138,14 +139,17 @@ def load(
         except yaml.YAMLError as error:
             if is_json:
                 return from_plain(plain, file, limits)
-            raise Rejected([_syntax_problem(error, file)]) from None
+            raise Rejected([_syntax_problem(error, source, file)]) from None
         except UnicodeError:
             words = "the text holds characters that are none"
             raise Rejected([HTTPBadRequest(Span(file), words)]) from None
 
 
 def from_plain(value: Any, file: str = "template", limits: Limits | None = None) -> Node:
-    """Nodes without places for an already parsed value. Raises Rejected."""
+    """Return nodes without places for an already parsed value, in which Unknown stays Unknown.
+
+    Raises Rejected.
+    """
     limits = limits or Limits()
     left = limits.nodes_max
 
@@ -163,7 +167,8 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
             return Node(entries)
         if isinstance(plain, list | tuple):
             return Node([build(inner, depth + 1) for inner in plain])
-        return Node(plain if isinstance(plain, None | bool | int | float | str) else str(plain))
+        known = isinstance(plain, None | bool | int | float | str | Unknown)
+        return Node(plain if known else str(plain))
 
     return build(value, 0)
 
@@ -212,13 +217,16 @@ def _as_json(source: str) -> Any:
         return None
 
 
-def _syntax_problem(error: yaml.YAMLError, file: str) -> Problem:
+def _syntax_problem(error: yaml.YAMLError, source: str, file: str) -> Problem:
     line = column = 0
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         if mark is not None:
             line, column = mark.line + 1, mark.column + 1
         words = " ".join(part for part in (error.context, error.problem) if part)
+        shown = source.split("\n")[line - 1 : line] if line else []
+        if shown and shown[0][column - 1 : column] == "\t":
+            words = "a tab cannot indent; use spaces"
     else:
         words = str(error).splitlines()[0] if str(error) else "unreadable"
     return HTTPBadRequest(Span(file, line, column), f"not well-formed YAML: {words}", code="syntax")

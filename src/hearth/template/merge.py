@@ -25,6 +25,7 @@ class Merger:
         self.types = types
         self.sections: dict[str, Any] = {name: value for name, value in start.items() if value}
         self.strategies: dict[str, str] = {}
+        self.combined: set[str] = set()  # parameters of which two values were made one
 
     def add(self, file: str, environment: Mapping[str, Any]) -> None:
         """Lay one more file on top."""
@@ -58,6 +59,8 @@ class Merger:
                 target[name] = value
             elif value is not None:
                 merge = strategy != "overwrite" and target.get(name) is not None
+                if merge and section == "parameters":
+                    self.combined.add(name)
                 target[name] = (
                     self.merged(file, name, target[name], value, strategy) if merge else value
                 )

@@ -89,7 +89,8 @@ class Module:
 
         Values from the environment's `parameter_defaults` are added; those of its `parameters`
         are not, for the caller has laid them together already. Unless `strict`, parameters may be
-        missing: their values are unknown then. Unless `check`, values need not be allowed ones.
+        missing: what asks for them fails then. Unless `check`, values need not be allowed ones, and
+        a condition that nothing uses may ask for one that is missing.
         """
         from hearth.template.specialise import Specialiser
 

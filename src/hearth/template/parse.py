@@ -22,6 +22,7 @@ from hearth.model.problem import (
     nearest,
 )
 from hearth.model.span import Span, Step, dotted
+from hearth.model.unknown import Unknown
 from hearth.template.declare import Declarations
 from hearth.template.expr import OMIT, Broken, Call, Const, Expr, If, list_of, map_of, shape
 from hearth.template.functions import named
@@ -64,11 +65,9 @@ class OutputSource:
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """Parameters that belong together, for user interfaces."""
+    """Parameters that belong together, for user interfaces, as the template has them."""
 
-    label: Any
-    description: Any
-    parameters: tuple[str, ...]
+    written: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +235,7 @@ class _Parser:
                 self.fail(item, words, path, code="unknown-parameter", suggestion=near)
             else:
                 seen.add(name)
-        return ParameterGroup(label, fields.get("description"), tuple(str(name) for name in names))
+        return ParameterGroup(fields)
 
     # -- conditions -------------------------------------------------------------------------
 
@@ -362,7 +361,7 @@ class _Parser:
         node = fields.get(key)
         if node is None:
             return EMPTY
-        if not isinstance(node.value, dict):
+        if not isinstance(node.value, dict | Unknown):
             self.fail(node, f"{self.grammar.word(key)} must be a map")
             return EMPTY
         return self.field(node, key)
@@ -379,7 +378,7 @@ class _Parser:
 
     def condition_of(self, fields: Mapping[str, Node]) -> Expr | None:
         node = fields.get("condition")
-        if node is None:
+        if node is None or (node.value is None and self.steps[0] == self.grammar.word("outputs")):
             return None
         self.steps.append(self.grammar.word("condition"))
         expr = self.condition(node)

@@ -101,6 +101,11 @@ class ResourceDefinition:
         return self.core.properties
 
     @property
+    def opaque(self) -> bool:
+        """Whether not even the names of the properties are known: they are Unknown as a whole."""
+        return isinstance(self.properties, Const) and isinstance(self.properties.value, Unknown)
+
+    @property
     def metadata(self) -> Expr:
         return self.core.metadata
 
@@ -141,6 +146,11 @@ class ResourceDefinition:
         return self.child.syntax.file
 
     @property
+    def way_in(self) -> str:
+        """The path of the resource's child, as problems inside it are told."""
+        return f"{self.span.path}<{self.template}>"
+
+    @property
     def fingerprint(self) -> str:
         """Equal for equal definitions; the description does not count."""
         return self.core.fingerprint(self.type)
@@ -155,18 +165,18 @@ class ResourceDefinition:
             self.core.static = evaluated
         return evaluated
 
-    def check(self, world: World, *, require: bool = True) -> Evaluated:
+    def check(self, world: World) -> Evaluated:
         """As `evaluate`, but with null for what is not known, whose constraints are skipped."""
         with spending():
-            return self._check(world, require=require)
+            return self._check(world)
 
-    def _check(self, world: World, *, require: bool) -> Evaluated:
-        evaluated = self.evaluate(world) if require else self._evaluate(world, require=False)
+    def _check(self, world: World) -> Evaluated:
+        evaluated = self.evaluate(world)
         if evaluated.unknown and not evaluated.problems:
-            evaluated = self._evaluate(world, nulls=True, require=require)
+            evaluated = self._evaluate(world, nulls=True)
         if self.child is not None:
             return evaluated
-        conflicts = self.conflicts(evaluated) if require and not evaluated.problems else []
+        conflicts = self.conflicts(evaluated) if not evaluated.problems else []
         if not conflicts and not self.core.has_policy:
             return evaluated
         problems = [*evaluated.problems, *conflicts]
@@ -205,25 +215,26 @@ class ResourceDefinition:
             return {}
         return coerce_all(self.type_info.update_policy, values, at, findings)
 
-    def _evaluate(self, world: World, *, nulls: bool = False, require: bool = True) -> Evaluated:
+    def _evaluate(self, world: World, *, nulls: bool = False) -> Evaluated:
         scope = self.scope.in_world(world)
-        findings = Findings(locate=self._locate, require=require)
+        findings = Findings(locate=self._locate, require=not self.opaque)
         at = self._place("properties")
         raw: dict[str, Any] = {}
         secret: set[str] = set()
-        until: set[str] = set()
+        until = {""} if self.opaque else set[str]()
         open_names: set[str] = set()
         for name, expr in self._entries():
             scope.secret = False
             value = self._value(name, expr, scope, findings, at)
             if scope.secret:
                 secret.add(name)
-            unknown = None if isinstance(expr, Const) and value is expr.value else unknown_in(value)
+            unknown = unknown_in(value)
             if unknown is not None:
                 until |= unknown.until or {""}
                 open_names.add(name)
                 if nulls:
-                    value = self._value(name, expr, scope.in_world(NullWorld(world)), findings, at)
+                    in_nulls = scope.in_world(NullWorld(world))
+                    value = nulled(self._value(name, expr, in_nulls, findings, at))
             if value is not OMIT:
                 raw[name] = value
         properties = self._coerced(raw, at, findings, open_names if nulls else frozenset())
@@ -271,7 +282,7 @@ class ResourceDefinition:
         match self.properties:
             case MapOf(entries=entries):
                 return list(entries.items())
-            case Const(value=values, secret=secret):
+            case Const(value=Mapping() as values, secret=secret):
                 return [(name, Const(value, secret)) for name, value in values.items()]
             case _:
                 return []
@@ -380,20 +391,17 @@ class Program:
     def version(self) -> str:
         return self.module.version
 
-    def check_values(self, world: World, *, require: bool = True) -> TreeFindings:
-        """All that create- or update-time validation finds, child stacks included.
-
-        Without `require`, a missing property is no problem: its value is not known yet.
-        """
+    def check_values(self, world: World) -> TreeFindings:
+        """All that create- or update-time validation finds, child stacks included."""
         findings = TreeFindings(resources=len(self.resources))
         with collector_paused(), spending() as budget:
             budget.widen(len(self.resources))
             for definition in self.resources.values():
-                evaluated = definition.check(world, require=require)
+                evaluated = definition.check(world)
                 findings.problems.extend(evaluated.findings.problems)
                 findings.lookups.extend(evaluated.findings.lookups)
                 if not evaluated.problems:
-                    self._check_child(definition, evaluated, findings)
+                    self._check_child(definition, evaluated, world, findings)
         return findings
 
     def child(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> Module | None:
@@ -408,49 +416,63 @@ class Program:
         return compile_nested(self.module, nested, definition.name, "nested_stack")
 
     def _check_child(
-        self, definition: ResourceDefinition, evaluated: Evaluated, findings: TreeFindings
+        self,
+        definition: ResourceDefinition,
+        evaluated: Evaluated,
+        world: World,
+        findings: TreeFindings,
     ) -> None:
-        path = f"{definition.span.path}<{definition.template}>"
+        path = definition.way_in
+        if evaluated.open_properties:  # a child sees what is not known as such, never as null
+            evaluated = definition.evaluate(world)
         try:
-            module = self.child(definition, evaluated.properties)
-            if module is None:
-                return
-            own = definition.child is not None
-            values: dict[str, Any] = {}
-            if own:
-                values = parameters_of(evaluated.properties, module.syntax.parameters)
-                values.update(dict.fromkeys(evaluated.open_properties, UNKNOWN))
-            program = module.specialise(
-                values,
-                stack_name=f"{self.text('stack_name')}-{definition.name}",
-                project_id=self.text("project_id"),
-                facade=Facade(nulled(evaluated.metadata), definition.deletion_policy, {}),
-                strict=False,
-            )
+            program = self.inside(definition, evaluated)
         except Rejected as rejected:
-            findings.problems.extend(_told(problem, path) for problem in rejected.problems)
+            findings.problems.extend(told_below(problem, path) for problem in rejected.problems)
             return
         except ValueError as error:
             at = replace(definition.span, path=path)
             findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
             return
+        if program is None:
+            return
         from hearth.template.scope import NOWHERE
 
-        inner = program.check_values(NOWHERE, require=not evaluated.open_properties)
+        inner = program.check_values(NOWHERE)
         copies = getattr(definition.type_info, "nested_copies", None)
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
-        findings.problems.extend(_told(problem, path) for problem in inner.problems)
+        findings.problems.extend(told_below(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
-            if own or not self._stands_for_a_reference(look.value, evaluated)
         )
 
-    def _stands_for_a_reference(self, value: Any, evaluated: Evaluated) -> bool:
-        """Whether a value in a definition may be the name of a resource that is not there yet."""
-        known = isinstance(value, str) and value in self.resources
-        return known and bool(evaluated.open_properties)
+    def inside(
+        self, definition: ResourceDefinition, evaluated: Evaluated, *, check: bool = True
+    ) -> Program | None:
+        """Return the program of a resource's child before it is made; None for a resource without.
+
+        What is Unknown in the evaluated properties and metadata is Unknown in the child; `check`
+        is that of `Module.specialise`. Raises Rejected, and ValueError for a value that no
+        parameter can have.
+        """
+        module = self.child(definition, evaluated.properties)
+        if module is None:
+            return None
+        values: dict[str, Any] = {}
+        if definition.opaque:
+            values = dict.fromkeys(module.syntax.parameters, UNKNOWN)
+        elif definition.child is not None:
+            values = parameters_of(evaluated.properties, module.syntax.parameters)
+        return module.specialise(
+            values,
+            stack_name=f"{self.text('stack_name')}-{definition.name}",
+            project_id=self.text("project_id"),
+            facade=Facade(evaluated.metadata, definition.deletion_policy, {}),
+            strict=False,
+            check=check,
+        )
 
     def text(self, pseudo: str) -> str:
         """The text of a pseudo parameter by its last word, as in `stack_name`."""
@@ -472,7 +494,8 @@ def without_replaced(
     return {n: replace(p, required=False) if n in excused else p for n, p in schema.items()}
 
 
-def _told(problem: Problem, path: str) -> Problem:
+def told_below(problem: Problem, path: str) -> Problem:
+    """Return a problem of a child stack as its parent tells it; `path` leads to the child."""
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):
         return moved

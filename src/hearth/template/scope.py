@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 
 MASK = "******"
+
+SECRET_LENGTH_MIN = 4
+"""Characters from which on a secret is masked inside of words, too."""
 
 CONDITIONS_DEEP_MAX = 50
 """How many conditions may be decided inside each other; what is decided once stays decided."""
@@ -72,7 +76,8 @@ class Conditions:
             self.told.add(name)
             raise self.failed[name]
         if name not in self.definitions:
-            raise EvaluationError(f'there is no condition "{name}"')
+            near = hint(nearest(name, self.definitions))
+            raise EvaluationError(f'there is no condition "{name}"{near}')
         if name in self.deciding:
             raise EvaluationError(f'the condition "{name}" depends on itself')
         self.deciding.add(name)
@@ -133,9 +138,7 @@ class Scope:
 
     def masked(self, text: str) -> str:
         """The text without the values of hidden parameters, for messages."""
-        for secret in self.hidden:
-            text = text.replace(secret, MASK)
-        return text
+        return masked(text, self.hidden)
 
     def masked_problem(self, problem: Problem) -> Problem:
         """The problem without the values of hidden parameters."""
@@ -197,6 +200,20 @@ class Scope:
         if error.problem is not None:
             return error.problem(at)
         return StackValidationFailed(at, self.masked(str(error)))
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """The text with a mask for each secret, longer ones first.
+
+    A short one is masked only where it stands alone: inside of words it would mask letters that
+    have nothing to do with it, and give itself away.
+    """
+    for secret in secrets:
+        if len(secret) >= SECRET_LENGTH_MIN:
+            text = text.replace(secret, MASK)
+        else:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", lambda _: MASK, text)
+    return text
 
 
 def hidden_texts(values: Iterable[ParameterValue]) -> tuple[str, ...]:

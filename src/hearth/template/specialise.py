@@ -19,7 +19,7 @@ from hearth.model.problem import (
 )
 from hearth.model.span import Span
 from hearth.model.state import DeletionPolicy
-from hearth.model.unknown import Unknown
+from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.template.compile import (
     check_references,
     check_resource,
@@ -32,6 +32,7 @@ from hearth.template.functions import EvaluationError
 from hearth.template.graph import cycle_in, topological
 from hearth.template.limits import too_many_resources
 from hearth.template.module import Module
+from hearth.template.parameters import ParameterValue
 from hearth.template.parse import OutputSource, ResourceSource
 from hearth.template.program import Output, Program, ResourceDefinition
 from hearth.template.references import (
@@ -61,6 +62,7 @@ class Specialiser:
         self.strict = strict
         self.check = check
         self.problems: list[Problem] = []
+        self.undecided: set[str] = set()  # resources whose conditions hang on unknown values
 
     def run(self, given: Mapping[str, Any]) -> Program:
         """The program; raises Rejected with everything that is wrong."""
@@ -79,6 +81,10 @@ class Specialiser:
         )
         scope.missing = frozenset(reader.missing)
         self.decide_conditions(scope)
+        if not self.check:  # whoever asks what there is to give has not given it yet
+            schemas = self.syntax.parameters
+            missing = {name: ParameterValue(schemas[name], UNKNOWN) for name in scope.missing}
+            scope.parameters = {**parameters, **missing}
         sources = self.enabled(scope)
         scope.resources = sources
         scope.attribute_names = self.attribute_names
@@ -114,7 +120,7 @@ class Specialiser:
                 scope.conditions.decide(name)
             except EvaluationError as error:
                 used = names_of_conditions(self.syntax.resources, self.syntax.outputs)
-                if name not in used:
+                if name not in used and (self.check or error.problem is None):
                     at = error.at or Span(self.syntax.file)
                     place = Span(at.file, at.line, at.column, f"{word}.{name}")
                     self.problems.append(scope.condition_problem(error, place))
@@ -123,11 +129,14 @@ class Specialiser:
         if condition is None:
             return True
         try:
-            return scope.truth(condition.evaluate(scope)) is True
+            truth = scope.truth(condition.evaluate(scope))
         except EvaluationError as error:
             place = at.under(self.syntax.grammar.word("condition"))
             self.problems.append(scope.condition_problem(error, place))
             return False
+        if isinstance(truth, Unknown):
+            self.undecided.add(at.path)
+        return truth is True
 
     def enabled(self, scope: Scope) -> dict[str, ResourceSource]:
         enabled = {
@@ -190,11 +199,16 @@ class Specialiser:
         told = {problem.at for problem in self.problems}
         for one in core.references:
             if one.resource not in scope.resources:
-                if one.at not in told:
+                if one.at not in told and not self.may_be(one.resource):
                     near = nearest(one.resource, scope.resources)
                     self.problems.append(InvalidTemplateReference(one.at, one.resource, near))
             elif one.read:
                 self.check_attribute(one)
+
+    def may_be(self, resource: str) -> bool:
+        """Whether the resource is left out only because its condition is not decided yet."""
+        source = self.syntax.resources.get(resource)
+        return source is not None and source.at.path in self.undecided
 
     def check_attribute(self, one: Reference) -> None:
         type_info = self.module.bindings[one.resource].type_info
@@ -219,6 +233,8 @@ class Specialiser:
             self.problems.append(StackValidationFailed(at, str(error)))
             return
         known = self.syntax.grammar.deletion_policies
+        if isinstance(policy, Unknown):
+            return
         if not isinstance(policy, str) or policy not in known:
             near = hint(nearest(str(policy), known))
             words = f'there is no deletion policy "{policy}"{near}'
@@ -243,7 +259,7 @@ class Specialiser:
         if not isinstance(value, str | Unknown):
             words = f"external_id must be text, not {value!r}"
             self.problems.append(StackValidationFailed(at, words))
-        return str(value)
+        return "" if isinstance(value, Unknown) else str(value)
 
     def attribute_names(self, resource: str) -> list[str]:
         binding = self.module.bindings.get(resource)
@@ -274,6 +290,8 @@ class Specialiser:
     def check_output(self, value: Expr, scope: Scope) -> None:
         for one in references_in(value):
             if one.read is None:
+                continue
+            if self.may_be(one.resource):
                 continue
             if one.resource not in scope.resources:
                 near = hint(nearest(one.resource, scope.resources))

@@ -22,7 +22,6 @@ from hearth.model.unknown import Unknown
 from hearth.schema import Lookup
 from hearth.template.functions.read import CFN_REGION
 from hearth.template.parameters import (
-    MASK,
     ParameterSchema,
     ParameterType,
     ParameterValue,
@@ -32,7 +31,7 @@ from hearth.template.parameters import (
     wrong,
 )
 from hearth.template.parse import Syntax
-from hearth.template.scope import hidden_texts
+from hearth.template.scope import hidden_texts, masked
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class ParameterReader:
     def read(self, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
         schemas = self.syntax.parameters
         for name in given:
-            if name not in schemas and self.strict:
+            if name not in schemas and (self.strict or not self.check):
                 at = Span(self.syntax.file)
                 self.problems.append(UnknownUserParameter(at, name, nearest(name, schemas)))
         values = pseudo_parameters(self.syntax, self.stack)
@@ -125,6 +124,5 @@ def _pseudo(name: str) -> ParameterSchema:
 
 def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Problem:
     if schema.hidden:
-        for secret in hidden_texts([ParameterValue(schema, value)]):
-            text = text.replace(secret, MASK)
+        text = masked(text, hidden_texts([ParameterValue(schema, value)]))
     return StackValidationFailed(at, f'parameter "{schema.name}": {text}')

@@ -1,5 +1,7 @@
 """A small network, end to end: every type of the network service makes and removes its own."""
 
+import pytest
+
 from tests.resources.driver import drive
 
 
@@ -179,3 +181,25 @@ def test_a_rule_of_its_own_is_found_by_its_description_or_by_itself():
     rules, left = drive(story)
     assert {rule["direction"] for rule in rules} == {"egress"}
     assert left == {}
+
+
+@pytest.mark.parametrize("empty", [[], None])
+def test_an_empty_list_of_addresses_leaves_the_choice_to_the_service(empty):
+    async def story(driver):
+        net, _ = await plumbing(driver)
+        given = {"network": net.physical_id}
+        free = await driver.create("OS::Neutron::Port", {**given, "fixed_ips": empty}, "free")
+        chosen = free.body["fixed_ips"]
+        fixed = {**given, "fixed_ips": [{"ip_address": "10.1.0.77"}]}
+        port = await driver.create("OS::Neutron::Port", fixed, "port")
+        await driver.update(port, {**given, "fixed_ips": empty})
+        kept = [one["ip_address"] for one in (await port.kind.show(port))["fixed_ips"]]
+        await driver.update(port, {**given, "no_fixed_ips": True})
+        none = (await port.kind.show(port))["fixed_ips"]
+        await driver.delete_all()
+        return chosen, kept, none
+
+    chosen, kept, none = drive(story)
+    assert chosen[0]["ip_address"].startswith("10.1.0.")
+    assert kept == ["10.1.0.77"]
+    assert none == []

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,7 @@ from hearth.cloud import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import Change
 from hearth.resources.nova import interfaces
+from hearth.resources.nova.server import block_devices
 from hearth.resources.registry import builtin_types
 from tests.resources.driver import Broken, drive
 
@@ -329,3 +331,20 @@ def test_a_port_goes_where_another_is_asked_for():
     seen, left = drive(story)
     assert len(set.union(*seen)) == 4
     assert left == {}
+
+
+@pytest.mark.parametrize(
+    ("disks", "image", "boot"),
+    [
+        ([{"volume_id": "v"}], None, [0]),
+        ([{"image": "i", "volume_size": 1}], None, [0]),
+        ([{"snapshot_id": "s"}, {"volume_id": "v"}], None, [0, None]),
+        ([{"swap_size": 1}, {"volume_id": "v"}], None, [-1, 0]),
+        ([{"volume_id": "v"}, {"volume_id": "w", "boot_index": 0}], None, [None, 0]),
+        ([{"volume_id": "v", "boot_index": 1}], None, [1]),
+        ([{"volume_id": "v"}], "i", [0, None]),
+    ],
+)
+def test_the_first_disk_that_can_boot_does_unless_another_is_told_to(disks, image, boot):
+    live = SimpleNamespace(given={"block_device_mapping_v2": disks, "image": image}.get)
+    assert [disk.get("boot_index") for disk in block_devices(live)] == boot

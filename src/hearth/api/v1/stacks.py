@@ -172,7 +172,7 @@ async def update_preview(request: Request) -> Response:
     wanted = await parse.wanted_update(
         request, await parse.body(request), existing=request.method == "PATCH"
     )
-    found = await plan_update(house_of(request), caller_of(request), row, wanted)
+    found = await plan_update(house_of(request), caller_of(request), row, wanted, recorded=True)
     shown = changes(found, show_nested=parse.flag(request, "show_nested"))
     return JSONResponse({"resource_changes": shown})
 

@@ -11,6 +11,7 @@ from hearth.api.v1 import type_template as made
 from hearth.api.v1.context import caller_of, house_of
 from hearth.model.problem import EntityNotFound, Invalid, NotFound, NotSupported, Rejected, nearest
 from hearth.resources.base import ResourceType
+from hearth.resources.registry import retired_types
 from hearth.schema.describe import as_json
 from hearth.schema.prop import SupportStatus
 from hearth.service.validate import findings
@@ -65,7 +66,8 @@ async def type_list(request: Request) -> Response:
 def _types(request: Request) -> list[ResourceType]:
     house, caller = house_of(request), caller_of(request)
     catalog = house.programs.catalog
-    found = (catalog.find(name) for name in catalog.names() if not name.startswith("<"))
+    names = sorted({*catalog.names(), *retired_types()})
+    found = (catalog.find(name) for name in names if not name.startswith("<"))
     return [
         kind
         for kind in found

@@ -13,7 +13,7 @@ from hearth.authoring.rules import RULES
 from hearth.model.state import Hook, RestrictedAction
 from hearth.model.value import Kind
 from hearth.schema import Prop
-from hearth.schema.check import BAD, CONVERT
+from hearth.schema.convert import BAD, CONVERT
 from hearth.schema.patterns import PATIENCE_S
 from hearth.template.budget import MADE_BYTES, MADE_BYTES_MAX, RESOURCE_BYTES, RESOURCE_STEPS
 from hearth.template.budget import STEPS as YAQL_STEPS

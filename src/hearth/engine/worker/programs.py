@@ -123,10 +123,12 @@ class Programs:
 
     async def _content(self, revision: Revision) -> tuple[Environment, Module]:
         """The environment of a revision and its module. Raises Rejected."""
-        key = (revision.template, frozenset(revision.files.items()), repr(revision.environment))
+        of_child = bool(revision.facade)
+        told = repr((revision.environment, of_child))
+        key = (revision.template, frozenset(revision.files.items()), told)
         known = self._contents.get(key)
         if known is None:
-            parsed = Environment.parse(revision.environment)
+            parsed = replace(Environment.parse(revision.environment), of_child=of_child)
             module = await self.module(revision.template, revision.files, parsed)
             known = parsed, module
         _keep(self._contents, key, known, CONTENTS_MAX)

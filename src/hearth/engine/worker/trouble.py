@@ -4,6 +4,10 @@ from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.resources.base import Failed
 
+LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
+LASTING_WORDS = ("Multiple possible networks found",)
+"""Conflicts (409) of a request with itself: no other resource can end them, so no retry helps."""
+
 
 class Trouble(Exception):
     """A resource action failed. `error` is the class name in the reason, `retry` says that a
@@ -40,7 +44,8 @@ def trouble_of(problem: Exception) -> Trouble:
         case Trouble():
             return problem
         case CloudFault():
-            return Trouble(problem.type, problem.message, retry=problem.conflict)
+            lasting = problem.type in LASTING_TYPES or problem.message.startswith(LASTING_WORDS)
+            return Trouble(problem.type, problem.message, retry=problem.conflict and not lasting)
         case Rejected():
             first = problem.problems[0]
             return Trouble(first.kind, "; ".join(p.message for p in problem.problems))

@@ -16,6 +16,7 @@ class EventAlarm(Alarm):
             "Type of the event; * stands for any text.",
             default="*",
             update_allowed=True,
+            empty_is_none=True,
         ),
         "query": Prop(
             LIST,
@@ -37,6 +38,7 @@ class EventAlarm(Alarm):
                     "value": Prop(STRING, "With what."),
                 },
             ),
+            empty_is_none=True,
         ),
     }
     alarm_type = "event"

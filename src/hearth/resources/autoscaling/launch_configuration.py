@@ -31,7 +31,9 @@ class LaunchConfiguration(ResourceType):
         ),
         "InstanceType": Prop(STRING, "The flavor, by name or id.", constraint="nova.flavor"),
         "KernelId": Prop(STRING, "The kernel.", implemented=False),
-        "KeyName": Prop(STRING, "Name of the key pair.", constraint="nova.keypair"),
+        "KeyName": Prop(
+            STRING, "Name of the key pair.", constraint="nova.keypair", empty_is_none=True
+        ),
         "NovaSchedulerHints": pairs("Wishes to the scheduler."),
         "RamDiskId": Prop(STRING, "The initial disk.", implemented=False),
         "SecurityGroups": Prop(LIST, "Security groups, by name or id."),

@@ -38,7 +38,7 @@ class Order(BarbicanResource):
             "When the key is no longer given out, in ISO 8601 form.",
             constraint="expiration",
         ),
-        "mode": Prop(STRING, "Mode of the algorithm."),
+        "mode": Prop(STRING, "Mode of the algorithm.", empty_is_none=True),
         "name": Prop(STRING, "Its name; generated when not given."),
         "pass_phrase": Prop(STRING, "Passphrase of the private key.", since="5.0.0"),
         "payload_content_type": Prop(STRING, "What the key is given out as."),

@@ -33,7 +33,7 @@ class Volume(CollectionResource):
 
     type_name = "OS::Cinder::Volume"
     properties = {
-        "availability_zone": Prop(STRING, "Availability zone."),
+        "availability_zone": Prop(STRING, "Availability zone.", empty_is_none=True),
         "backup_id": Prop(
             STRING, "Backup to restore.", update_allowed=True, constraint="cinder.backup"
         ),

@@ -52,10 +52,17 @@ class Zone(DesignateResource):
     support = Support(version="8.0.0")
     properties = {
         "attributes": Prop(
-            MAP, "Hints by which the service chooses its name servers.", since="24.0.0"
+            MAP,
+            "Hints by which the service chooses its name servers.",
+            since="24.0.0",
+            empty_is_none=True,
         ),
         "description": Prop(
-            STRING, "What it is for.", update_allowed=True, constraints=(Length(max=160),)
+            STRING,
+            "What it is for.",
+            update_allowed=True,
+            constraints=(Length(max=160),),
+            empty_is_none=True,
         ),
         "email": Prop(
             STRING,
@@ -67,6 +74,7 @@ class Zone(DesignateResource):
             "Servers that a secondary one is copied from.",
             update_allowed=True,
             support=Support(SupportStatus.DEPRECATED, version="15.0.0"),
+            empty_is_none=True,
         ),
         "name": Prop(
             STRING,
@@ -75,7 +83,10 @@ class Zone(DesignateResource):
             constraints=(Length(max=255),),
         ),
         "primaries": Prop(
-            LIST, "Servers that a secondary one is copied from.", update_allowed=True
+            LIST,
+            "Servers that a secondary one is copied from.",
+            update_allowed=True,
+            empty_is_none=True,
         ),
         "ttl": Prop(
             INTEGER,
@@ -110,7 +121,11 @@ class RecordSet(DesignateResource):
     support = Support(version="8.0.0")
     properties = {
         "description": Prop(
-            STRING, "What it is for.", update_allowed=True, constraints=(Length(max=160),)
+            STRING,
+            "What it is for.",
+            update_allowed=True,
+            constraints=(Length(max=160),),
+            empty_is_none=True,
         ),
         "name": Prop(
             STRING,

@@ -64,7 +64,7 @@ class Instance(Reworded):
     other = Server()
     physical_name_limit = 53
     properties = {
-        "AvailabilityZone": Prop(STRING, "Availability zone."),
+        "AvailabilityZone": Prop(STRING, "Availability zone.", empty_is_none=True),
         "BlockDeviceMappings": DEVICES,
         "DisableApiTermination": absent(STRING),
         "ImageId": Prop(
@@ -78,7 +78,9 @@ class Instance(Reworded):
             constraint="nova.flavor",
         ),
         "KernelId": absent(STRING),
-        "KeyName": Prop(STRING, "Name of the key pair.", constraint="nova.keypair"),
+        "KeyName": Prop(
+            STRING, "Name of the key pair.", constraint="nova.keypair", empty_is_none=True
+        ),
         "Monitoring": absent(BOOLEAN),
         "NetworkInterfaces": Prop(
             LIST,

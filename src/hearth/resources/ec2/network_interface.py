@@ -19,9 +19,11 @@ class NetworkInterface(Reworded):
     type_name = "AWS::EC2::NetworkInterface"
     other = Port()
     properties = {
-        "Description": Prop(STRING, "What it is for."),
+        "Description": Prop(STRING, "What it is for.", empty_is_none=True),
         "GroupSet": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
-        "PrivateIpAddress": Prop(STRING, "Its address; any of the subnet when not given."),
+        "PrivateIpAddress": Prop(
+            STRING, "Its address; any of the subnet when not given.", empty_is_none=True
+        ),
         "SourceDestCheck": absent(BOOLEAN),
         "SubnetId": Prop(STRING, "The subnet.", required=True, constraint="neutron.subnet"),
         "Tags": ignored_tags(),

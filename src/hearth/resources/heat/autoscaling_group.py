@@ -14,6 +14,8 @@ from hearth.resources.heat.group import (
     Members,
     Pace,
     by_member,
+    checkable,
+    known_size,
     references,
     template_of,
 )
@@ -78,9 +80,11 @@ class AutoScalingGroup(Scalable):
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
         """One member stands for all; none when there shall be none."""
-        if not properties.get("resource") or not self.nested_copies(properties):
-            return None
-        return template_of({"0": properties["resource"]})
+        member = checkable(properties.get("resource"))
+        return template_of({"0": member}) if member and self.nested_copies(properties) else None
+
+    def nested_copies(self, properties: Mapping[str, Any]) -> int:
+        return known_size(properties.get("desired_capacity") or properties.get("min_size"))
 
     def pace(self, live: Live) -> Pace | None:
         if "resource" not in live.changed:

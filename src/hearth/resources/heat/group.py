@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.model.unknown import Unknown, unknown_in
 from hearth.resources.base import Child, Live
 from hearth.resources.heat.batches import Course, batches
 from hearth.resources.heat.template_resource import NestedType, of_member
@@ -94,6 +95,22 @@ def by_member(members: Members, names: Iterable[str]) -> dict[str, dict[str, Any
         for attribute, value in members[name]["attributes"].items():
             found.setdefault(attribute, {})[name] = value
     return found
+
+
+def known_size(size: Any, otherwise: int = 1) -> int:
+    """Return a size as a number; `otherwise` for one that is not given, or not known yet."""
+    return otherwise if size is None or isinstance(size, Unknown) else int(size)
+
+
+def checkable(member: Any) -> dict[str, Any] | None:
+    """Return the definition of a member as far as it can be checked; None: not before it is known.
+
+    Values inside its properties and its metadata may be Unknown, other keys are left out then.
+    """
+    if not isinstance(member, Mapping) or isinstance(member.get("type"), Unknown):
+        return None
+    within = ("properties", "metadata")
+    return {k: v for k, v in member.items() if k in within or unknown_in(v) is None}
 
 
 def template_of(definitions: Definitions) -> dict[str, Any]:

@@ -6,8 +6,16 @@ Source: spec/groups-and-nesting.md, section 4.
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.model.unknown import Unknown
 from hearth.resources.base import Child, Live
-from hearth.resources.heat.group import Group, Members, by_member, references, template_of
+from hearth.resources.heat.group import (
+    Group,
+    Members,
+    by_member,
+    checkable,
+    references,
+    template_of,
+)
 from hearth.schema import BOOLEAN, LIST, MAP, Attr, Prop, Support
 
 
@@ -27,7 +35,15 @@ class ResourceChain(Group):
     }
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        return template_of(_members(properties)) if properties.get("resources") else None
+        """The members whose types are known; none is checked while their list is not."""
+        types = properties.get("resources")
+        if not types or isinstance(types, Unknown):
+            return None
+        members = _members(properties)
+        known = {name: one for name, one in members.items() if checkable(one) is not None}
+        for one in known.values():
+            one["depends_on"] = [name for name in one.get("depends_on", ()) if name in known]
+        return template_of(known)
 
     def child(self, live: Live) -> Child:
         return Child(template_of(_members(live.properties)))
@@ -50,7 +66,7 @@ def _members(properties: Mapping[str, Any]) -> dict[str, Any]:
     for i, kind in enumerate(properties["resources"]):
         member: dict[str, Any] = {"type": kind}
         if given:
-            member["properties"] = dict(given)
+            member["properties"] = given
         if i and not properties.get("concurrent"):
             member["depends_on"] = [str(i - 1)]
         members[str(i)] = member

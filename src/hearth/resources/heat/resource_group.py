@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hearth.model.state import Action
+from hearth.model.unknown import Unknown
 from hearth.resources.base import Child, Live
 from hearth.resources.heat.group import (
     MAX_BATCH_SIZE,
@@ -15,7 +16,9 @@ from hearth.resources.heat.group import (
     Pace,
     as_stored,
     by_member,
+    checkable,
     demand_time,
+    known_size,
     references,
     stage,
     template_of,
@@ -117,13 +120,13 @@ class ResourceGroup(Group):
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
         """One member stands for all; none when the count is zero."""
-        if properties.get("count") == 0 or not properties.get("resource_def"):
+        wanted = checkable(properties.get("resource_def"))
+        if not wanted or not self.nested_copies(properties):
             return None
-        return template_of(member_definitions(properties, 1))
+        return template_of(member_definitions({**properties, "resource_def": wanted}, 1))
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        count = properties.get("count")
-        return 1 if count is None else int(count)
+        return known_size(properties.get("count"))
 
     def child(self, live: Live) -> Child:
         return self._stage(live, removed_names(live))
@@ -238,7 +241,9 @@ def member_definitions(
     """The first `count` members that are not removed, as they are wanted."""
     wanted = properties["resource_def"]
     mark = properties.get("index_var") or "%index%"
-    given = {k: v for k, v in (wanted.get("properties") or {}).items() if v is not None}
+    given = wanted.get("properties")
+    if isinstance(given, Mapping):
+        given = {k: v for k, v in given.items() if v is not None}
     members: dict[str, Any] = {}
     for name in member_names(count, removed):
         member: dict[str, Any] = {"type": wanted["type"]}
@@ -250,11 +255,14 @@ def member_definitions(
     return members
 
 
-def indexed(value: Any, mark: str, name: str) -> Any:
-    """The value with the index variable replaced in every text; keys stay."""
+def indexed(value: Any, mark: str | Unknown, name: str) -> Any:
+    """Replace the index variable in every text of a value; keys stay.
+
+    A text is Unknown while the variable is.
+    """
     match value:
         case str():
-            return value.replace(mark, name)
+            return mark if isinstance(mark, Unknown) else value.replace(mark, name)
         case Mapping():
             return {key: indexed(inner, mark, name) for key, inner in value.items()}
         case list() | tuple():

@@ -88,9 +88,6 @@ class ScalingGroup(Group):
         same = not wanted.more and wanted.template == template_of(live.definitions)
         return None if same else wanted
 
-    def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        return self.wanted_size(properties, None)
-
     def ordered(self, members: Members) -> list[str]:
         """Those that are well, the oldest first."""
         well = [name for name, one in members.items() if one["status"] != Status.FAILED]

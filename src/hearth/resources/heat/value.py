@@ -46,6 +46,7 @@ class Value(ResourceType):
     attributes = {
         "value": Attr(None, "The value."),
     }
+    mirrors = {"value": "value"}
     pure = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE

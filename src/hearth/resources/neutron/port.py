@@ -181,6 +181,7 @@ class Port(NeutronResource):
                     ),
                 },
             ),
+            empty_is_none=True,
         ),
         "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
@@ -313,6 +314,12 @@ class Port(NeutronResource):
             return "replacement_policy asks for it"
         return None
 
+    def changed_fields(self, live: Live) -> Body:
+        fields = super().changed_fields(live)
+        if fields.get("fixed_ips") is None:  # no longer given: the port keeps its addresses
+            fields.pop("fixed_ips", None)
+        return fields
+
     async def observe(self, live: Live) -> Mapping[str, Any] | None:
         """What is plugged in is for the template only where it says something of it."""
         found = dict(await super().observe(live) or {})
@@ -366,7 +373,9 @@ class Port(NeutronResource):
 
 def port_fields(fields: Body, values: Mapping[str, Any], names: frozenset[str]) -> Body:
     """Port properties that are no plain fields: addresses, no addresses, empty texts."""
-    if fields.get("fixed_ips") is not None:
+    if not fields.get("fixed_ips"):  # none given: Neutron chooses, or they stay as they are
+        fields.pop("fixed_ips", None)
+    else:
         fields["fixed_ips"] = addresses(fields["fixed_ips"])
     if "no_fixed_ips" in names and values.get("no_fixed_ips"):
         fields["fixed_ips"] = []

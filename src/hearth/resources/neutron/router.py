@@ -82,6 +82,7 @@ class Router(NeutronResource):
                     previous=Support(SupportStatus.SUPPORTED, "2014.1"),
                 ),
             ),
+            empty_is_none=True,
         ),
         "l3_agent_ids": Prop(
             LIST,

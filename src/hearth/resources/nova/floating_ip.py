@@ -26,7 +26,9 @@ class FloatingIP(NeutronResource):
     support = HIDDEN
     properties = {
         "pool": Prop(
-            STRING, "The outer network, by name or id; the cloud's default one when not given."
+            STRING,
+            "The outer network, by name or id; the cloud's default one when not given.",
+            empty_is_none=True,
         ),
     }
     attributes = {

@@ -446,6 +446,10 @@ def block_devices(live: Live) -> list[Body]:
                 "delete_on_termination": True,
             },
         )
+    if not any(disk.get("boot_index") == 0 for disk in disks):  # the first that can boot does
+        first = next((disk for disk in disks if "boot_index" not in disk), None)
+        if first is not None:
+            first["boot_index"] = 0
     return disks
 
 

@@ -30,7 +30,7 @@ PROPERTIES: dict[str, Prop] = {
             ),
         ),
     ),
-    "availability_zone": Prop(STRING, "Availability zone."),
+    "availability_zone": Prop(STRING, "Availability zone.", empty_is_none=True),
     "block_device_mapping": Prop(
         LIST,
         "Disks, in the older form.",
@@ -153,7 +153,9 @@ PROPERTIES: dict[str, Prop] = {
         update_allowed=True,
         constraints=(AllowedValues(["REBUILD", "REPLACE", "REBUILD_PRESERVE_EPHEMERAL"]),),
     ),
-    "key_name": Prop(STRING, "Name of the key pair.", constraint="nova.keypair"),
+    "key_name": Prop(
+        STRING, "Name of the key pair.", constraint="nova.keypair", empty_is_none=True
+    ),
     "metadata": Prop(
         MAP,
         "Metadata of the server; nested values are sent as JSON.",

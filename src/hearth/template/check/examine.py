@@ -18,7 +18,8 @@ from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
 from hearth.template.check.unused import unused
 from hearth.template.check.values import Values, parts
-from hearth.template.compile import TOO_DEEP, check_depends_on
+from hearth.template.child import ChildType
+from hearth.template.compile import TOO_DEEP, check_depends_on, syntax_problems
 from hearth.template.expr import OMIT, Call, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node
@@ -27,15 +28,16 @@ from hearth.template.parse import EMPTY, OutputSource, ResourceSource
 from hearth.template.types import TypeInfo
 
 
-def examine(module: Module) -> list[Problem]:
+def examine(module: Module, *, alone: bool = False) -> list[Problem]:
     """What is wrong with a template and its child templates, and what is hardly meant.
 
-    Each problem stands in the file it is in. Notices are warnings.
+    Each problem stands in the file it is in. Notices are warnings. With `alone` no environment is
+    known: what one could still give to a child template is a doubt.
     """
     report = Report()
     with spending():
         for one in modules(module):
-            _Template(one, report).examine()
+            _Template(one, report, alone=alone).examine()
     for problem in module.problems:
         if problem.code == TOO_DEEP:  # found at the end of the chain, told where it begins
             report.add(problem)
@@ -45,7 +47,7 @@ def examine(module: Module) -> list[Problem]:
 class _Template:
     """The examination of one template."""
 
-    def __init__(self, module: Module, report: Report) -> None:
+    def __init__(self, module: Module, report: Report, *, alone: bool) -> None:
         self.module = module
         self.syntax = module.syntax
         self.grammar = module.syntax.grammar
@@ -54,9 +56,10 @@ class _Template:
         self.scope = StaticScope(module)
         self.names = Names(module, self.scope, report)
         self.values = Values(self.names, self.scope, self.grammar, report)
+        self.values.alone = alone
 
     def examine(self) -> None:
-        for problem in self.syntax.problems:
+        for problem in syntax_problems(self.syntax, self.module.environment):
             self.report.add(problem)
         self.surprises()
         self.constraints()
@@ -209,7 +212,10 @@ class _Template:
         if node is None or support is None:
             return
         if support.status in (SupportStatus.DEPRECATED, SupportStatus.HIDDEN):
+            retired = support.status is SupportStatus.HIDDEN
             words = f"{source.type} is no longer recommended"
+            if retired and getattr(type_info, "accepts_any_property", False):
+                words = f"{source.type} is retired and makes nothing"
             if support.message:
                 words += f": {support.message}"
             self.report.notice(node.span(self.file, source.at.path), "deprecated", words)
@@ -235,7 +241,8 @@ class _Template:
         place = node.key_span(self.file, at.path) if node is not None else source.at
         if source.external_id is None:
             rules = getattr(type_info, "translation", ())
-            self.values.required(type_info.properties, given, place, rules)
+            child = isinstance(type_info, ChildType)
+            self.values.required(type_info.properties, given, place, rules, of_child=child)
         if len(self.report.problems) == before:
             self.together(source, given, type_info, place)
 
@@ -255,18 +262,20 @@ class _Template:
         type_info = binding.type_info
         if type_info is None or getattr(type_info, "accepts_any_property", False):
             return
+        child = isinstance(type_info, ChildType)
         given = _under(source.properties, name, "properties")
         at = source.at.under(word, name, "properties")
         if properties is None:
             at_type = node.value["type"].key_span(self.file, at.path)
-            self.values.required(type_info.properties, (), at_type)
+            self.values.required(type_info.properties, (), at_type, of_child=child)
         elif isinstance(given, MapOf | Const) and isinstance(properties.value, dict):
             marked = source.node.child(word, "index_var")
             mark = marked.value if marked is not None else "%index%"
             self.values.marks = (mark,) if isinstance(mark, str) else ()
             self.values.entries(type_info.properties, given, properties, at)
             place = properties.key_span(self.file, at.path)
-            self.values.required(type_info.properties, dict(parts(given)), place)
+            names = dict(parts(given))
+            self.values.required(type_info.properties, names, place, of_child=child)
             self.values.marks = ()
 
     def together(

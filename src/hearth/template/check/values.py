@@ -24,7 +24,7 @@ from hearth.schema import (
     SupportStatus,
     coerce,
 )
-from hearth.schema.check import BAD, CONVERT
+from hearth.schema.convert import BAD, CONVERT
 from hearth.template.check.names import Names
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
@@ -58,6 +58,7 @@ class Values:
         self.scope = scope
         self.grammar = grammar
         self.report = report
+        self.alone = False  # no environment is known, which could give parameters of children
         self.marks: tuple[str, ...] = ()  # texts that stand for something else, as `%index%`
 
     def check(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
@@ -170,12 +171,19 @@ class Values:
         given: Iterable[str],
         at: Span,
         rules: Iterable[Rule] = (),
+        *,
+        of_child: bool = False,
     ) -> None:
+        """Tell required properties that are not given; a doubt where an environment may give it."""
         names = dict.fromkeys(given, True)
         for name, prop in without_replaced(schema, tuple(rules), names).items():
             if prop.required and not prop.has_default and name not in names:
                 words = f'required property "{name}" is not given'
-                self.report.wrong(at, "missing-property", words)
+                if of_child and self.alone:
+                    words += "; only parameter_defaults of an environment can give it then"
+                    self.report.notice(at, "missing-property", words)
+                else:
+                    self.report.wrong(at, "missing-property", words)
 
     def list(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
         if prop is not None and not _takes(prop, Kind.LIST):
@@ -201,12 +209,14 @@ class Values:
             tell = self.report.notice if notice else self.report.wrong
             tell(place, "function-of-another-version", words)
             return True
-        if notice:
-            return False
         near = nearest(name, self.grammar.functions)
         if near is None:
             return False
         words = f'"{name}" is no function of version {self.grammar.value}{hint(near)}'
+        if notice:  # data may have such a key, but hardly one like a function of two words
+            if "_" in near or "::" in near:
+                self.report.notice(place, "unknown-function", f"{words} It is plain data.", near)
+            return False
         self.report.wrong(place, "unknown-function", words, near)
         return True
 

@@ -182,7 +182,8 @@ def _ref_as(args: Expr, scope: Scope) -> Function | None:
         return None
     if value in scope.resources:
         return named("get_resource")
-    return named("get_param") if value in scope.parameters else named("get_resource")
+    is_parameter = value in scope.parameters or value in scope.missing
+    return named("get_param") if is_parameter else named("get_resource")
 
 
 def param_ref(args: Any, scope: Scope) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from hearth.model.problem import hint, nearest
 from hearth.model.value import Kind
 from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
 from hearth.template.functions.signature import LISTS, MAPS, TEXT, Takes, names, positions, whole
@@ -150,8 +151,13 @@ def _replacer(structured: bool, strict: bool, empty_allowed: bool) -> Callable[[
 
 
 def _check_replace(args: Any) -> str | None:
-    if not isinstance(args, dict) or "template" not in args or "params" not in args:
+    if not isinstance(args, dict):
         return "a map of template and params is needed"
+    missing = [key for key in ("template", "params") if key not in args]
+    if missing:
+        near = next((key for key in args if nearest(str(key), missing)), None)
+        unknown = f': unknown key "{near}"{hint(nearest(str(near), missing))}' if near else ""
+        return f"a map of template and params is needed{unknown}"
     if isinstance(args["params"], list | str | int | float | bool):
         return "params must be a map"
     return None
@@ -304,9 +310,10 @@ def _user(args: Any) -> str:
 
 
 def _host(host: str) -> str:
-    if ":" in host and not host.startswith("["):
-        return f"[{host}]"
-    return host if host.startswith("[") else quote(host, safe="")
+    """The host quoted; an IPv6 address in brackets, with its zone after an encoded `%`."""
+    if ":" not in host and not host.startswith("["):
+        return quote(host, safe="")
+    return f"[{quote(host.removeprefix('[').removesuffix(']'), safe=':')}]"
 
 
 def base64(args: Any) -> str:

@@ -1,0 +1,31 @@
+"""Types of Heat whose services are gone: stacks may have them, and nothing is made for them."""
+
+from typing import Any
+
+from hearth.resources.base import Live, Made
+from hearth.resources.heat.none import NoneResource
+from hearth.resources.known import advice
+from hearth.schema import Support, SupportStatus
+
+
+class Retired(NoneResource):
+    """Stands where a retired type of Heat stood.
+
+    It takes any property, makes nothing, and has every attribute, with the value null.
+    """
+
+    support = Support(SupportStatus.HIDDEN)
+
+    @classmethod
+    def named(cls, name: str) -> "Retired":
+        """Return the placeholder for the retired type of this name."""
+        own: dict[str, Any] = {
+            "type_name": name,
+            "support": Support(SupportStatus.HIDDEN, message=advice(name) or None),
+            "__doc__": cls.__doc__,
+        }
+        made: Retired = type(name.replace("::", ""), (cls,), own)()
+        return made
+
+    def make(self, live: Live) -> Made:
+        return Made(physical_id=live.record_id)

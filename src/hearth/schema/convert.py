@@ -1,0 +1,93 @@
+"""Values as the kind that a property declares, where they can be read so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hearth.model.value import Kind
+
+if TYPE_CHECKING:
+    from hearth.schema.prop import Prop
+
+
+class Bad:
+    """What a converter answers when it can not convert."""
+
+
+BAD = Bad()
+
+
+def _string(prop: Prop, value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int):
+        return str(value)
+    if prop.allow_conversion and isinstance(value, float | list | Mapping):
+        return str(value)
+    return BAD
+
+
+def _integer(_prop: Prop, value: Any) -> Any:
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float | str):
+        try:
+            return int(value)
+        except (ValueError, OverflowError):
+            return BAD
+    return BAD
+
+
+def _number(_prop: Prop, value: Any) -> Any:
+    if isinstance(value, int | float):
+        return value
+    if not isinstance(value, str):
+        return BAD
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        return float(value)
+    except ValueError:
+        return BAD
+
+
+def _boolean(_prop: Prop, value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower(), BAD)
+    return BAD
+
+
+def _list(prop: Prop, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return list(value)
+    if prop.allow_conversion and isinstance(value, str):
+        return value.split(",") if value else []
+    return BAD
+
+
+def _map(prop: Prop, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if prop.allow_conversion and isinstance(value, str | list):
+        return value
+    return BAD
+
+
+def _any(_prop: Prop, value: Any) -> Any:
+    return value
+
+
+CONVERT: dict[Kind, Callable[[Prop, Any], Any]] = {
+    Kind.STRING: _string,
+    Kind.INTEGER: _integer,
+    Kind.NUMBER: _number,
+    Kind.BOOLEAN: _boolean,
+    Kind.LIST: _list,
+    Kind.MAP: _map,
+    Kind.ANY: _any,
+}
