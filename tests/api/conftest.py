@@ -62,6 +62,18 @@ class Caller:
 
         return wait_for(look, f"{path} {state}")
 
+    def ended(self, path: str, user: str = "demo") -> dict[str, Any]:
+        """The stack when nothing goes on in it any more; empty when it is gone."""
+
+        def look() -> dict[str, Any] | None:
+            shown = self.call("GET", path, user=user)
+            if shown.status_code == 404:
+                return {"stack_status": "DELETE_COMPLETE"}
+            stack: dict[str, Any] = shown.json()["stack"]
+            return None if stack["stack_status"].endswith("IN_PROGRESS") else stack
+
+        return wait_for(look, f"{path} at rest")
+
 
 @pytest.fixture(scope="package")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:

@@ -18,6 +18,7 @@ from hearth.cloud.credential import ForeignCredential
 from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
+from hearth.cloud.path import straight
 from hearth.cloud.reach import Tls
 
 TEXT_SERVICES = frozenset({"object-store"})  # what users keep there may be anything
@@ -91,7 +92,8 @@ class HttpCloud(ListingCloud):
         renew_after_s: float = 0,
     ) -> Response:
         """One call, repeated while that is safe and sensible."""
-        url = URL(_joined(await self._session.endpoint(service), path), encoded="%" in path)
+        place = _joined(await self._session.endpoint(service), straight(service, path))
+        url = URL(place, encoded="%" in path)
         if params:
             url = url.update_query(dict(params))
         sent = {"Accept": "application/json", **(headers or {})}

@@ -31,7 +31,7 @@ class Desk(Users):
     async def find(self, name, *, key):
         return f"id-of-{name}" if f"id-of-{name}" in self.users else None
 
-    async def key_pair(self, user_id):
+    async def key_pair(self, user_id, *, key):
         return "ACCESS", "SECRET"
 
     async def key_pairs(self, user_id):
@@ -40,10 +40,10 @@ class Desk(Users):
     async def drop_key_pair(self, user_id, access):
         self.pairs.remove(access)
 
-    async def enable(self, user_id, *, enabled):
+    async def enable(self, user_id, *, key, enabled):
         self.users[user_id] = (self.users[user_id][0], enabled)
 
-    async def drop(self, user_id):
+    async def drop(self, user_id, *, key):
         del self.users[user_id]
 
     async def token(self, user_id, password):

@@ -314,9 +314,14 @@ class Operation:
         outside = definition is not None and definition.external_id is not None
         if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
             return record
-        data = dict(entry.get("resource_data") or {})
+        programs = work.tools.programs
+        kind = programs.type_of(record) if definition is None else programs.kind_of(definition)
+        data = (kind or ResourceType()).brought(entry.get("resource_data") or {})
+        data.pop(DOCUMENT, None)
         if "resources" in entry:
             data[DOCUMENT] = json.dumps(entry)
+        elif kind is not None and kind.nested:
+            pass  # a stack that is there already belongs to another resource, or to nobody
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
         if data:

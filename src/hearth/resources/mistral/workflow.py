@@ -6,12 +6,12 @@ A signal starts an execution of it.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import yaml
 
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import IntentKey, Live, Made, Signalled, Step
 from hearth.resources.collection import MARK, forgiving
@@ -297,7 +297,7 @@ class Workflow(StackUser):
 
     async def _execution(self, live: Live, ident: str) -> Body | None:
         try:
-            body = (await live.cloud.request(SERVICE, "GET", f"/executions/{ident}")).body
+            body = (await live.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")).body
         except CloudFault as fault:
             if fault.not_found:
                 return None
@@ -320,7 +320,7 @@ class Workflow(StackUser):
 
 def path_of(name: str) -> str:
     """The path of a workflow."""
-    return f"/workflows/{quote(name, safe='')}"
+    return f"/workflows/{segment(name)}"
 
 
 def started(live: Live) -> list[str]:
