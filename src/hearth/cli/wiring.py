@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TextIO
 
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -34,6 +35,7 @@ from hearth.resources.registry import default_catalog
 from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
+from hearth.service.types_used import refused_types
 from hearth.store import claim
 from hearth.store.database import Store
 from hearth.store.migrate import upgrade
@@ -116,17 +118,19 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         metadata=f"{cfn_url}/" if cfn_url else "",
     )
     bus = Bus()
+    policy = Policy(settings.policy)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         luck=random.random, endpoints=endpoints, plugins=installed(),
         retries=settings.retries, fetch=lambda url: fetch_template(url, house.fetching),
+        refused_types=partial(refused_types, policy),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
     house = House(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, fetching=settings.fetching,
-        policy=Policy(settings.policy),
+        policy=policy,
     )  # fmt: skip
     if held is not None:  # nobody else can be alive: what was theirs is ours at once
         await store.run(claim.expire_all)

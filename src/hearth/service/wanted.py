@@ -143,7 +143,7 @@ async def checked(
     with spending():
         program = await house.programs.of(row, revision)
         findings = program.check_values(world)
-    demand_types(house, caller, program)
+    demand_types(house, caller, findings.types)
     limit = house.limits.resources_per_stack
     if 0 <= limit < findings.resources:
         words = too_many_resources(findings.resources, limit)

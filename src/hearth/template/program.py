@@ -6,7 +6,7 @@ was computed from something secret is marked so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +55,11 @@ class Evaluated:
 
 @dataclass
 class TreeFindings(Findings):
-    """What is found about a program and its child stacks, and how many resources they have, as far
-    as that is known."""
+    """What is found about a program and its child stacks, how many resources they have and of which
+    types, as far as that is known."""
 
     resources: int = 0
+    types: set[str] = field(default_factory=set)
 
 
 class NullWorld:
@@ -385,7 +386,7 @@ class Program:
 
         Without `require`, a missing property is no problem: its value is not known yet.
         """
-        findings = TreeFindings(resources=len(self.resources))
+        findings = TreeFindings(resources=len(self.resources), types=set(self.module.types))
         with collector_paused(), spending() as budget:
             budget.widen(len(self.resources))
             for definition in self.resources.values():
@@ -414,6 +415,7 @@ class Program:
         try:
             module = self.child(definition, evaluated.properties)
             if module is None:
+                findings.types |= self._types_of_no_members(definition, evaluated.properties)
                 return
             own = definition.child is not None
             values: dict[str, Any] = {}
@@ -440,12 +442,26 @@ class Program:
         copies = getattr(definition.type_info, "nested_copies", None)
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
+        findings.types |= inner.types
         findings.problems.extend(_told(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
             if own or not self._stands_for_a_reference(look.value, evaluated)
         )
+
+    def _types_of_no_members(
+        self, definition: ResourceDefinition, properties: Mapping[str, Any]
+    ) -> Set[str]:
+        """What the members of an empty group would be. Raises Rejected."""
+        member = properties.get(getattr(definition.type_info, "member_property", None) or "")
+        name = member.get("type") if isinstance(member, Mapping) else None
+        if not isinstance(name, str) or isinstance(name, Unknown):
+            return set()
+        from hearth.template.compile import compile_nested
+
+        text = {"heat_template_version": "2015-10-15", "resources": {"member": {"type": name}}}
+        return compile_nested(self.module, text, definition.name, "nested_stack").types
 
     def _stands_for_a_reference(self, value: Any, evaluated: Evaluated) -> bool:
         """Whether a value in a definition may be the name of a resource that is not there yet."""

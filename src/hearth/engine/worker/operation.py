@@ -113,11 +113,7 @@ class Operation:
             if not empty:
                 self.fail("; ".join(p.message for p in problem.problems))
                 return
-        if not empty and not await self._zones():
-            return
-        if not empty and (count := await self._too_many()):
-            most = self.work.tools.programs.limits.resources_max
-            self.fail(f"RequestLimitExceeded: {too_many_resources(count, most)}")
+        if not empty and not await self._possible():
             return
         back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
         self.plan = plan(
@@ -186,6 +182,33 @@ class Operation:
             return 0
         beside = await self.work.tools.store.read(lambda tx: resources_beside(tx, stack, most))
         return beside + wanted if beside + wanted > most else 0
+
+    async def _possible(self) -> bool:
+        """Whether the program may be carried out; else the operation has failed."""
+        if (why := self._refused_types()) is not None:
+            self.fail(why)
+            return False
+        if not await self._zones():
+            return False
+        if count := await self._too_many():
+            most = self.work.tools.programs.limits.resources_max
+            self.fail(f"RequestLimitExceeded: {too_many_resources(count, most)}")
+            return False
+        return True
+
+    def _refused_types(self) -> str | None:
+        """Why a nested stack may not have the types that it names, or None.
+
+        What was known before was checked when the request was accepted. Types of which it has
+        resources already may stay, so that a rollback is always possible.
+        """
+        work = self.work
+        if work.stack.parent_id is None or work.credential is None:
+            return None
+        kinds = work.tools.programs.types_of(work.records)
+        there = {kind.name for kind in kinds.values()} | {one.type for one in work.records.values()}
+        wanted = {one.type_info.name for one in self.program.resources.values()} - there
+        return work.tools.refused_types(work.credential, wanted) if wanted else None
 
     def _as_meant(self, record: Record) -> Record:
         """A create that is tried again removes what failed: the record itself is not leaving."""
