@@ -49,6 +49,10 @@ async def create_deployment(house: House, project_id: str, wanted: WantedDeploym
             words = f"a project may have {limit} software deployments at most."
             raise Rejected([RequestLimitExceeded(None, f"Request limit exceeded: {words}")])
         _hold_config(tx, project_id, new.config_id)
+        users = new.user_project_id
+        if users is not None and not deployments.has_users(tx, project_id, users):
+            words = f"no stack of this project has its users in project {users}"
+            raise Rejected([Invalid(Span(path="stack_user_project_id"), words)])
         deployments.put(tx, new)
         return server_metadata.push(tx, project_id, new.server_id)
 
