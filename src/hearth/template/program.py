@@ -336,6 +336,16 @@ class Output:
             place = f" [{error.at}]" if error.at else ""
             return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
 
+    def secret(self, world: World) -> bool:
+        """Whether something hidden is read on the way to the value."""
+        scope = self.scope.in_world(world)
+        try:
+            with spending():
+                self.value.evaluate(scope)
+        except EvaluationError:
+            pass
+        return scope.secret
+
     def reason(self, world: World) -> str | None:
         """Why there is no value, without the place: for a stack above that reads this one."""
         try:

@@ -20,6 +20,7 @@ from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.model.value import Kind
 from hearth.template.functions.entry import EvaluationError, Function, ParameterError
 from hearth.template.functions.signature import spoken
+from hearth.template.hidden import masked, texts_in
 from hearth.template.limits import Limits
 from hearth.template.members import MEMBER
 from hearth.template.types import Facade, Within, World
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from hearth.template.expr import Expr, If
     from hearth.template.parameters import ParameterValue
 
-
-MASK = "******"
 
 CONDITIONS_DEEP_MAX = 50
 """How many conditions may be decided inside each other; what is decided once stays decided."""
@@ -133,9 +132,7 @@ class Scope:
 
     def masked(self, text: str) -> str:
         """The text without the values of hidden parameters, for messages."""
-        for secret in self.hidden:
-            text = text.replace(secret, MASK)
-        return text
+        return masked(text, self.hidden)
 
     def masked_problem(self, problem: Problem) -> Problem:
         """The problem without the values of hidden parameters."""
@@ -200,17 +197,5 @@ class Scope:
 
 
 def hidden_texts(values: Iterable[ParameterValue]) -> tuple[str, ...]:
-    """All texts inside the values of hidden parameters, longer ones first."""
-    found: set[str] = set()
-    waiting = [value.value for value in values if value.hidden]
-    for value in waiting:
-        match value:
-            case Mapping():
-                waiting.extend(value.values())
-            case list():
-                waiting.extend(value)
-            case None | bool() | Unknown():
-                pass
-            case _:
-                found.add(str(value))
-    return tuple(sorted(found - {""}, key=lambda text: (-len(text), text)))
+    """The texts inside the values of hidden parameters that are masked, longer ones first."""
+    return texts_in(value.value for value in values if value.hidden)
