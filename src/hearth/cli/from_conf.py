@@ -62,6 +62,9 @@ def settings(conf: Any, url: str, cfn_url: str) -> Settings:
         action_timeout_s=float(conf.stack_action_timeout),
         retries=conf.action_retry_limit,
         fetching=_fetching(conf),
+        foreign_networks=_networks(
+            "[hearth] foreign_cloud_networks", conf.hearth.foreign_cloud_networks
+        ),
         front=front(conf),
         policy=conf,
         notifications=_notifications(conf),

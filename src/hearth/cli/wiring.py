@@ -163,6 +163,7 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
         services=settings.services,
         service_user=settings.service_user,
         trustee=settings.trustee,
+        foreign_networks=settings.foreign_networks,
         stack_user_role=settings.stack_user_role,
         domain_admin=settings.domain_admin,
         stack_domain_id=settings.stack_domain_id,

@@ -44,6 +44,8 @@ class HttpCloud(ListingCloud):
         may_write: Callable[[], bool] = lambda: True,
         contexts: Mapping[str, SSLContext | bool] = MappingProxyType({}),
         context: SSLContext | bool = True,
+        *,
+        foreign: bool = False,
     ) -> None:
         super().__init__()
         self._may_write = may_write
@@ -53,6 +55,7 @@ class HttpCloud(ListingCloud):
         self._elsewhere = elsewhere
         self._contexts = contexts  # by service
         self._context = context  # of all others; True: as the session has it
+        self._foreign = foreign  # a user's cloud: of what goes wrong little is told
         self._proven = ("", 0.0)  # a token, and when it was last known to be good
 
     async def whoami(self) -> Whoami:
@@ -146,9 +149,10 @@ class HttpCloud(ListingCloud):
                 ) as answer:  # fmt: skip
                     raw = await answer.read()
             except aiohttp.ClientConnectorError as error:
-                raise CloudFault(service, 0, "ConnectFailure", f"{service}: {error}") from error
+                why = "it does not answer" if self._foreign else str(error)
+                raise CloudFault(service, 0, "ConnectFailure", f"{service}: {why}") from error
             except (aiohttp.ClientError, TimeoutError) as error:
-                why = str(error) or type(error).__name__
+                why = "" if self._foreign else str(error) or type(error).__name__
                 raise NoAnswer(service, f"{method} {url.path}: no answer: {why}") from error
         got = {name.lower(): value for name, value in answer.headers.items()}
         body = _parsed(raw, got.get("content-type", ""))
@@ -159,9 +163,9 @@ class HttpCloud(ListingCloud):
             outer.raise_()
             inner.raise_()
         if answer.status >= 300:
-            raise fault_of(service, answer.status, got, body)
+            raise fault_of(service, answer.status, got, body, brief=self._foreign)
         if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
-            words = " ".join(body.split())[:WORDS_MAX]
+            words = "" if self._foreign else " ".join(body.split())[:WORDS_MAX]
             raise NoAnswer(service, f"{method} {url.path}: an answer that cannot be read: {words}")
         return Response(answer.status, got, body, raw)
 
