@@ -100,6 +100,7 @@ def changed(option: Option, folder: Path) -> str:
         "backends": "database",
         "disable_by_file_paths": "80:/nowhere",
         "allowed_source_ranges": "10.0.0.0/8",
+        "auth_encryption_key": "f" * 32,
         "template_fetch_networks": "10.0.0.0/8",
         "foreign_cloud_networks": "10.0.0.0/8",
         "shared_services_types": "compute",

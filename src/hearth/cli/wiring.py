@@ -38,8 +38,9 @@ from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
 from hearth.store import claim
 from hearth.store.database import Store
+from hearth.store.keyring import WrongKey, unlock
 from hearth.store.migrate import upgrade
-from hearth.store.seal import sealer_from_secret
+from hearth.store.seal import keys_in, sealer_of
 from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
@@ -72,15 +73,18 @@ class Running:
 def open_store(settings: Settings) -> Store:
     """The database, at the schema of this release. Raises WrongSetting."""
     try:
-        sealer = sealer_from_secret(settings.secret)
+        keys = keys_in(settings.secret)
         store = Store(
             settings.database,
-            sealer,
+            sealer_of(keys),
             retention=settings.retention,
             notifies=settings.notifications is not None,
             action_timeout_s=settings.action_timeout_s,
         )
         upgrade(store)
+        unlock(store, keys)
+    except WrongKey as problem:
+        raise WrongSetting(str(problem)) from None
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
     except (SQLAlchemyError, ModuleNotFoundError) as problem:
