@@ -50,11 +50,13 @@ def forget(tx: Tx, deployment_id: str) -> None:
     tx.execute(software_deployment.delete().where(software_deployment.c.id == deployment_id))
 
 
-def find(tx: Tx, project_id: str, deployment_id: str, *, lock: bool = False) -> Deployment | None:
-    """A deployment that the project sees; with `lock` for this transaction alone."""
-    query = sa.select(software_deployment).where(
-        software_deployment.c.id == deployment_id, _seen_by(project_id)
-    )
+def find(
+    tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False
+) -> Deployment | None:
+    """A deployment that the project sees, None sees all; with `lock` for this transaction alone."""
+    query = sa.select(software_deployment).where(software_deployment.c.id == deployment_id)
+    if project_id is not None:
+        query = query.where(_seen_by(project_id))
     row = tx.first(query.with_for_update() if lock else query)
     return None if row is None else _deployment(tx, row)
 

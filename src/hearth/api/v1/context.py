@@ -48,6 +48,13 @@ def _forbidden(words: str) -> Rejected:
     return Rejected([HTTPForbidden(None, words)])
 
 
+def scope_of(request: Request) -> str | None:
+    """The project in whose things a thing is looked for by its id: an administrator's are all."""
+    if house_of(request).policy.is_admin(caller_of(request)):
+        return None
+    return str(request.path_params["tenant_id"])
+
+
 async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """The stack in the path; its name and id must belong together. Raises Rejected.
 
