@@ -11,16 +11,22 @@ from hearth.store.rows import StackRow
 
 
 async def find_stack(
-    house: House, caller: Caller, project_id: str, identity: str, *, deleted: bool = False
+    house: House,
+    caller: Caller,
+    project_id: str,
+    identity: str,
+    *,
+    deleted: bool = False,
+    anywhere: bool = False,
 ) -> StackRow:
-    """The stack of that id or name in the project, for an administrator that of the id in any.
+    """The stack of that id or name in the project. Raises Rejected with EntityNotFound.
 
-    Raises Rejected with EntityNotFound.
+    With `anywhere` an administrator finds it by id in any project.
     """
     row = await house.store.read(
         lambda tx: reads.find_stack(tx, project_id, identity, deleted=deleted)
     )
-    if row is None and house.policy.is_admin(caller):
+    if row is None and anywhere and house.policy.is_admin(caller):
         found = await house.store.read(
             lambda tx: reads.find_stack(tx, None, identity, deleted=deleted)
         )

@@ -62,7 +62,12 @@ async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(
-        house_of(request), caller, path["tenant_id"], path["stack_id"], deleted=deleted
+        house_of(request),
+        caller,
+        path["tenant_id"],
+        path["stack_id"],
+        deleted=deleted,
+        anywhere=True,
     )
     if row.id != path["stack_id"] or row.name != path["stack_name"]:
         raise Rejected([EntityNotFound(None, "Stack", path["stack_name"])])

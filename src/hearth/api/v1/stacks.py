@@ -124,7 +124,9 @@ async def lookup_arn(request: Request) -> Response:
 async def _redirected(request: Request, below: str) -> Response:
     path, caller = request.path_params, caller_of(request)
     identity = path["stack_identity"]
-    row = await find_stack(house_of(request), caller, path["tenant_id"], identity, deleted=True)
+    row = await find_stack(
+        house_of(request), caller, path["tenant_id"], identity, deleted=True, anywhere=True
+    )
     url = view.stack_url(request, row) + below
     return RedirectResponse(_with_query(request, url), status_code=302)
 

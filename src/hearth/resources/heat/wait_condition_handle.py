@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
@@ -82,14 +81,8 @@ class WaitConditionHandle(StackUser):
 
     async def sign(self, live: Live) -> Made:
         """Make the signed URL; it stays the same from then on."""
-        now = datetime.fromtimestamp(live.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        url = signed_url(
-            live,
-            live.data["access_key"],
-            live.data["secret_key"],
-            "waitcondition",
-            timestamp=now,
-        )
+        data = live.data
+        url = signed_url(live, data["access_key"], data["secret_key"], "waitcondition")
         return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
 
     async def make_object(self, live: Live) -> Made:

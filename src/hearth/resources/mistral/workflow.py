@@ -283,9 +283,7 @@ class Workflow(StackUser):
                 data = live.data
                 if "access_key" not in data:
                     return None
-                return signed_url(
-                    live, data["access_key"], data["secret_key"], "signal", timestamp=None
-                )
+                return signed_url(live, data["access_key"], data["secret_key"], "signal")
             case "executions":
                 return [await self._execution(live, ident) for ident in started(live)]
             case "data":
