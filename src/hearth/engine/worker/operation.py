@@ -40,6 +40,7 @@ from hearth.store.reads import resources_beside
 from hearth.store.rows import Revision
 from hearth.store.snapshots import Snapshot
 from hearth.template.budget import spending
+from hearth.template.hidden import masked
 from hearth.template.limits import too_many_resources
 
 if TYPE_CHECKING:
@@ -321,6 +322,18 @@ class Operation:
         given = self.revision.given
         found: Mapping[str, Any] = given["resources"] if given.get("for") == "RESTORE" else {}
         return found
+
+    @property
+    def hidden(self) -> list[str]:
+        """The texts that nothing of this stack may tell: those of hidden parameters, of its own and
+        of the stacks above that gave it some. Longer ones come first."""
+        own = () if self.program is None else self.program.scope.hidden
+        given = self.revision.facade.get("hidden", ())
+        return sorted({*own, *given}, key=lambda text: (-len(text), text))
+
+    def masked(self, reason: str) -> str:
+        """A reason as it is stored and told: services repeat what they were sent."""
+        return masked(reason, self.hidden)
 
     def adopts_late(self) -> bool:
         """Whether an adoption comes in the course of a later operation, of this stack or of the one
@@ -642,6 +655,7 @@ class Operation:
         if self.over:
             return
         self.over = True
+        reason, first = self.masked(reason), None if first is None else self.masked(first)
         self.ended(failed=True)
         self.hooks.give_up()
         stack = self.work.stack
