@@ -22,7 +22,9 @@ from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
 from hearth.service.create_stack import create_stack
 from hearth.service.house import House, Limits
+from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
+from hearth.service.types_used import refused_types
 from hearth.service.update_stack import delete_stack, update_stack
 from hearth.service.wanted import Wanted
 from hearth.store import claim
@@ -101,7 +103,10 @@ def _row(tx: Tx, stack_id: str) -> StackRow:
 
 @contextlib.asynccontextmanager
 async def inside(
-    database: Path | str, asked: Limits = UNBOUND, retention: Retention | None = None
+    database: Path | str,
+    asked: Limits = UNBOUND,
+    retention: Retention | None = None,
+    policy: Policy | None = None,
 ) -> AsyncIterator[Inside]:
     """A house on a fresh SQLite file, or on an empty database by its URL."""
     url = database if isinstance(database, str) else f"sqlite:///{database}"
@@ -122,10 +127,16 @@ async def inside(
     endpoints = Endpoints()
     clock = DatabaseClock()
     calm_collector()
-    engine = Engine(Tools(store, clouds, programs, clock, new_id, random.random, endpoints))
+    policy = policy or Policy()
+    engine = Engine(
+        Tools(
+            store, clouds, programs, clock, new_id, random.random, endpoints,
+            refused_types=partial(refused_types, policy),
+        )
+    )  # fmt: skip
     bus = Bus()
     bus.listen(engine.wake)
-    house = House(store, programs, clouds, bus, clock, new_id, endpoints, asked)
+    house = House(store, programs, clouds, bus, clock, new_id, endpoints, asked, policy)
     running = asyncio.create_task(engine.run())
     try:
         yield Inside(house)

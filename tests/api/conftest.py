@@ -15,13 +15,14 @@ class Caller:
     def __init__(self, dev: Dev) -> None:
         self.dev = dev
         self._tokens: dict[str, tuple[str, str]] = {}
+        self._projects = {"hearth": "service"}  # of users whose project has another name
 
     def login(self, user: str = "demo") -> tuple[str, str]:
         """A token of a user in its project, and the project's id."""
         if user not in self._tokens:
             default = {"name": "Default"}
             password = {"user": {"name": user, "domain": default, "password": "secret"}}
-            project = {"hearth": "service"}.get(user, user)
+            project = self._projects.get(user, user)
             body = {
                 "identity": {"methods": ["password"], "password": password},
                 "scope": {"project": {"name": project, "domain": default}},
@@ -33,6 +34,11 @@ class Caller:
                 reply.json()["token"]["project"]["id"],
             )
         return self._tokens[user]
+
+    def log_in_as(self, user: str, project: str) -> str:
+        """Have a user called by its name, in that project; gives the name."""
+        self._projects[user] = project
+        return user
 
     def url(self, path: str, user: str = "demo") -> str:
         return f"{self.dev.url}/v1/{self.login(user)[1]}{path}"
@@ -62,8 +68,30 @@ class Caller:
 
         return wait_for(look, f"{path} {state}")
 
+    def ended(self, path: str, user: str = "demo") -> dict[str, Any]:
+        """The stack when nothing goes on in it any more; empty when it is gone."""
+
+        def look() -> dict[str, Any] | None:
+            shown = self.call("GET", path, user=user)
+            if shown.status_code == 404:
+                return {"stack_status": "DELETE_COMPLETE"}
+            stack: dict[str, Any] = shown.json()["stack"]
+            return None if stack["stack_status"].endswith("IN_PROGRESS") else stack
+
+        return wait_for(look, f"{path} at rest")
+
 
 @pytest.fixture(scope="package")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     with hearth_dev(tmp_path_factory.mktemp("hearth")) as dev:
         yield Caller(dev)
+
+
+@pytest.fixture(scope="package")
+def stranger(api: Caller) -> str:
+    """A member of a project without stacks, and no administrator."""
+    with api.dev.sdk("hearth-admin") as admin:
+        user = admin.identity.create_user(name="stranger", password="secret")
+        role = admin.identity.find_role("member")
+        admin.identity.assign_project_role_to_user(api.login("hearth")[1], user, role)
+    return api.log_in_as("stranger", "service")

@@ -122,12 +122,12 @@ def test_options_tell_the_methods(api: Caller, path: str):
         assert reply.content == b""
 
 
-def test_another_project_sees_nothing_of_it(api: Caller, path: str):
+def test_another_project_sees_nothing_of_it(api: Caller, path: str, stranger: str):
     identity = path.rpartition("/")[2]
     for given in ("/stacks/kept", f"/stacks/{identity}", path, f"{path}/template"):
-        assert api.call("GET", given, user="hearth").status_code == 404
-    assert api.call("DELETE", path, user="hearth").status_code == 404
-    assert api.call("GET", "/stacks", user="hearth").json() == {"stacks": []}
+        assert api.call("GET", given, user=stranger).status_code == 404
+    assert api.call("DELETE", path, user=stranger).status_code == 404
+    assert api.call("GET", "/stacks", user=stranger).json() == {"stacks": []}
     assert api.call("GET", path).json()["stack"]["stack_status"] == "CREATE_COMPLETE"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 
 from tests.api.conftest import Caller
 
@@ -91,3 +92,77 @@ def test_its_name_is_told_in_its_place(api: Caller, path: str):
     assert shown["parameter_defaults"] == {"unasked": "******", "other": "by default"}
     assert shown["encrypted_param_names"] == []
     assert api.call("GET", path).json()["stack"]["parameters"]["key"] == "******"
+
+
+READER_TEMPLATE = """
+heat_template_version: 2021-04-16
+parameters:
+  key: {type: string, hidden: true}
+  own: {type: string, hidden: true, default: own-secret-default}
+resources:
+  told: {type: OS::Heat::TestResource, properties: {value: {get_param: key}}}
+  group:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 1
+      resource_def: {type: OS::Heat::TestResource, properties: {value: {get_param: key}}}
+  child: {type: child.yaml, properties: {inner: {get_param: key}}}
+  open: {type: open.yaml, properties: {shown: {get_param: key}}}
+  handle: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: CFN_SIGNAL}}
+"""
+OPEN = "heat_template_version: 2021-04-16\nparameters: {shown: {type: string}}\n"
+
+
+@pytest.fixture(scope="module")
+def reader(api: Caller) -> dict[str, str]:
+    """The token of somebody who may only read in the project."""
+    with api.dev.sdk("hearth-admin") as admin:
+        user = admin.identity.create_user(name="only-reads", password="secret")
+        role = admin.identity.find_role("reader")
+        admin.identity.assign_project_role_to_user(api.login()[1], user, role)
+    body = {
+        "identity": {
+            "methods": ["password"],
+            "password": {"user": {"id": user.id, "password": "secret"}},
+        },
+        "scope": {"project": {"id": api.login()[1]}},
+    }
+    reply = requests.post(f"{api.dev.auth_url}/auth/tokens", json={"auth": body}, timeout=10)
+    return {"X-Auth-Token": reply.headers["X-Subject-Token"]}
+
+
+@pytest.fixture(scope="module")
+def snapshot(api: Caller) -> Iterator[tuple[str, str]]:
+    """A stack with a snapshot: its path, and that of the snapshot."""
+    files = {"child.yaml": CHILD, "open.yaml": OPEN}
+    defaults = {"unasked": f"{SECRET}-default"}
+    made = api.create(
+        "hiding-snapshot", READER_TEMPLATE, files=files, parameters={"key": SECRET},
+        environment={"parameter_defaults": defaults},
+    )  # fmt: skip
+    taken = api.call("POST", f"{made}/snapshots", {"name": "s"}).json()["id"]
+    api.until(made, "SNAPSHOT_COMPLETE")
+    yield made, f"{made}/snapshots/{taken}"
+    api.call("DELETE", made)
+    api.ended(made)
+
+
+def test_who_may_not_export_finds_no_secret_in_a_snapshot(
+    api: Caller, snapshot: tuple[str, str], reader: dict[str, str]
+):
+    made, taken = snapshot
+    assert requests.get(api.url(f"{made}/export"), headers=reader, timeout=10).status_code == 403
+    whole = api.call("GET", taken).json()["snapshot"]["data"]
+    keys = whole["resources"]["handle"]["resource_data"]
+    secrets = [SECRET, "own-secret-default", keys["password"], keys["secret_key"], keys["user_id"]]
+    assert all(secret in str(whole) for secret in secrets)
+    for place in (taken, f"{made}/snapshots", f"{made}/template", f"{made}/revisions/1"):
+        reply = requests.get(api.url(place), headers=reader, timeout=10)
+        assert reply.status_code == 200
+        assert [secret for secret in secrets if secret in reply.text] == [], place
+        assert "resource_data" not in reply.text
+    seen = requests.get(api.url(taken), headers=reader, timeout=10).json()["snapshot"]["data"]
+    assert seen.keys() == whole.keys()
+    assert seen["resources"].keys() == whole["resources"].keys()
+    assert seen["environment"]["parameters"] == {"key": "******"}
+    assert seen["resources"]["child"]["environment"]["parameters"] == {"inner": "******"}

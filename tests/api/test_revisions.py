@@ -149,6 +149,6 @@ def test_a_rollback_says_which_revision_it_copies(api: Caller):
     api.until(made, "DELETE_COMPLETE")
 
 
-def test_another_project_sees_no_revisions(api: Caller, path: str):
+def test_another_project_sees_no_revisions(api: Caller, path: str, stranger: str):
     for place in ("/revisions", "/revisions/1", "/revisions/1/diff/2"):
-        assert api.call("GET", f"{path}{place}", user="hearth").status_code == 404
+        assert api.call("GET", f"{path}{place}", user=stranger).status_code == 404

@@ -60,3 +60,12 @@ def test_what_cannot_be_served_is_told_in_one_line(
     assert done.stderr.startswith("hearth: ")
     assert done.stderr.count("\n") == 1
     assert words in done.stderr
+
+
+@pytest.mark.parametrize("key", ["short", "x" * 31, "a,b", f"short,{'x' * 20}"])
+def test_a_key_that_can_be_guessed_is_refused(tmp_path: Path, key: str):
+    put(tmp_path, DEFAULT={"auth_encryption_key": key})
+    done = checked(tmp_path)
+    assert done.exit_code == 1
+    assert "auth_encryption_key: it needs 32 characters or more" in done.stderr
+    assert key not in done.output

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 import requests
-import sqlalchemy as sa
 
 from hearth.store.database import Store
 from hearth.store.engines import engines
-from hearth.store.migrate import head
-from hearth.store.seal import sealer_from_secret
+from hearth.store.keyring import unlock
+from hearth.store.migrate import upgrade
+from hearth.store.seal import sealer_from_secret, sealer_of
+from hearth.store.tables import keyring, metadata
 from tests.api.front.conftest import Site, served
+from tests.cli.test_configuration import NEEDED
 from tests.clients.dev import wait_for
 from tests.conftest import drop_database, fresh_database
 
@@ -30,6 +32,9 @@ SLOW = {
 def hearth(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with served(tmp_path_factory.mktemp("reload")) as one:
         yield one
+
+
+KEY = NEEDED["DEFAULT"]["auth_encryption_key"]
 
 
 def make(hearth: Site, name: str, template: object = TEMPLATE) -> requests.Response:
@@ -180,11 +185,13 @@ def test_nobody_gets_in_while_the_engine_waits_for_its_calls(tmp_path: Path):
 def test_a_part_that_breaks_ends_the_process_with_a_failure(tmp_path: Path):
     url, name = fresh_database("postgresql")
     try:
-        engine = sa.create_engine(url)
-        with engine.begin() as connection:  # a database that claims to be current, and is empty
-            connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
-            connection.execute(sa.text(f"INSERT INTO alembic_version VALUES ('{head()}')"))
-        engine.dispose()
+        store = Store(url, sealer_of([KEY]))
+        upgrade(store)
+        unlock(store, [KEY])
+        lost = [one for one in metadata.sorted_tables if one is not keyring]
+        with store.sync_engine.begin() as connection:  # it claims to be current, and is empty
+            metadata.drop_all(connection, tables=lost)
+        store.close()
         with served(tmp_path, database={"connection": url.replace("%", "%%")}) as hearth:
             assert hearth.process is not None
             assert hearth.process.wait(30) == 1

@@ -127,3 +127,26 @@ def test_a_database_that_is_not_there_is_told_in_one_line(tmp_path: Path):
         assert done.stderr.startswith("hearth: the database cannot be used: ")
         assert done.stderr.count("\n") == 1
         assert "secret" not in done.output
+
+
+def test_a_new_key_takes_over_and_the_old_one_may_go(tmp_path: Path, conf: Path):
+    new = "n" * 32
+    said(conf, "db_sync")
+    said(conf, "service", "list")
+    put_key(conf, new)
+    done = run(conf, "service", "list")
+    assert done.exit_code == 1
+    assert "none of its keys opens this database" in done.stderr
+    put_key(conf, f"{new},{SECRET}")
+    told = said(conf, "rekey")
+    assert "keyring.body: 1 sealed anew\n" in told
+    assert told.endswith("the others may go\n")
+    put_key(conf, new)
+    said(conf, "service", "list")
+
+
+def put_key(conf: Path, key: str) -> None:
+    lines = conf.read_text().splitlines()
+    kept = [line for line in lines if not line.startswith("auth_encryption_key")]
+    place = kept.index("[DEFAULT]") + 1
+    conf.write_text("\n".join([*kept[:place], f"auth_encryption_key = {key}", *kept[place:]]))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import ssl
 from contextlib import asynccontextmanager
+from ipaddress import ip_network
 
 import pytest
 from aiohttp import web
@@ -18,6 +19,7 @@ from tests.cloud.test_reach import certificate, demo_of, more_endpoints
 from tests.cloud.test_transport import Town
 
 FAR = {"interface": "public", "region_id": "Far", "url": "http://far/net"}
+LOOPBACK = (ip_network("127.0.0.0/8"),)
 NEVER = CloudFault("identity", 401, "Unauthorized", "no")
 
 
@@ -36,7 +38,7 @@ def demo_at(auth_url):
 async def own(config=None):
     """A cloud as its user demo sees it."""
     running = await serve(settings=Settings())
-    pool = CloudPool(config or CloudConfig(region="RegionOne"))
+    pool = CloudPool(config or CloudConfig(region="RegionOne", foreign_networks=LOOPBACK))
     try:
         yield running, pool, pool.cloud(demo_of(running))
     finally:
@@ -81,7 +83,11 @@ def test_each_kind_of_credential_leads_to_its_own_cloud():
 
 def test_a_region_is_one_of_this_cloud_under_the_same_credential():
     async def story():
-        config = CloudConfig(region="RegionOne", services={"network": Reach(region="RegionOne")})
+        config = CloudConfig(
+            region="RegionOne",
+            foreign_networks=LOOPBACK,
+            services={"network": Reach(region="RegionOne")},
+        )
         async with own(config) as (running, _, here):
             await more_endpoints(running, "network", FAR)
             far = here.elsewhere(region="Far")
@@ -162,7 +168,7 @@ def test_certificates_of_another_cloud_are_believed_as_its_user_says(
         (_, secure), (_, plain) = runner.addresses
         town.url = f"https://127.0.0.1:{secure}"
         auth_url = town.url if keystone == "https" else f"http://127.0.0.1:{plain}"
-        pool = CloudPool(CloudConfig(tls=mine))
+        pool = CloudPool(CloudConfig(tls=mine, foreign_networks=LOOPBACK))
         here = pool.cloud(PasswordCredential("http://127.0.0.1:9", "u", "p"))
         there = here.elsewhere(credential=demo_at(auth_url), tls=Tls(**said) if said else None)
         try:

@@ -4,13 +4,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from benchmarks.inside import inside
 
 from hearth.model.problem import Rejected
 from hearth.service.house import Limits
 from hearth.service.software_configs import WantedConfig, create_config, delete_config
 from hearth.service.software_deployments import WantedDeployment, create_deployment
+from hearth.store.tables import stack
 
+TEMPLATE = "heat_template_version: 2021-04-16\nresources: {n: {type: OS::Heat::None}}"
 LIMITS = Limits(software_configs_per_project=2, software_deployments_per_project=1)
 
 
@@ -35,5 +38,31 @@ def test_a_project_has_so_many_and_no_more(tmp_path: Path) -> None:
             with pytest.raises(Rejected) as refused:
                 await create_deployment(house, "p", wanted)
             assert "1 software deployments" in refused.value.problems[0].message
+
+    asyncio.run(story())
+
+
+def test_deployments_are_for_the_users_of_own_stacks(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with inside(tmp_path / "hearth.db", Limits()) as running:
+            house = running.house
+            row, _ = await running.create("web", TEMPLATE)
+            its = sa.update(stack).where(stack.c.id == row.id).values(user_project_id="users")
+            await house.store.run(lambda tx: tx.execute(its))
+            config = await create_config(house, row.project_id, WantedConfig())
+            theirs = await create_config(house, "other", WantedConfig())
+            for users in ("users", row.project_id, None):
+                wanted = WantedDeployment(config.id, "server", user_project_id=users)
+                await create_deployment(house, row.project_id, wanted)
+            for project, of, users in [
+                ("other", theirs, "users"),
+                ("other", theirs, row.project_id),
+                (row.project_id, config, "other"),
+                (row.project_id, config, ""),
+            ]:
+                wanted = WantedDeployment(of.id, "server", user_project_id=users)
+                with pytest.raises(Rejected) as refused:
+                    await create_deployment(house, project, wanted)
+                assert "no stack of this project has its users" in refused.value.problems[0].message
 
     asyncio.run(story())

@@ -80,6 +80,14 @@ def a_server(store: Store, physical_id: str = "server", **more) -> tuple[str, st
     return stack_id, record.id
 
 
+def a_stack_with_users(store: Store, project: str, users: str) -> None:
+    """A stack of a project whose users are in another one."""
+    ident = made(store, f"s-{new_id()[:8]}")
+    its = sa.update(tables.stack).where(tables.stack.c.id == ident)
+    values = {"project_id": project, "user_project_id": users}
+    store.transact(lambda tx: tx.execute(its.values(values)))
+
+
 def metadata(store: Store, resource_id: str):
     return store.transact(lambda tx: reads.data_of(tx, resource_id), write=False)[2]
 
@@ -145,6 +153,7 @@ def test_configurations_are_listed_newest_first_page_by_page(store: Store) -> No
 
 def test_a_project_sees_what_is_its_own_or_its_stacks_users(store: Store) -> None:
     one = config()
+    a_stack_with_users(store, P, USERS)
     mine, shared = deployment(one, at=1.0), deployment(one, at=2.0, user_project_id=USERS)
     stored(store, one, mine, shared)
     assert store.transact(lambda tx: deployments.of_project(tx, P)) == [mine, shared]
@@ -160,6 +169,35 @@ def test_a_project_sees_what_is_its_own_or_its_stacks_users(store: Store) -> Non
     assert store.transact(lambda tx: of(tx, P, users_only=True)) == []
     assert store.transact(lambda tx: of(tx, USERS, users_only=True)) == [one]
     assert store.transact(lambda tx: configs.user_of(tx, one.id)) == mine.id
+
+
+OWNERS = {P: USERS, "theirs": "their-users"}  # project: that of its stack's users
+
+
+@pytest.mark.parametrize("reader", [*OWNERS, *OWNERS.values(), "nobody"])
+def test_whatever_a_project_writes_no_other_sees_it(store: Store, reader: str) -> None:
+    for project, users in OWNERS.items():
+        a_stack_with_users(store, project, users)
+    one, wanted = config(), set()
+    named = [None, *OWNERS, *OWNERS.values(), "nobody"]
+    for owner, users in itertools.product(OWNERS, named):
+        row = deployment(one, project_id=owner, user_project_id=users)
+        stored(store, row)
+        if reader == owner or reader == users == OWNERS[owner]:
+            wanted.add(row.id)
+    stored(store, one)
+    seen = store.transact(lambda tx: deployments.of_project(tx, reader))
+    assert {row.id for row in seen} == wanted
+    for row in store.transact(
+        lambda tx: [r.id for r in tx.rows(sa.select(tables.software_deployment.c.id))]
+    ):
+        found = store.transact(lambda tx, r=row: deployments.find(tx, reader, r))
+        assert (found is not None) == (row in wanted)
+    guests = store.transact(
+        lambda tx: deployments.configs_of(tx, reader, "server", users_only=True)
+    )
+    told = {P: 1, "theirs": 1, USERS: 1, "their-users": 1, "nobody": 0}
+    assert len(guests) == told[reader]
 
 
 def test_the_configurations_of_a_server_are_in_the_order_of_code_points(store: Store) -> None:

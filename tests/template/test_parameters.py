@@ -4,8 +4,8 @@ import pytest
 
 from hearth.model.problem import Rejected
 from hearth.template import Environment, compile_template
+from hearth.template.hidden import masked
 from hearth.template.parameters import ParameterType, parse_value, text_form
-from hearth.template.scope import masked
 from tests.adapters.catalog import Catalog
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hearth.cli.settings import Settings
 
 HOST = "127.0.0.1"
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 PASSWORD = "secret"  # noqa: S105 - of a cloud that is reached from this machine only
 REGION = "RegionOne"
 HIDDEN_TAG = "data-processing-cluster"  # as most clouds have it
@@ -136,6 +138,7 @@ def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
         cfn_url=f"{url}/cfn/v1",
         waitcondition_url=f"{url}/cfn/v1/waitcondition",
         environment_dir=folder / "environment.d",
+        foreign_networks=LOOPBACK,  # this cloud itself may be a user's other one
     )
 
 

@@ -16,6 +16,7 @@ from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.reach import Reach, Tls
 from hearth.service.house import Limits
 from hearth.store.retention import Retention
+from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
 
 CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3": "block-storage"}
 
@@ -62,6 +63,9 @@ def settings(conf: Any, url: str, cfn_url: str) -> Settings:
         action_timeout_s=float(conf.stack_action_timeout),
         retries=conf.action_retry_limit,
         fetching=_fetching(conf),
+        foreign_networks=_networks(
+            "[hearth] foreign_cloud_networks", conf.hearth.foreign_cloud_networks
+        ),
         front=front(conf),
         policy=conf,
         notifications=_notifications(conf),
@@ -82,6 +86,9 @@ def _demand(conf: Any) -> None:
     missing = [name for name, value in needed.items() if not value]
     if missing:
         raise WrongSetting(f"not set: {', '.join(missing)}")
+    if len(keys_in(conf.auth_encryption_key)[0]) < KEY_CHARACTERS_MIN:
+        words = f"auth_encryption_key: it needs {KEY_CHARACTERS_MIN} characters or more"
+        raise WrongSetting(f"{words}; `openssl rand -hex 32` makes one")
     for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
         if (kind := conf[place].auth_type) not in (None, "password", "v3password"):
             raise WrongSetting(f"[{place}] auth_type: password, not {kind}")

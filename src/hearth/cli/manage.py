@@ -14,9 +14,11 @@ from hearth.cli.early import WrongSetting
 from hearth.store import migrate, reads
 from hearth.store.database import Store, Tx
 from hearth.store.engines import EngineRow, clean, engines
+from hearth.store.keyring import WrongKey, unlock
+from hearth.store.keyring import rekey as seal_anew
 from hearth.store.purge import purge
 from hearth.store.rows import StackRow
-from hearth.store.seal import sealer_from_secret
+from hearth.store.seal import Unsealable, keys_in, sealer_of
 from hearth.store.tables import resource
 
 Configs = Sequence[Path]
@@ -54,6 +56,17 @@ def purge_deleted(
         while went := store.transact(one):
             total += went
     print(f"{total} deleted stack{'' if total == 1 else 's'} purged")
+
+
+def rekey(configs: Configs) -> None:
+    """Seal everything with the first key, a batch at a time."""
+    with opened(configs) as store:
+        try:
+            for place, count in seal_anew(store):
+                print(f"{place}: {count} sealed anew")
+        except Unsealable as problem:
+            raise WrongSetting(f"auth_encryption_key: a value has another key: {problem}") from None
+    print("all values have the first key of auth_encryption_key; the others may go")
 
 
 def service_list(configs: Configs) -> None:
@@ -125,15 +138,20 @@ def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
     }
     if missing := [name for name, value in needed.items() if not value]:
         raise WrongSetting(f"not set: {', '.join(missing)}")
+    keys = keys_in(conf.auth_encryption_key)
     try:
-        store = Store(conf.database.connection, sealer_from_secret(conf.auth_encryption_key))
+        store = Store(conf.database.connection, sealer_of(keys))
     except (ArgumentError, ModuleNotFoundError) as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
     try:
         if current and _version(store) != migrate.head():
             words = f"the database is not at schema {migrate.head()}: run `hearth manage db-sync`"
             raise WrongSetting(words)
+        if current:
+            unlock(store, keys)
         yield store
+    except WrongKey as problem:
+        raise WrongSetting(str(problem)) from None
     except SQLAlchemyError as problem:
         words = str(problem).partition("\n")[0]
         raise WrongSetting(f"the database cannot be used: {words}") from None

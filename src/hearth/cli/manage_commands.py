@@ -76,6 +76,13 @@ def purge_deleted(
     _job(context, "purge_deleted", age, granularity, project_id, batch)
 
 
+@manage.command(name="rekey")
+@click.pass_context
+def rekey(context: click.Context) -> None:
+    """Encrypt everything with the first key of auth_encryption_key, beside the running service."""
+    _job(context, "rekey")
+
+
 @manage.group()
 def service() -> None:
     """Engines, as the database knows them."""

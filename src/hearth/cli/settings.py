@@ -9,6 +9,7 @@ from hearth.api.front.settings import FrontSettings
 from hearth.bus.notification import Notifications
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fetch import FetchConfig
+from hearth.cloud.guard import Network
 from hearth.cloud.reach import Reach, Tls
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.service.caller import STACK_USER_ROLE
@@ -58,6 +59,7 @@ class Settings:
     action_timeout_s: float = ACTION_TIMEOUT_S
     retries: int = CREATE_RETRIES_MAX
     fetching: FetchConfig = field(default_factory=FetchConfig)
+    foreign_networks: tuple[Network, ...] = ()  # of users' clouds, beside public addresses
     front: FrontSettings = field(default_factory=FrontSettings)
     policy: Any = None  # a read oslo.config; none: the defaults
     notifications: Notifications | None = None

@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TextIO
 
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -33,11 +34,13 @@ from hearth.resources.registry import default_catalog
 from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
+from hearth.service.types_used import refused_types
 from hearth.store import claim
 from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store
+from hearth.store.keyring import WrongKey, unlock
 from hearth.store.migrate import upgrade
-from hearth.store.seal import sealer_from_secret
+from hearth.store.seal import keys_in, sealer_of
 from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
@@ -61,15 +64,18 @@ class Running:
 def open_store(settings: Settings) -> Store:
     """The database, at the schema of this release. Raises WrongSetting."""
     try:
-        sealer = sealer_from_secret(settings.secret)
+        keys = keys_in(settings.secret)
         store = Store(
             settings.database,
-            sealer,
+            sealer_of(keys),
             retention=settings.retention,
             notifies=settings.notifications is not None,
             action_timeout_s=settings.action_timeout_s,
         )
         upgrade(store)
+        unlock(store, keys)
+    except WrongKey as problem:
+        raise WrongSetting(str(problem)) from None
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
     except (SQLAlchemyError, ModuleNotFoundError) as problem:
@@ -108,17 +114,19 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         metadata=f"{cfn_url}/" if cfn_url else "",
     )
     bus = Bus()
+    policy = Policy(settings.policy)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         luck=random.random, endpoints=endpoints, plugins=installed(),
         retries=settings.retries, fetch=lambda url: fetch_template(url, house.fetching),
+        refused_types=partial(refused_types, policy),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
     house = House(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, fetching=settings.fetching,
-        policy=Policy(settings.policy),
+        policy=policy,
     )  # fmt: skip
     if held is not None:  # nobody else can be alive: what was theirs is ours at once
         await store.run(claim.expire_all)
@@ -151,6 +159,7 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
         services=settings.services,
         service_user=settings.service_user,
         trustee=settings.trustee,
+        foreign_networks=settings.foreign_networks,
         stack_user_role=settings.stack_user_role,
         domain_admin=settings.domain_admin,
         stack_domain_id=settings.stack_domain_id,

@@ -6,11 +6,11 @@ whoever got the answer, so one whose answer was lost is deleted and made anew.
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.identity import made_id
+from hearth.cloud.path import segment
 
 MADE_BY = "hearth"
 
@@ -38,11 +38,11 @@ async def make_application_credential(
 
 async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) -> None:
     """Delete a user's credentials under a key; those that are gone already are well."""
-    path = f"{_of(user_id)}?name={quote(credential_name(key))}"
+    path = f"{_of(user_id)}?name={segment(credential_name(key))}"
     for found in await cloud.listing("identity", path):
         try:
             await cloud.request(
-                "identity", "DELETE", f"{_of(user_id)}/{found['id']}", idempotent=True
+                "identity", "DELETE", f"{_of(user_id)}/{segment(found['id'])}", idempotent=True
             )
         except CloudFault as fault:
             if not fault.not_found:
@@ -55,4 +55,4 @@ def credential_name(key: str) -> str:
 
 
 def _of(user_id: str) -> str:
-    return f"/v3/users/{user_id}/application_credentials"
+    return f"/v3/users/{segment(user_id)}/application_credentials"

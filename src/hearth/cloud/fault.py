@@ -7,6 +7,7 @@ from typing import Any
 PASSING = frozenset({0, 429, 502, 503, 504})
 BROKEN_OFF = frozenset({500, 502, 503, 504})  # what a write may be answered that was carried out
 OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
+BRIEF_LIMIT = 200  # of a service that a user names
 MESSAGE_LIMIT = 4096  # characters of a service's text that are kept
 
 
@@ -99,8 +100,13 @@ def of_a_write(fault: CloudFault) -> CloudFault:
     )
 
 
-def fault_of(service: str, status: int, headers: Mapping[str, str], body: Any) -> CloudFault:
-    """The fault that an answer of 400 and above tells of.
+def fault_of(
+    service: str, status: int, headers: Mapping[str, str], body: Any, *, brief: bool = False
+) -> CloudFault:
+    """The fault that an answer of 300 and above tells of.
+
+    `brief`: of a service that a user names, which may be no service at all: the words of a known
+    error only, and few of them.
 
     Known shapes: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
     {"error": {title, message}} (keystone), {title, message|description} (glance, barbican),
@@ -133,11 +139,12 @@ def fault_of(service: str, status: int, headers: Mapping[str, str], body: Any) -
             message = str(body[kind].get("message", kind))
         case {"message": str(message)}:
             kind = _reason(status)
-        case str(text) if text.strip() and "<html" not in text.lower():
+        case str(text) if not brief and text.strip() and "<html" not in text.lower():
             kind, message = _reason(status), text.strip()
         case _:
             kind = message = _reason(status)
-    return CloudFault(service, status, kind, message[:MESSAGE_LIMIT], _retry_after(headers))
+    limit = BRIEF_LIMIT if brief else MESSAGE_LIMIT
+    return CloudFault(service, status, kind[:limit], message[:limit], _retry_after(headers))
 
 
 def _reason(status: int) -> str:

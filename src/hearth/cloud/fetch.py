@@ -7,7 +7,6 @@ was resolved, for the very connection that is made, and again for each redirecti
 
 import ipaddress
 import socket
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import aiohttp
@@ -16,13 +15,10 @@ from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from hearth.cloud.fault import CloudFault
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+from hearth.cloud.guard import Guard, Network
 
 REDIRECTS_MAX = 5
 CHUNK_BYTES = 64 * 1024
-TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 behind a translator
 
 
 class NotFetched(Exception):
@@ -40,7 +36,7 @@ class FetchConfig:
 
     def allows(self, address: str) -> bool:
         """Whether an IP address may be connected to."""
-        return _allowed(_plain(address), self.networks)
+        return Guard(self.networks).allows(address)
 
 
 async def fetch(url: str, config: FetchConfig) -> str:
@@ -128,19 +124,3 @@ class _Guarded(AbstractResolver):
 
     async def close(self) -> None:
         await self._inner.close()
-
-
-def _plain(address: str) -> Address:
-    """The address, or the IPv4 one that it stands for."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        if found in TRANSLATED:
-            return ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        return found.ipv4_mapped or found.sixtofour or (found.teredo or (0, found))[1]
-    return found
-
-
-def _allowed(address: Address, networks: Sequence[Network]) -> bool:
-    if any(address in network for network in networks):
-        return True
-    return address.is_global and not address.is_multicast

@@ -11,9 +11,11 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.path import segment
 
 TRUSTS_END_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # so many that two keys hardly share one
@@ -73,7 +75,9 @@ async def find_trusts(
     There are several when a call came late that was given up.
     """
     trustor = trustor_user_id or (await cloud.whoami()).user_id
-    trusts = await cloud.listing("identity", f"/v3/OS-TRUST/trusts?trustor_user_id={trustor}")
+    trusts = await cloud.listing(
+        "identity", f"/v3/OS-TRUST/trusts?trustor_user_id={segment(trustor)}"
+    )
     ends = trust_end(key)
     return [
         str(trust["id"])
@@ -84,7 +88,7 @@ async def find_trusts(
 
 async def drop_trust(cloud: Cloud, trust_id: str) -> None:
     """End a trust; one that is gone already is well."""
-    await _drop(cloud, f"/v3/OS-TRUST/trusts/{trust_id}")
+    await _drop(cloud, f"/v3/OS-TRUST/trusts/{segment(trust_id)}")
 
 
 def trust_end(key: str) -> str:
@@ -120,7 +124,7 @@ class StackDomain:
 
     async def drop_project(self, project_id: str) -> None:
         """Delete a project; one that is gone already is well."""
-        await _drop(self._admin, f"/v3/projects/{project_id}")
+        await _drop(self._admin, f"/v3/projects/{segment(project_id)}")
 
     async def make_user(self, name: str, project_id: str, password: str, *, key: str) -> str:
         """The id of the user `name` with the stack users' role in `project_id`."""
@@ -138,7 +142,7 @@ class StackDomain:
         await self._admin.request(
             "identity",
             "PUT",
-            f"/v3/projects/{project_id}/users/{user_id}/roles/{role}",
+            f"/v3/projects/{segment(project_id)}/users/{segment(user_id)}/roles/{segment(role)}",
             idempotent=True,
         )
         return user_id
@@ -152,23 +156,45 @@ class StackDomain:
         params = {"name": name[-USER_NAME_LIMIT:], **self._place}
         answer = await self._admin.request("identity", "GET", "/v3/users", params=params)
         for user in (answer.body or {}).get("users", []):
-            if user.get("default_project_id") == project_id:
+            if user.get("default_project_id") == project_id and _made_for_a_record(user):
                 return str(user["id"])
         return None
+
+    async def has_user(self, user_id: str, project_id: str | None, *, key: str) -> bool:
+        """Whether the user is there: the one that was made under `key` for that project.
+
+        An id may have come with a request, and this administrator may do anything to anyone in the
+        domain. Raises CloudFault 403 for a user that is another's.
+        """
+        try:
+            path = f"/v3/users/{segment(user_id)}"
+            user = (await self._admin.request("identity", "GET", path)).part("user")
+        except CloudFault as fault:
+            if fault.not_found:
+                return False
+            raise
+        domain_id = self._place.get("domain_id", user.get("domain_id"))
+        wanted = (domain_id, project_id, key)
+        is_own = project_id is not None and wanted == (
+            user.get("domain_id"), user.get("default_project_id"), user.get("description")
+        )  # fmt: skip
+        if not is_own:
+            raise CloudFault("identity", 403, "Forbidden", f"User {user_id} is not of this stack.")
+        return True
 
     async def enable_user(self, user_id: str, *, enabled: bool) -> None:
         """Let a user in, or keep it out."""
         await self._admin.request(
             "identity",
             "PATCH",
-            f"/v3/users/{user_id}",
+            f"/v3/users/{segment(user_id)}",
             json={"user": {"enabled": enabled}},
             idempotent=True,
         )
 
     async def drop_user(self, user_id: str) -> None:
         """Delete a user with its key pairs; one that is gone already is well."""
-        await _drop(self._admin, f"/v3/users/{user_id}")
+        await _drop(self._admin, f"/v3/users/{segment(user_id)}")
 
     async def make_key_pair(self, user_id: str, project_id: str) -> KeyPair:
         """The key pair of a stack user, made if there is none."""
@@ -197,14 +223,16 @@ class StackDomain:
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
         """The key pairs of a stack user: several when a call came late that was given up."""
-        path = f"/v3/credentials?type=ec2&user_id={user_id}"
+        path = f"/v3/credentials?type=ec2&user_id={segment(user_id)}"
         listed = await self._admin.listing("identity", path)
         blobs = [json.loads(one["blob"]) for one in listed if one.get("project_id") == project_id]
         return [KeyPair(str(blob["access"]), str(blob["secret"])) for blob in blobs]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
         """Delete a key pair; one that is gone already is well."""
-        await _drop(self._admin, f"/v3/credentials/{hashlib.sha256(access.encode()).hexdigest()}")
+        await _drop(
+            self._admin, f"/v3/credentials/{segment(hashlib.sha256(access.encode()).hexdigest())}"
+        )
 
     async def _make(self, collection: str, root: str, wanted: Body, key: str) -> str:
         try:
@@ -220,7 +248,7 @@ class StackDomain:
             await self._admin.request(
                 "identity",
                 "PATCH",
-                f"/v3/{collection}/{found}",
+                f"/v3/{collection}/{segment(found)}",
                 json={root: {"password": wanted["password"]}},
                 idempotent=True,
             )
@@ -261,6 +289,14 @@ def made_id(answer: Response, root: str) -> str:
     if made is None:
         raise NoAnswer("identity", f"The answer to the new {root} cannot be read.", again=False)
     return str(made)
+
+
+def _made_for_a_record(user: Body) -> bool:
+    """Whether a user is a resource's and no person's: its description is the id of a record."""
+    try:
+        return bool(UUID(str(user.get("description"))))
+    except ValueError:
+        return False
 
 
 async def _drop(cloud: Cloud, path: str) -> None:

@@ -30,7 +30,8 @@ from hearth.cloud.credential import (
     TokenCredential,
     TrustCredential,
 )
-from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.fault import BRIEF_LIMIT, CloudFault, NoAnswer
+from hearth.cloud.guard import Guard
 from hearth.cloud.reach import Reach, Tls
 
 T = TypeVar("T")
@@ -57,8 +58,10 @@ class KeystoneSession:
         tls: Tls = Tls(),  # noqa: B008 - a value
         services: Mapping[str, Reach] = MappingProxyType({}),
         service_user: PasswordCredential | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.credential = credential
+        self._guard = guard  # of the addresses that may be called; None: all
         self._service_user = service_user
         self.region = region
         self._threads = threads
@@ -115,19 +118,29 @@ class KeystoneSession:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, work)
-        except ka_errors.SSLError as error:
-            raise CloudFault("identity", 0, "SSLError", str(error)) from error
-        except ka_errors.ConnectFailure as error:
-            raise CloudFault("identity", 0, "ConnectFailure", str(error)) from error
-        except ka_errors.HttpError as error:
-            kind = type(error).__name__
-            raise CloudFault("identity", error.http_status, kind, str(error.message)) from error
-        except ka_errors.AuthorizationFailure as error:
-            raise CloudFault("identity", 401, type(error).__name__, str(error)) from error
-        except (ka_errors.RetriableConnectionFailure, ka_errors.ConnectionError) as error:
-            raise NoAnswer("identity", str(error)) from error
         except ka_errors.ClientException as error:
-            raise CloudFault("identity", 400, type(error).__name__, str(error)) from error
+            raise self._fault(error) from error
+
+    def _fault(self, error: ka_errors.ClientException) -> CloudFault:
+        """The fault of what keystoneauth raised; of a user's own cloud little is told."""
+        kind, words = type(error).__name__, str(error)
+        if self._guard is not None:
+            unreached = isinstance(error, ka_errors.ConnectionError)
+            words = "it does not answer" if unreached else words[:BRIEF_LIMIT]
+        match error:
+            case ka_errors.SSLError():
+                return CloudFault("identity", 0, "SSLError", words)
+            case ka_errors.ConnectFailure():
+                return CloudFault("identity", 0, "ConnectFailure", words)
+            case ka_errors.HttpError():
+                words = str(error.message)
+                brief = words if self._guard is None else words[:BRIEF_LIMIT]
+                return CloudFault("identity", error.http_status, kind, brief)
+            case ka_errors.AuthorizationFailure():
+                return CloudFault("identity", 401, kind, words)
+            case ka_errors.RetriableConnectionFailure() | ka_errors.ConnectionError():
+                return NoAnswer("identity", words)
+        return CloudFault("identity", 400, kind, words)
 
     # below: on a thread
 
@@ -150,7 +163,10 @@ class KeystoneSession:
             self._authority.write(mine.ca_text)
             self._authority.flush()
             mine = replace(mine, ca_file=self._authority.name)
-        session = ka_session.Session(verify=mine.verify, cert=mine.cert, timeout=30)
+        guarded = None if self._guard is None else self._guard.session()
+        session = ka_session.Session(
+            session=guarded, verify=mine.verify, cert=mine.cert, timeout=30
+        )
         session.auth = self._plugin(session)
         return session
 

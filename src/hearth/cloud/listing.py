@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 
 T = TypeVar("T")
 
@@ -130,7 +131,7 @@ class ListingCloud(ABC):
             found = {m["id"]: m for m in members if m.get("id") in idents}
         missing = sorted(idents - found.keys())
         ones = await asyncio.gather(
-            *(self._one(service, f"{path}/{ident}", microversion) for ident in missing)
+            *(self._one(service, f"{path}/{segment(ident)}", microversion) for ident in missing)
         )
         return found | dict(zip(missing, ones, strict=True))
 

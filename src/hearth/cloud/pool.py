@@ -13,6 +13,7 @@ import aiohttp
 from hearth.cloud.bound import Bound
 from hearth.cloud.credential import Credential, ForeignCredential, PasswordCredential
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.guard import Guard, Network
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.reach import Reach, Tls
 from hearth.cloud.transport import HttpCloud
@@ -30,6 +31,7 @@ class CloudConfig:
     services: Mapping[str, Reach] = field(default_factory=dict)  # those reached in their own way
     in_flight: int = 256  # calls of this process at a time
     in_flight_per_project: int = 64
+    foreign_networks: tuple[Network, ...] = ()  # where users' clouds may be, beside public places
     call_timeout_s: float = 120.0
     connect_timeout_s: float = 10.0
     auth_threads: int = 8
@@ -81,6 +83,8 @@ class CloudPool:
         self._all_foreign = Bound(self.config.in_flight)
         self._per_project: dict[object, Bound] = {}
         self._http: aiohttp.ClientSession | None = None
+        self._foreign_http: aiohttp.ClientSession | None = None
+        self._guard = Guard(self.config.foreign_networks)
         self._contexts: Mapping[str, SSLContext | bool] = {}
 
     def cloud(self, credential: Credential, place: Place = HERE) -> HttpCloud:
@@ -125,14 +129,16 @@ class CloudPool:
         """The authority that our cloud's operator believes is believed for others, nothing else."""
         config = self.config
         tls = place.tls or Tls(ca_file=config.tls.ca_file)
-        session = KeystoneSession(credential, self._foreign_threads, region=place.region, tls=tls)
+        session = KeystoneSession(
+            credential, self._foreign_threads, region=place.region, tls=tls, guard=self._guard
+        )
         bounds = (self._all_foreign, Bound(config.in_flight_per_project))
         context = _context(tls)
         if context is True and config.tls != tls:
             context = create_default_context()
         return HttpCloud(
-            session, self._session(), bounds, partial(self._elsewhere, credential),
-            lambda: self.may_write(), context=context,
+            session, self._foreign_session(), bounds, partial(self._elsewhere, credential),
+            lambda: self.may_write(), context=context, foreign=True,
         )  # fmt: skip
 
     def _elsewhere(
@@ -149,9 +155,10 @@ class CloudPool:
     async def aclose(self) -> None:
         """End all connections and threads."""
         self._clouds.clear()
-        if self._http is not None:
-            await self._http.close()
-            await asyncio.sleep(0)  # transports close in the next tick
+        for http in (self._http, self._foreign_http):
+            if http is not None:
+                await http.close()
+                await asyncio.sleep(0)  # transports close in the next tick
         for threads in (self._threads, self._foreign_threads):
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -170,16 +177,27 @@ class CloudPool:
                 for name, reach in config.services.items()
                 if reach.tls is not None
             }
-            self._http = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=config.tls.context()),
-                timeout=aiohttp.ClientTimeout(
-                    total=config.call_timeout_s, sock_connect=config.connect_timeout_s
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-            # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
-            self._http._retry_connection = False
+            self._http = self._opened(aiohttp.TCPConnector(limit=0, ssl=config.tls.context()))
         return self._http
+
+    def _foreign_session(self) -> aiohttp.ClientSession:
+        """One that connects only to where the guard lets it."""
+        if self._foreign_http is None:
+            self._foreign_http = self._opened(self._guard.connector(limit=0))
+        return self._foreign_http
+
+    def _opened(self, connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+        config = self.config
+        session = aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(
+                total=config.call_timeout_s, sock_connect=config.connect_timeout_s
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
+        session._retry_connection = False
+        return session
 
 
 def _both(own: Tls, wanted: Tls) -> Tls:

@@ -18,6 +18,7 @@ from hearth.cloud.credential import ForeignCredential
 from hearth.cloud.fault import CloudFault, NoAnswer, fault_of, of_a_write
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
+from hearth.cloud.path import straight
 from hearth.cloud.reach import Tls
 
 TEXT_SERVICES = frozenset({"object-store"})  # what users keep there may be anything
@@ -47,6 +48,8 @@ class HttpCloud(ListingCloud):
         may_write: Callable[[], Awaitable[bool]] = _always,
         contexts: Mapping[str, SSLContext | bool] = MappingProxyType({}),
         context: SSLContext | bool = True,
+        *,
+        foreign: bool = False,
     ) -> None:
         super().__init__()
         self._may_write = may_write
@@ -56,6 +59,7 @@ class HttpCloud(ListingCloud):
         self._elsewhere = elsewhere
         self._contexts = contexts  # by service
         self._context = context  # of all others; True: as the session has it
+        self._foreign = foreign  # a user's cloud: of what goes wrong little is told
         self._proven = ("", 0.0)  # a token, and when it was last known to be good
 
     async def whoami(self) -> Whoami:
@@ -95,7 +99,8 @@ class HttpCloud(ListingCloud):
         renew_after_s: float = 0,
     ) -> Response:
         """One call, repeated while that is safe and sensible."""
-        url = URL(_joined(await self._session.endpoint(service), path), encoded="%" in path)
+        place = _joined(await self._session.endpoint(service), straight(service, path))
+        url = URL(place, encoded="%" in path)
         if params:
             url = url.update_query(dict(params))
         sent = {"Accept": "application/json", **(headers or {})}
@@ -149,9 +154,10 @@ class HttpCloud(ListingCloud):
                 ) as answer:  # fmt: skip
                     raw = await answer.read()
             except aiohttp.ClientConnectorError as error:
-                raise CloudFault(service, 0, "ConnectFailure", f"{service}: {error}") from error
+                why = "it does not answer" if self._foreign else str(error)
+                raise CloudFault(service, 0, "ConnectFailure", f"{service}: {why}") from error
             except (aiohttp.ClientError, TimeoutError) as error:
-                why = str(error) or type(error).__name__
+                why = "" if self._foreign else str(error) or type(error).__name__
                 raise NoAnswer(service, f"{method} {url.path}: no answer: {why}") from error
         got = {name.lower(): value for name, value in answer.headers.items()}
         body = _parsed(raw, got.get("content-type", ""))
@@ -162,10 +168,10 @@ class HttpCloud(ListingCloud):
             outer.raise_()
             inner.raise_()
         if answer.status >= 300:
-            refusal = fault_of(service, answer.status, got, body)
+            refusal = fault_of(service, answer.status, got, body, brief=self._foreign)
             raise refusal if method in READING else of_a_write(refusal)
         if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
-            words = " ".join(body.split())[:WORDS_MAX]
+            words = "" if self._foreign else " ".join(body.split())[:WORDS_MAX]
             raise NoAnswer(service, f"{method} {url.path}: an answer that cannot be read: {words}")
         return Response(answer.status, got, body, raw)
 

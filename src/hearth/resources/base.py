@@ -69,6 +69,9 @@ class Before(Protocol):
         """Their names, for the resource of a definition."""
 
 
+OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
+"""The keys of private data that tell of a user which the resource has made for itself."""
+
 NOTHING_MADE = "none is needed: it makes nothing in the cloud"
 
 
@@ -287,6 +290,15 @@ class ResourceType:
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         """What the service shows of it now."""
         return live.body
+
+    def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What a record may keep of the private data that a document brings.
+
+        Nothing of users: they belong to the record that made them.
+        """
+        if self.needs_users:
+            return {}
+        return {name: value for name, value in data.items() if name not in OF_USERS}
 
     def recordable(self, live: Live) -> dict[str, Any]:
         """The attributes that the last body gives without a call."""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import filled_path, segment
 from hearth.model.state import Action
 from hearth.resources import parts
 from hearth.resources.base import (
@@ -84,7 +85,7 @@ class Elsewhere:
 
     async def read(self, service: str, live: Live, body: Mapping[str, Any]) -> Any:
         """The attribute's value."""
-        path = self.path.format(id=live.physical)
+        path = filled_path(self.path, {"id": live.physical})
         if self.member is None:
             return list(await live.cloud.listing(service, path))
         found = await live.cloud.member(service, path, str(body[self.member]))
@@ -347,7 +348,7 @@ class CollectionResource(ResourceType):
 
     def path(self, live: Live) -> str:
         """The path of the collection; properties stand in it as {name}."""
-        return self.collection.path.format_map(live.properties)
+        return filled_path(self.collection.path, live.properties)
 
     def location(self, live: Live) -> tuple[str, str, str | None]:
         collection = self.collection
@@ -355,10 +356,10 @@ class CollectionResource(ResourceType):
 
     def url(self, live: Live, physical_id: str) -> str:
         """The path of one object."""
-        return f"{self.path(live)}/{self.in_url(live, physical_id)}"
+        return f"{self.path(live)}/{segment(self.in_url(live, physical_id))}"
 
     def in_url(self, live: Live, physical_id: str) -> str:
-        """What stands for an object in its path."""
+        """What stands for an object in its path, not quoted."""
         return physical_id
 
     async def observe(self, live: Live) -> Mapping[str, Any] | None:

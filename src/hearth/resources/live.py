@@ -151,7 +151,9 @@ class Users:
     """Users of the stack's own project, for what runs inside servers. Source: engine.md, 32.
 
     The engine hands a type one that is bound to the stack's domain; without a stack domain there is
-    none, and types that need a user say so.
+    none, and types that need a user say so. An id may have come with a request: with the rights of
+    the domain nothing is done to a user but the one that was made under the record's key. Raises
+    CloudFault 403 for any other.
     """
 
     async def make(self, name: str, password: str, *, key: str) -> str:
@@ -166,8 +168,8 @@ class Users:
         """The id of the user `name` that some resource of the stack made."""
         raise NotImplementedError
 
-    async def key_pair(self, user_id: str) -> tuple[str, str]:
-        """Access key and secret of a user, made if need be."""
+    async def key_pair(self, user_id: str, *, key: str) -> tuple[str, str]:
+        """Access key and secret of the user that was made under `key`, made if need be."""
         raise NotImplementedError
 
     async def keep_key_pair(self, user_id: str, access: str, secret: str) -> None:
@@ -182,12 +184,12 @@ class Users:
         """Delete one key pair of a user."""
         raise NotImplementedError
 
-    async def enable(self, user_id: str, *, enabled: bool) -> None:
-        """Let a user in, or keep it out."""
+    async def enable(self, user_id: str, *, key: str, enabled: bool) -> None:
+        """Let the user that was made under `key` in, or keep it out."""
         raise NotImplementedError
 
-    async def drop(self, user_id: str) -> None:
-        """Delete a user with all it has."""
+    async def drop(self, user_id: str, *, key: str) -> None:
+        """Delete the user that was made under `key`, with all it has."""
         raise NotImplementedError
 
     async def token(self, user_id: str, password: str) -> str:

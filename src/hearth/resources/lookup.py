@@ -9,6 +9,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.model.span import Span
 from hearth.resources.checks import CHECKS
@@ -161,7 +162,7 @@ class Names:
     async def _there(self, kind: str, known: Kind, value: str, at: Span | None) -> str | Problem:
         ident = value.rstrip("/").rpartition("/")[2]
         try:
-            path = f"{known.path}/{ident}"
+            path = f"{known.path}/{segment(ident)}"
             await self._cloud.request(known.service, "GET", path, headers=known.headers)
         except CloudFault as fault:
             if fault.not_found:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import filled_path
 from hearth.resources.live import Live, Made, Step
 
 
@@ -48,7 +49,7 @@ class Call:
             await live.cloud.request(
                 kind.service,
                 self.method,
-                self.path.format_map(names),
+                filled_path(self.path, names),
                 json=None if self.body is None else filled(self.body, names),
                 idempotent=self.method != "POST" if self.again is None else self.again,
             )
@@ -139,7 +140,7 @@ class Members(Part):
         if self.listing is None:
             return None
         assert kind.service is not None
-        path = self.listing.format_map({**live.properties, "id": live.physical})
+        path = filled_path(self.listing, {**live.properties, "id": live.physical})
         return {str(row[self.field]) for row in await live.cloud.listing(kind.service, path)}
 
     async def _remove(self, kind: Whole, live: Live, members: Iterable[str]) -> None:
@@ -195,7 +196,7 @@ class Rows(Part):
     async def _keys(self, kind: Whole, live: Live) -> set[str]:
         assert self.listing is not None
         assert kind.service is not None
-        path = self.listing.format_map({**live.properties, "id": live.physical})
+        path = filled_path(self.listing, {**live.properties, "id": live.physical})
         return {str(row[self.key]) for row in await live.cloud.listing(kind.service, path)}
 
     def _says(self, row: Body | None, wanted: Body) -> bool:

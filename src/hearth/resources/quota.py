@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
 from hearth.resources.collection import forgiving
 from hearth.schema import INTEGER, STRING, AtLeastOne, Prop, Range, Relation, Resolve, Rule, Support
@@ -95,7 +96,7 @@ class QuotaSet(ResourceType):
     async def call(self, live: Live, method: str, suffix: str = "", json: Any = None) -> Body:
         """A call to the project's set of limits."""
         assert self.service is not None
-        path = f"{self.limits.path}/{live.properties['project']}{suffix}"
+        path = f"{self.limits.path}/{segment(live.properties['project'])}{suffix}"
         answer = await live.cloud.request(self.service, method, path, json=json, idempotent=True)
         return answer.part(self.limits.body)
 

@@ -1,6 +1,8 @@
 """Who asks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 STACK_USER_ROLE = "heat_stack_user"
 
@@ -31,6 +33,27 @@ class Caller:
     service_roles: frozenset[str] = frozenset()
     guest_role: str = STACK_USER_ROLE
     delegated: str | None = None  # by a TRUST, a RESTRICTED or UNRESTRICTED credential
+
+    @property
+    def rights(self) -> dict[str, Any]:
+        """What policy rules ask of a caller, as JSON; the inverse of `with_rights`."""
+        return {
+            "user_id": self.user_id,
+            "project_id": self.project_id,
+            "roles": sorted(self.roles),
+            "is_admin_project": self.is_admin_project,
+            "user_domain_id": self.user_domain_id,
+            "project_domain_id": self.project_domain_id,
+            "domain_id": self.domain_id,
+            "system_scope": self.system_scope,
+            "service_roles": sorted(self.service_roles),
+        }
+
+    @classmethod
+    def with_rights(cls, rights: Mapping[str, Any]) -> "Caller":
+        """A caller that policy judges alike, without a name and a token."""
+        sets = {name: frozenset(rights[name]) for name in ("roles", "service_roles")}
+        return cls(user_name="", **{**rights, **sets})
 
     @property
     def guest(self) -> bool:

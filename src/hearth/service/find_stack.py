@@ -11,12 +11,26 @@ from hearth.store.rows import StackRow
 
 
 async def find_stack(
-    house: House, caller: Caller, project_id: str, identity: str, *, deleted: bool = False
+    house: House,
+    caller: Caller,
+    project_id: str,
+    identity: str,
+    *,
+    deleted: bool = False,
+    anywhere: bool = False,
 ) -> StackRow:
-    """The stack of that id or name in the project. Raises Rejected with EntityNotFound."""
+    """The stack of that id or name in the project. Raises Rejected with EntityNotFound.
+
+    With `anywhere` an administrator finds it by id in any project.
+    """
     row = await house.store.read(
         lambda tx: reads.find_stack(tx, project_id, identity, deleted=deleted)
     )
+    if row is None and anywhere and house.policy.is_admin(caller):
+        found = await house.store.read(
+            lambda tx: reads.find_stack(tx, None, identity, deleted=deleted)
+        )
+        row = found if found is not None and found.id == identity else None
     if row is None:
         raise Rejected([EntityNotFound(None, "Stack", identity)])
     return row

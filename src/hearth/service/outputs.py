@@ -19,11 +19,13 @@ from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
+from hearth.service.redact import may_see_hidden
 from hearth.service.world import StoredWorld
 from hearth.store import reads
 from hearth.store.rows import StackRow
 from hearth.template import Program
 from hearth.template.budget import spending
+from hearth.template.parameters import MASK
 
 log = logging.getLogger(__name__)
 
@@ -58,10 +60,13 @@ async def outputs(
     there = await _zones(house.cloud(caller)) if asked_for(revision.template) else None
     world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
     values = []
+    sees = may_see_hidden(house, caller)
     with spending():
         for output in wanted:
             value, error = output.evaluate(world)
             reason = output.reason(world) if error is not None else None
+            if not sees and output.secret(world):
+                value = MASK
             told = OutputValue(output.name, output.description, nulled(value), error, reason)
             values.append(told)
     return values

@@ -26,7 +26,11 @@ async def missing_outside(
     for definition in program.resources.values():
         external_id = definition.external_id
         known = not isinstance(world.reference(definition.name), Unknown)
-        if external_id is None or known or definition.child is not None:
+        if external_id is None or known:
+            continue
+        if house.programs.kind_of(definition).nested:
+            words = "a nested stack can not have an external_id"
+            problems.append(StackValidationFailed(definition.span.under("external_id"), words))
             continue
         properties = definition.check(world).properties
         try:

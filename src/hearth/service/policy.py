@@ -130,15 +130,4 @@ def _enforcer(conf: Any) -> Any:
 
 def _facts(caller: Caller) -> dict[str, Any]:
     """The caller as rules see it. Source: the attributes of oslo.context."""
-    return {
-        "user_id": caller.user_id,
-        "project_id": caller.project_id,
-        "tenant": caller.project_id,
-        "roles": sorted(caller.roles),
-        "is_admin_project": caller.is_admin_project,
-        "user_domain_id": caller.user_domain_id,
-        "project_domain_id": caller.project_domain_id,
-        "domain_id": caller.domain_id,
-        "system_scope": caller.system_scope,
-        "service_roles": list(caller.service_roles),
-    }
+    return {**caller.rights, "tenant": caller.project_id}

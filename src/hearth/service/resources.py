@@ -17,12 +17,14 @@ from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
+from hearth.service.redact import may_see_hidden
 from hearth.service.waiting import Waiting, waiting
 from hearth.store import hooks, reads
 from hearth.store.database import Tx
 from hearth.store.reads import FlightRow
 from hearth.store.rows import StackRow
 from hearth.template import Program
+from hearth.template.parameters import MASK
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +61,7 @@ async def resources(
     by_id = {one.id: one for one, _ in found}
     names = {r.physical_id: r.name for _, records in found for r in records if r.physical_id}
     result = []
+    sees = may_see_hidden(house, caller)
     for one, records in found:
         chosen = reads.in_charge(records)
         users = _required_by(records)
@@ -73,7 +76,7 @@ async def resources(
                 sorted(users.get(record.id, ())),
                 by_id.get(record.physical_id or "") if _nests(house, record) else None,
                 names.get(one.id) if one.parent_id else None,
-                attributes=_recorded(house, record) if detail else None,
+                attributes=_seen(sees, record, _recorded(house, record)) if detail else None,
                 waiting=waits.get(record.id),
             )
             for record in chosen.values()
@@ -115,6 +118,12 @@ def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
         for provider in record.requires:
             users.setdefault(provider, set()).add(record.name)
     return users
+
+
+def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes; masked where something hidden went in and the caller may not see it."""
+    secret = bool(record.held.secret) and not sees
+    return dict.fromkeys(attributes, MASK) if secret else attributes
 
 
 def _recorded(house: House, record: Record) -> Mapping[str, Any]:
@@ -160,7 +169,7 @@ async def show_resource(
         around.nested,
         around.parent_resource,
         description,
-        attributes,
+        _seen(may_see_hidden(house, caller), record, attributes),
         around.waiting,
     )
 

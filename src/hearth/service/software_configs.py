@@ -51,16 +51,19 @@ async def list_configs(
     )
 
 
-async def show_config(house: House, project_id: str, config_id: str) -> Config:
-    """One configuration of a project. Raises Rejected with NotFound."""
+async def show_config(house: House, project_id: str | None, config_id: str) -> Config:
+    """One configuration of a project, None is any. Raises Rejected with NotFound."""
     found = await house.store.read(lambda tx: configs.find(tx, project_id, config_id))
     if found is None:
         raise _missing(config_id)
     return found
 
 
-async def delete_config(house: House, project_id: str, config_id: str) -> None:
-    """Delete a configuration. Raises Rejected with NotFound, or ConfigInUse."""
+async def delete_config(house: House, project_id: str | None, config_id: str) -> None:
+    """Delete a configuration of a project, None is any.
+
+    Raises Rejected with NotFound, or ConfigInUse.
+    """
 
     def transaction(tx: Tx) -> None:
         if configs.find(tx, project_id, config_id, lock=True) is None:

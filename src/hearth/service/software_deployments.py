@@ -1,5 +1,7 @@
 """Software deployments: make, list, show, change, delete; and what a server finds to do.
 
+None as a project is any project: for administrators.
+
 What changes the configurations of a server changes the metadata that the server reads, too.
 """
 
@@ -49,6 +51,10 @@ async def create_deployment(house: House, project_id: str, wanted: WantedDeploym
             words = f"a project may have {limit} software deployments at most."
             raise Rejected([RequestLimitExceeded(None, f"Request limit exceeded: {words}")])
         _hold_config(tx, project_id, new.config_id)
+        users = new.user_project_id
+        if users is not None and not deployments.has_users(tx, project_id, users):
+            words = f"no stack of this project has its users in project {users}"
+            raise Rejected([Invalid(Span(path="stack_user_project_id"), words)])
         deployments.put(tx, new)
         return server_metadata.push(tx, project_id, new.server_id)
 
@@ -64,7 +70,7 @@ async def list_deployments(
 
 
 async def show_deployment(
-    house: House, caller: Caller, project_id: str, deployment_id: str
+    house: House, caller: Caller, project_id: str | None, deployment_id: str
 ) -> Deployment:
     """One deployment, with the results that wait for it in the cloud. Raises Rejected."""
 
@@ -79,7 +85,7 @@ async def show_deployment(
 
 
 async def update_deployment(
-    house: House, project_id: str, deployment_id: str, changes: Mapping[str, Any]
+    house: House, project_id: str | None, deployment_id: str, changes: Mapping[str, Any]
 ) -> Deployment:
     """The deployment with other values, by the names of `Deployment`. Raises Rejected."""
     now = house.clock.now()
@@ -99,7 +105,7 @@ async def update_deployment(
     return after
 
 
-async def delete_deployment(house: House, project_id: str, deployment_id: str) -> None:
+async def delete_deployment(house: House, project_id: str | None, deployment_id: str) -> None:
     """Delete a deployment; its configuration stays. Raises Rejected with NotFound."""
 
     def transaction(tx: Tx) -> list[Server]:
@@ -119,7 +125,7 @@ async def server_configs(
     )
 
 
-def _found(tx: Tx, project_id: str, deployment_id: str, *, lock: bool = False) -> Deployment:
+def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False) -> Deployment:
     found = deployments.find(tx, project_id, deployment_id, lock=lock)
     if found is None:
         words = f"The Software Deployment ({deployment_id}) could not be found."

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from hearth.cloud.credential import PasswordCredential
+from hearth.cloud.fault import CloudFault
 from hearth.cloud.identity import KeyPair, StackDomain
 from hearth.cloud.pool import CloudPool
 from hearth.resources.base import Users
@@ -44,7 +45,9 @@ class StackUsers(Users):
     async def named(self, name: str) -> str | None:
         return await self._domain.user_of_project(name, await self.project())
 
-    async def key_pair(self, user_id: str) -> tuple[str, str]:
+    async def key_pair(self, user_id: str, *, key: str) -> tuple[str, str]:
+        if not await self._has(user_id, key):
+            raise CloudFault("identity", 404, "NotFound", f"There is no user {user_id}.")
         pair = await self._domain.make_key_pair(user_id, await self.project())
         return pair.access, pair.secret
 
@@ -57,13 +60,17 @@ class StackUsers(Users):
         return [pair.access for pair in found]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
-        await self._domain.drop_key_pair(user_id, access)
+        if access in await self.key_pairs(user_id):
+            await self._domain.drop_key_pair(user_id, access)
 
-    async def enable(self, user_id: str, *, enabled: bool) -> None:
+    async def enable(self, user_id: str, *, key: str, enabled: bool) -> None:
+        if not await self._has(user_id, key):
+            raise CloudFault("identity", 404, "NotFound", f"There is no user {user_id}.")
         await self._domain.enable_user(user_id, enabled=enabled)
 
-    async def drop(self, user_id: str) -> None:
-        await self._domain.drop_user(user_id)
+    async def drop(self, user_id: str, *, key: str) -> None:
+        if await self._has(user_id, key):
+            await self._domain.drop_user(user_id)
 
     async def token(self, user_id: str, password: str) -> str:
         service = self._pool.config.domain_admin or self._pool.config.service_user
@@ -76,3 +83,10 @@ class StackUsers(Users):
             project_id=await self.project(),
         )
         return await self._pool.cloud(mine).token()
+
+    async def _has(self, user_id: str, key: str) -> bool:
+        """Whether the user is there, made for the record `key`. Raises CloudFault for another's."""
+        project_id = self._project_id
+        if project_id is None:  # made by an attempt whose answer was lost, or never
+            project_id = await self._domain.find_project(self._root_id, key=self._root_id)
+        return await self._domain.has_user(user_id, project_id, key=key)

@@ -1,27 +1,19 @@
 """The resource types that a stack has, and whether its caller may have them."""
 
+from collections.abc import Collection, Mapping, Set
+from typing import Any
+
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.house import House
+from hearth.service.policy import Policy
 from hearth.store import reads
 from hearth.store.rows import StackRow
-from hearth.template import Program
-from hearth.template.check.examine import modules
 
 
-def types_of(program: Program) -> set[str]:
-    """The types of a program and of all its child templates."""
-    return {
-        binding.type_info.name
-        for module in modules(program.module)
-        for binding in (*module.bindings.values(), *module.members.values())
-        if binding.type_info is not None
-    }
-
-
-def demand_types(house: House, caller: Caller, program: Program) -> None:
+def demand_types(house: House, caller: Caller, names: Set[str]) -> None:
     """Raises Rejected with Forbidden for types that policy keeps from the caller."""
-    house.policy.demand_types(types_of(program), caller)
+    house.policy.demand_types(names, caller)
 
 
 async def demand_types_of(house: House, caller: Caller, row: StackRow) -> None:
@@ -32,4 +24,22 @@ async def demand_types_of(house: House, caller: Caller, row: StackRow) -> None:
         records = await house.store.read(lambda tx: reads.records(tx, row.id))
         house.policy.demand_types({record.type for record in records}, caller)
     else:
-        demand_types(house, caller, program)
+        demand_types(house, caller, program.module.types)
+
+
+def refused_types(
+    policy: Policy, credential: tuple[str, Mapping[str, Any]], names: Collection[str]
+) -> str | None:
+    """Why a nested stack may not have resources of all these types, or None.
+
+    The policy is asked about the requester whose rights the stack's credential holds. A credential
+    without rights comes from the command line or from an earlier release, and may have all types.
+    """
+    rights = credential[1].get("rights")
+    if rights is None:
+        return None
+    try:
+        policy.demand_types(names, Caller.with_rights(rights))
+    except Rejected as refused:
+        return "; ".join(f"{one.kind}: {one.message}" for one in refused.problems)
+    return None

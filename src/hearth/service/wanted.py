@@ -148,7 +148,7 @@ async def checked(
             more = await _besides(house, revision, rejected.problems)
             raise Rejected([*rejected.problems, *more]) from None
         findings = program.check_values(world)
-    demand_types(house, caller, program)
+    demand_types(house, caller, findings.types)
     limit = house.limits.resources_per_stack
     if 0 <= limit < findings.resources:
         words = too_many_resources(findings.resources, limit)

@@ -52,6 +52,11 @@ class StoredWorld:
         record = self._made(name)
         return Unknown(frozenset({name})) if record is None else record.held.reference
 
+    def secret(self, name: str, attribute: str) -> bool:
+        """Something hidden went into the resource: its attributes may tell it."""
+        record = self._made(name)
+        return record is not None and bool(record.held.secret)
+
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
         record = self._made(name)
         if record is None:

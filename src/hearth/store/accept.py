@@ -103,7 +103,7 @@ class Operation:
     timeout_mins: int | None = None
     disable_rollback: bool | None = None
     tags: tuple[str, ...] | None = None
-    requester: Mapping[str, str | None] | None = None  # the token of whoever asks, as facts
+    requester: Mapping[str, Any] | None = None  # the token of whoever asks, as facts
     by: str | None = None
     parent_traversal: str | None = None
     told: str | None = None

@@ -240,6 +240,8 @@ def _ask_children(
         return
     among = accept.asked(tx, [(child, operation) for _, child, operation in wanted])
     for part, child, operation in wanted:
+        known = among.rows.get(child)
+        assert known is None or known.parent_id == part.stack_id, f"{child} is another's"
         try:
             accept.ask(tx, among, child, operation, part.now, new_id, pile)
         except Rejected as refused:

@@ -5,10 +5,11 @@ key id tells which key opens it, so keys rotate while old rows stay readable. Eq
 sealed goes through `fingerprint`, a keyed hash.
 """
 
+import copy
 import hashlib
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 FORMAT = b"\x01"
 NONCE_BYTES = 12
+KEY_CHARACTERS_MIN = 32  # of a configured key; a shorter one can be guessed
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decode = msgspec.json.Decoder().decode
@@ -41,6 +43,21 @@ class Sealer:
         self._prefix = FORMAT + bytes([len(newest)]) + newest
         self._encrypt = self._ciphers[newest].encrypt
         self._pepper = pepper
+
+    def with_pepper(self, pepper: bytes) -> "Sealer":
+        """The same with another key of fingerprints."""
+        other = copy.copy(self)
+        other._pepper = pepper
+        return other
+
+    @staticmethod
+    def key_id(sealed: bytes) -> str:
+        """The id of the key that sealed a value."""
+        return sealed[2 : 2 + sealed[1]].decode()
+
+    def is_newest(self, sealed: bytes) -> bool:
+        """Whether the newest key sealed a value."""
+        return sealed.startswith(self._prefix)
 
     def seal(self, value: Any) -> bytes:
         """A JSON value, sealed."""
@@ -70,13 +87,39 @@ class Sealer:
         return hmac.digest(self._pepper, _encode(value), "sha256").hex()
 
 
-def sealer_from_secret(secret: str, older: Mapping[str, str] | None = None) -> Sealer:
-    """A sealer from the configured secret; `older` are secrets whose rows must stay readable."""
-    keys = {key_id: _derive(text, "seal") for key_id, text in (older or {}).items()}
-    newest = hashlib.sha256(secret.encode()).hexdigest()[:8]
-    keys[newest] = _derive(secret, "seal")
-    first = next(iter((older or {}).values()), secret)
-    return Sealer(keys, _derive(first, "fingerprint"))
+def sealer_of(secrets: Sequence[str]) -> Sealer:
+    """A sealer from configured keys: the first seals, all open.
+
+    Fingerprints follow from the first until the database tells their key (keyring.py).
+    """
+    keys = {key_id_of(one): _derive(one, "seal") for one in reversed(secrets)}
+    return Sealer(keys, pepper_of(secrets[0]))
+
+
+def sealer_from_secret(secret: str) -> Sealer:
+    """A sealer from one key."""
+    return sealer_of([secret])
+
+
+def key_id_of(secret: str) -> str:
+    """The id that stands before what the key sealed."""
+    return hashlib.sha256(secret.encode()).hexdigest()[:8]
+
+
+def pepper_of(secret: str) -> bytes:
+    """The key of fingerprints that follows from a configured key."""
+    return _derive(secret, "fingerprint")
+
+
+def keys_in(setting: str) -> tuple[str, ...]:
+    """The keys of the setting, separated by commas: the first seals, all open.
+
+    Heat has one key, which may hold a comma: so the whole text is a key as well, and the only one
+    where what stands before the comma is too short for one.
+    """
+    parts = [part.strip() for part in setting.split(",") if part.strip()]
+    several = len(parts) > 1 and len(parts[0]) >= KEY_CHARACTERS_MIN
+    return (*parts, setting) if several else (setting,)
 
 
 def _derive(secret: str, purpose: str) -> bytes:

@@ -46,7 +46,7 @@ def take(
     limit: int,
     now: float,
     new_id: accept.NewId,
-    requester: Mapping[str, str | None] | None = None,
+    requester: Mapping[str, Any] | None = None,
 ) -> Snapshot:
     """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 is none."""
     accept.lock(tx, stack_id)

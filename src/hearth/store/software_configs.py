@@ -74,14 +74,14 @@ def count(tx: Tx, project_id: str) -> int:
     return found
 
 
-def find(tx: Tx, project_id: str, config_id: str, *, lock: bool = False) -> Config | None:
+def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) -> Config | None:
     """A configuration of the project; with `lock` nobody deletes it before this transaction ends.
 
-    None where the project has none of that id.
+    None where the project has none of that id; None as project is any project.
     """
-    query = sa.select(software_config).where(
-        software_config.c.id == config_id, software_config.c.project_id == project_id
-    )
+    query = sa.select(software_config).where(software_config.c.id == config_id)
+    if project_id is not None:
+        query = query.where(software_config.c.project_id == project_id)
     row = tx.first(query.with_for_update() if lock else query)
     return None if row is None else config_of(tx, row)
 

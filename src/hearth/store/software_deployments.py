@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from hearth.store.database import Tx
 from hearth.store.software_configs import Config, config_of
-from hearth.store.tables import software_config, software_deployment
+from hearth.store.tables import software_config, software_deployment, stack
 
 IN_PROGRESS = "IN_PROGRESS"
 
@@ -50,11 +50,13 @@ def forget(tx: Tx, deployment_id: str) -> None:
     tx.execute(software_deployment.delete().where(software_deployment.c.id == deployment_id))
 
 
-def find(tx: Tx, project_id: str, deployment_id: str, *, lock: bool = False) -> Deployment | None:
-    """A deployment that the project sees; with `lock` for this transaction alone."""
-    query = sa.select(software_deployment).where(
-        software_deployment.c.id == deployment_id, _seen_by(project_id)
-    )
+def find(
+    tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False
+) -> Deployment | None:
+    """A deployment that the project sees, None sees all; with `lock` for this transaction alone."""
+    query = sa.select(software_deployment).where(software_deployment.c.id == deployment_id)
+    if project_id is not None:
+        query = query.where(_seen_by(project_id))
     row = tx.first(query.with_for_update() if lock else query)
     return None if row is None else _deployment(tx, row)
 
@@ -84,7 +86,7 @@ def configs_of(
     `users_only` those count whose stack has its users in the project.
     """
     table = software_deployment.c
-    seen = table.user_project_id == project_id if users_only else _seen_by(project_id)
+    seen = _shared_with(project_id) if users_only else _seen_by(project_id)
     query = (
         sa.select(software_config)
         .join(software_deployment, table.config_id == software_config.c.id)
@@ -95,9 +97,28 @@ def configs_of(
     return sorted(found, key=lambda config: config.name or "")
 
 
+def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
+    """Whether a stack of the project has its users in the other project, or in this one."""
+    its = sa.and_(stack.c.project_id == project_id, stack.c.user_project_id == user_project_id)
+    own = user_project_id == project_id
+    return own or tx.first(sa.select(stack.c.id).where(its).limit(1)) is not None
+
+
 def _seen_by(project_id: str) -> sa.ColumnElement[bool]:
+    return sa.or_(software_deployment.c.project_id == project_id, _shared_with(project_id))
+
+
+def _shared_with(project_id: str) -> sa.ColumnElement[bool]:
+    """Made for the users in the project, by the owner of a stack that has its users there.
+
+    Anyone may write any project into a deployment: the stack tells whose users they are.
+    """
     table = software_deployment.c
-    return sa.or_(table.project_id == project_id, table.user_project_id == project_id)
+    owns = sa.select(stack.c.id).where(
+        stack.c.user_project_id == project_id, stack.c.project_id == table.project_id
+    )
+    own = table.project_id == project_id
+    return sa.and_(table.user_project_id == project_id, sa.or_(own, owns.exists()))
 
 
 def _values(tx: Tx, one: Deployment) -> dict[str, Any]:

@@ -36,6 +36,13 @@ metadata = MetaData(
     }
 )
 
+keyring = Table(
+    "keyring",
+    metadata,
+    Column("name", String(16), primary_key=True, comment="pepper: the key of fingerprints"),
+    Column("body", SEALED, nullable=False, comment="sealed: shows that a key is the right one"),
+)
+
 blob = Table(
     "blob",
     metadata,

@@ -63,6 +63,17 @@ class Module:
             uses.parameters
         )
 
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The resource types that it names, and those that its child templates name."""
+        found: set[str] = set()
+        for binding in (*self.bindings.values(), *self.members.values()):
+            if binding.type_info is not None:
+                found.add(binding.type_info.name)
+            if binding.child is not None:
+                found |= binding.child.types
+        return frozenset(found)
+
     @property
     def description(self) -> Any:
         """As `stack show` has it."""

@@ -6,7 +6,7 @@ was computed from something secret is marked so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +55,11 @@ class Evaluated:
 
 @dataclass
 class TreeFindings(Findings):
-    """What is found about a program and its child stacks, and how many resources they have, as far
-    as that is known."""
+    """What is found about a program and its child stacks, how many resources they have and of which
+    types, as far as that is known."""
 
     resources: int = 0
+    types: set[str] = field(default_factory=set)
 
 
 class NullWorld:
@@ -346,6 +347,16 @@ class Output:
             place = f" [{error.at}]" if error.at else ""
             return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
 
+    def secret(self, world: World) -> bool:
+        """Whether something hidden is read on the way to the value."""
+        scope = self.scope.in_world(world)
+        try:
+            with spending():
+                self.value.evaluate(scope)
+        except EvaluationError:
+            pass
+        return scope.secret
+
     def reason(self, world: World) -> str | None:
         """Why there is no value, without the place: for a stack above that reads this one."""
         try:
@@ -393,7 +404,7 @@ class Program:
 
     def check_values(self, world: World) -> TreeFindings:
         """All that create- or update-time validation finds, child stacks included."""
-        findings = TreeFindings(resources=len(self.resources))
+        findings = TreeFindings(resources=len(self.resources), types=set(self.module.types))
         with collector_paused(), spending() as budget:
             budget.widen(len(self.resources))
             for definition in self.resources.values():
@@ -427,6 +438,9 @@ class Program:
             evaluated = definition.evaluate(world)
         try:
             program = self.inside(definition, evaluated)
+            if program is None:
+                findings.types |= self._types_of_no_members(definition, evaluated.properties)
+                return
         except Rejected as rejected:
             findings.problems.extend(told_below(problem, path) for problem in rejected.problems)
             return
@@ -434,14 +448,13 @@ class Program:
             at = replace(definition.span, path=path)
             findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
             return
-        if program is None:
-            return
         from hearth.template.scope import NOWHERE
 
         inner = program.check_values(NOWHERE)
         copies = getattr(definition.type_info, "nested_copies", None)
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
+        findings.types |= inner.types
         findings.problems.extend(told_below(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
@@ -473,6 +486,19 @@ class Program:
             strict=False,
             check=check,
         )
+
+    def _types_of_no_members(
+        self, definition: ResourceDefinition, properties: Mapping[str, Any]
+    ) -> Set[str]:
+        """What the members of an empty group would be. Raises Rejected."""
+        member = properties.get(getattr(definition.type_info, "member_property", None) or "")
+        name = member.get("type") if isinstance(member, Mapping) else None
+        if not isinstance(name, str) or isinstance(name, Unknown):
+            return set()
+        from hearth.template.compile import compile_nested
+
+        text = {"heat_template_version": "2015-10-15", "resources": {"member": {"type": name}}}
+        return compile_nested(self.module, text, definition.name, "nested_stack").types
 
     def text(self, pseudo: str) -> str:
         """The text of a pseudo parameter by its last word, as in `stack_name`."""

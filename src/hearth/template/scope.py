@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.model.value import Kind
 from hearth.template.functions.entry import EvaluationError, Function, ParameterError
 from hearth.template.functions.signature import spoken
+from hearth.template.hidden import masked, texts_in
 from hearth.template.limits import Limits
 from hearth.template.members import MEMBER
 from hearth.template.types import Facade, Within, World
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from hearth.template.expr import Expr, If
     from hearth.template.parameters import ParameterValue
 
-
-MASK = "******"
-
-SECRET_LENGTH_MIN = 4
-"""Characters from which on a secret is masked inside of words, too."""
 
 CONDITIONS_DEEP_MAX = 50
 """How many conditions may be decided inside each other; what is decided once stays decided."""
@@ -202,32 +197,6 @@ class Scope:
         return StackValidationFailed(at, self.masked(str(error)))
 
 
-def masked(text: str, secrets: Iterable[str]) -> str:
-    """The text with a mask for each secret, longer ones first.
-
-    A short one is masked only where it stands alone: inside of words it would mask letters that
-    have nothing to do with it, and give itself away.
-    """
-    for secret in secrets:
-        if len(secret) >= SECRET_LENGTH_MIN:
-            text = text.replace(secret, MASK)
-        else:
-            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", lambda _: MASK, text)
-    return text
-
-
 def hidden_texts(values: Iterable[ParameterValue]) -> tuple[str, ...]:
-    """All texts inside the values of hidden parameters, longer ones first."""
-    found: set[str] = set()
-    waiting = [value.value for value in values if value.hidden]
-    for value in waiting:
-        match value:
-            case Mapping():
-                waiting.extend(value.values())
-            case list():
-                waiting.extend(value)
-            case None | bool() | Unknown():
-                pass
-            case _:
-                found.add(str(value))
-    return tuple(sorted(found - {""}, key=lambda text: (-len(text), text)))
+    """The texts inside the values of hidden parameters that are masked, longer ones first."""
+    return texts_in((value.value for value in values if value.hidden), characters_min=1)

@@ -76,6 +76,7 @@ class Facade:
     deletion_policy: str = "Delete"
     update_policy: Mapping[str, Any] = field(default_factory=dict)
     secret: bool = False
+    hidden: Sequence[str] = ()  # texts that nothing of this stack may tell
 
 
 class World(Protocol):

@@ -21,6 +21,7 @@ from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.schema import Lookup
 from hearth.template.functions.read import CFN_REGION
+from hearth.template.hidden import masked, texts_in
 from hearth.template.parameters import (
     ParameterSchema,
     ParameterType,
@@ -31,7 +32,6 @@ from hearth.template.parameters import (
     wrong,
 )
 from hearth.template.parse import Syntax
-from hearth.template.scope import hidden_texts, masked
 
 
 @dataclass(frozen=True)
@@ -124,5 +124,5 @@ def _pseudo(name: str) -> ParameterSchema:
 
 def _bad_value(schema: ParameterSchema, at: Span, value: Any, text: str) -> Problem:
     if schema.hidden:
-        text = masked(text, hidden_texts([ParameterValue(schema, value)]))
+        text = masked(text, texts_in([value], characters_min=1))
     return StackValidationFailed(at, f'parameter "{schema.name}": {text}')

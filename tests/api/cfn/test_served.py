@@ -439,6 +439,17 @@ def test_a_form_that_was_changed_after_signing_is_refused(demo: Signer):
     assert code(reply) == "IncompleteSignature"
 
 
+def test_a_signature_that_is_dated_ahead_is_refused(demo: Signer):
+    asked = {"Action": "ListStacks"}
+    inside(demo.ask("ListStacks", Timestamp=stamp(-800)))
+    assert code(demo.ask("ListStacks", Timestamp=stamp(-1000))) == "RequestExpired"
+    ahead = stamp(-86400).replace("-", "").replace(":", "")
+    assert code(demo.send(demo.version_4_query(asked, ahead))) == "RequestExpired"
+    headers = demo.version_4_header("GET", asked, date=ahead)
+    reply = requests.get(demo.url, params=asked, headers=headers, timeout=20)
+    assert code(reply) == "RequestExpired"
+
+
 def test_an_old_signature_is_refused_though_it_was_good_once(demo: Signer):
     asked = {"Action": "ListStacks"}
     inside(demo.ask("ListStacks", Timestamp=stamp(800)))

@@ -215,15 +215,16 @@ def test_a_configuration_in_use_stays_and_says_by_whom_it_is_used(api: Caller):
     assert api.call("DELETE", f"{CONFIGS}/{other['id']}").status_code == 409
 
 
-def test_other_projects_see_nothing_and_change_nothing(api: Caller):
+def test_other_projects_see_nothing_and_change_nothing(api: Caller, stranger: str):
     one = config(api)
     made = deployment(api, some_server(), one)
     project = api.login("demo")[1]
     for path in (f"{CONFIGS}/{one['id']}", f"{DEPLOYMENTS}/{made['id']}"):
         for method in ("GET", "DELETE"):
-            refused(api.call(method, path, user="admin"), 404)
+            refused(api.call(method, path, user=stranger), 404)
         url = api.url(path)  # with the path of that project: an administrator only
         assert api.call("GET", url, user="admin").status_code == 200
+        refused(api.call("GET", url, user=stranger), 403)
         refused(api.call("GET", api.url(path, "admin")), 403)
     body = {"config_id": one["id"], "server_id": "s"}
     assert refused(api.call("POST", DEPLOYMENTS, body, user="admin"))[0] == "Invalid"

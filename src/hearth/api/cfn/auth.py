@@ -7,8 +7,10 @@ Source: spec/cfn-api.md, section 2.
 import hashlib
 import logging
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,6 +27,7 @@ log = logging.getLogger(__name__)
 
 OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
 """Parameters that no signature covers: the signature itself."""
+AHEAD_MAX_S = 900.0  # that a signer's clock may be ahead; Keystone refuses only what is too old
 PROVEN_S = 60.0  # a token that was good so lately is not what a 401 is about
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
@@ -78,6 +81,8 @@ class Gate:
         if found.four and request.method == "POST" and (loose := _unsigned(asked)):
             words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
             raise Refused("IncompleteSignature", words)
+        if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
+            raise Refused("RequestExpired", "the request is dated ahead")
         credentials = credentials_of(request, asked, found)
         last = Refused("AccessDenied")
         for identity in self._identities:
@@ -109,6 +114,16 @@ def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
         access = _access(params, authorization) or params.get("AWSAccessKeyId")
         return Signed(in_header[1], access, four=True)
     return None
+
+
+def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
+    """When a request says that it was signed, in seconds since 1970; Keystone judges the rest."""
+    said = params.get("Timestamp") or params.get("X-Amz-Date")
+    try:
+        moment = datetime.fromisoformat(said or request.headers.get("x-amz-date", ""))
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
 def _access(params: Mapping[str, str], authorization: str) -> str | None:

@@ -48,6 +48,13 @@ def _forbidden(words: str) -> Rejected:
     return Rejected([HTTPForbidden(None, words)])
 
 
+def scope_of(request: Request) -> str | None:
+    """The project in whose things a thing is looked for by its id: an administrator's are all."""
+    if house_of(request).policy.is_admin(caller_of(request)):
+        return None
+    return str(request.path_params["tenant_id"])
+
+
 async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """The stack in the path; its name and id must belong together. Raises Rejected.
 
@@ -55,7 +62,12 @@ async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(
-        house_of(request), caller, path["tenant_id"], path["stack_id"], deleted=deleted
+        house_of(request),
+        caller,
+        path["tenant_id"],
+        path["stack_id"],
+        deleted=deleted,
+        anywhere=True,
     )
     if row.id != path["stack_id"] or row.name != path["stack_name"]:
         raise Rejected([EntityNotFound(None, "Stack", path["stack_name"])])

@@ -113,7 +113,7 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
         disable_rollback=None if rollback is None else boolean(rollback, "disable_rollback"),
         tags=_tags(data.get("tags")),
         existing=existing,
-        clear_parameters=tuple(data.get("clear_parameters") or ()),
+        clear_parameters=_cleared(data.get("clear_parameters")),
         converge=None if converge is None else boolean(converge, "converge"),
     )
 
@@ -187,6 +187,13 @@ def _map(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise bad(f"{name} must be a map")
     return value
+
+
+def _cleared(value: Any) -> tuple[str, ...]:
+    """Names of parameters. A text gives its characters, as in Heat."""
+    if not isinstance(value or (), list | tuple | str):
+        raise bad("clear_parameters must be a list of names")
+    return tuple(str(name) for name in value or ())
 
 
 def _tags(value: Any) -> tuple[str, ...] | None:

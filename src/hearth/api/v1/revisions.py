@@ -5,8 +5,9 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
-from hearth.api.v1.context import house_of, stack_of
+from hearth.api.v1.context import caller_of, house_of, stack_of
 from hearth.service import revisions as use
+from hearth.service.redact import may_export, without_hidden_defaults
 from hearth.store.rows import StackRow
 from hearth.store.texts import RevisionRow
 from hearth.template import load
@@ -33,9 +34,12 @@ async def show(request: Request) -> Response:
     """One revision: the template as an object, of files the names."""
     row = await stack_of(request, deleted=True)
     kept = await use.show_revision(house_of(request), row, _number(request, "number"))
+    template = load(kept.revision.template, "template").plain()
+    if not may_export(house_of(request), caller_of(request)):
+        template = without_hidden_defaults(template)
     body = {
         **_summary(row, kept.row),
-        "template": load(kept.revision.template, "template").plain(),
+        "template": template,
         "environment": use.masked_environment(kept.revision, kept.program),
         "files": sorted(kept.revision.files),
         "parameters": use.parameters_of(kept),

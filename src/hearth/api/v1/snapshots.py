@@ -7,6 +7,8 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, house_of, stack_of
 from hearth.service import snapshots as use
+from hearth.service.redact import may_export, redacted
+from hearth.store.snapshots import Snapshot
 
 
 async def create(request: Request) -> Response:
@@ -19,21 +21,29 @@ async def create(request: Request) -> Response:
         row,
         None if name is None else parse.plain(str(name), "name"),
     )
-    return JSONResponse(view.snapshot(made))
+    return JSONResponse(_shown(request, made))
 
 
 async def index(request: Request) -> Response:
     """The snapshots of a stack."""
     row = await stack_of(request)
     found = await use.list_snapshots(house_of(request), row)
-    return JSONResponse({"snapshots": [view.snapshot(one) for one in found]})
+    return JSONResponse({"snapshots": [_shown(request, one) for one in found]})
 
 
 async def show(request: Request) -> Response:
     """One snapshot."""
     row = await stack_of(request)
     found = await use.show_snapshot(house_of(request), row, request.path_params["snapshot_id"])
-    return JSONResponse({"snapshot": view.snapshot(found)})
+    return JSONResponse({"snapshot": _shown(request, found)})
+
+
+def _shown(request: Request, one: Snapshot) -> view.Body:
+    """A snapshot; who may not export the stack sees neither hidden values nor keys of users."""
+    shown = view.snapshot(one)
+    if shown["data"] is not None and not may_export(house_of(request), caller_of(request)):
+        shown["data"] = redacted(shown["data"])
+    return shown
 
 
 async def delete(request: Request) -> Response:

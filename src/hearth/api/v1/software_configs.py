@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, software, view
-from hearth.api.v1.context import caller_of, demand, house_of
+from hearth.api.v1.context import caller_of, demand, house_of, scope_of
 from hearth.service import software_configs as use
 
 
@@ -35,12 +35,12 @@ async def create(request: Request) -> Response:
 async def show(request: Request) -> Response:
     """One software configuration."""
     path = request.path_params
-    found = await use.show_config(house_of(request), path["tenant_id"], path["config_id"])
+    found = await use.show_config(house_of(request), scope_of(request), path["config_id"])
     return JSONResponse({"software_config": found.document()})
 
 
 async def delete(request: Request) -> Response:
     """Delete a software configuration, unless a deployment names it."""
     path = request.path_params
-    await use.delete_config(house_of(request), path["tenant_id"], path["config_id"])
+    await use.delete_config(house_of(request), scope_of(request), path["config_id"])
     return Response(status_code=204)

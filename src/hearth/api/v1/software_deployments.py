@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, software, view
-from hearth.api.v1.context import caller_of, house_of
+from hearth.api.v1.context import caller_of, house_of, scope_of
 from hearth.service import software_deployments as use
 from hearth.store.software_deployments import Deployment
 
@@ -30,7 +30,7 @@ async def show(request: Request) -> Response:
     """One software deployment, with results that wait for it in the cloud."""
     caller, path = caller_of(request), request.path_params
     found = await use.show_deployment(
-        house_of(request), caller, path["tenant_id"], path["deployment_id"]
+        house_of(request), caller, scope_of(request), path["deployment_id"]
     )
     return _shown(found)
 
@@ -40,7 +40,7 @@ async def update(request: Request) -> Response:
     path = request.path_params
     changes = software.deployment_changes(await parse.body(request))
     changed = await use.update_deployment(
-        house_of(request), path["tenant_id"], path["deployment_id"], changes
+        house_of(request), scope_of(request), path["deployment_id"], changes
     )
     return _shown(changed)
 
@@ -48,7 +48,7 @@ async def update(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     """Delete a software deployment; its configuration stays."""
     path = request.path_params
-    await use.delete_deployment(house_of(request), path["tenant_id"], path["deployment_id"])
+    await use.delete_deployment(house_of(request), scope_of(request), path["deployment_id"])
     return Response(status_code=204)
 
 

@@ -20,6 +20,7 @@ from hearth.service.find_stack import find_stack, list_stacks
 from hearth.service.operate_stack import operate_stack
 from hearth.service.outputs import outputs
 from hearth.service.preview import changes, created_items, created_outputs, plan_create, plan_update
+from hearth.service.redact import may_export, without_hidden_defaults
 from hearth.service.revisions import masked_environment
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
 from hearth.template import load
@@ -123,7 +124,9 @@ async def lookup_arn(request: Request) -> Response:
 async def _redirected(request: Request, below: str) -> Response:
     path, caller = request.path_params, caller_of(request)
     identity = path["stack_identity"]
-    row = await find_stack(house_of(request), caller, path["tenant_id"], identity, deleted=True)
+    row = await find_stack(
+        house_of(request), caller, path["tenant_id"], identity, deleted=True, anywhere=True
+    )
     url = view.stack_url(request, row) + below
     return RedirectResponse(_with_query(request, url), status_code=302)
 
@@ -242,7 +245,9 @@ async def template(request: Request) -> Response:
     """The template as an object, also when it was given as text."""
     row = await stack_of(request, deleted=True)
     revision, _ = await house_of(request).program(row)
-    return JSONResponse(load(revision.template, "template").plain())
+    plain = load(revision.template, "template").plain()
+    exports = may_export(house_of(request), caller_of(request))
+    return JSONResponse(plain if exports else without_hidden_defaults(plain))
 
 
 async def environment(request: Request) -> Response:

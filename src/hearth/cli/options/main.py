@@ -30,7 +30,7 @@ STACKS = (
     _live("template_fetch_timeout", float, 60, "Seconds that fetching a template may take.", least=0),
 )
 IDENTITY = (
-    _is("auth_encryption_key", str, None, "Secret that what users wrote is encrypted with; needed, and the same for all processes of a database.", secret=True,
+    _is("auth_encryption_key", str, None, "Key that what users wrote is encrypted with, 32 characters or more; needed, and the same for all processes of a database. Several are separated by commas: the first encrypts, all decrypt (`hearth manage rekey`).", secret=True,
         differs="Heat's is known to all, so there is none here"),
     _is("stack_domain_admin", str, None, "User that makes projects and users for stacks; none: stacks get no users of their own."),
     _is("stack_domain_admin_password", str, None, "Its password.", secret=True),

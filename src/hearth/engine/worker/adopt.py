@@ -39,7 +39,9 @@ async def adopt(flight: "Flight", kind: ResourceType, wanted: Wanted) -> bool:
     begin = partial(flight.begin, Action.ADOPT, kind, wanted, 0, live)
     if kind.nested and DOCUMENT in live.data:
         await Nest(flight).carry_out(kind, live, Action.ADOPT, begin)
-    elif live.physical_id is None:
+    elif kind.nested or live.physical_id is None:
+        if kind.nested:  # an id that a document brings is not that of a stack of this one
+            flight.work.put(flight.record.having(physical_id=None), advance=True)
         flight.refuse(Trouble("Error", "Resource ID was not provided."))
         return True
     else:
@@ -113,7 +115,10 @@ async def observed(kind: ResourceType, live: Live) -> Mapping[str, Any] | None:
 
 
 async def outsider(flight: "Flight", kind: ResourceType, wanted: Wanted, external_id: str) -> None:
-    """Refer to a thing that is not ours: adopted, then checked."""
+    """Refer to a thing that is not ours: adopted, then checked. Raises Trouble for nested stacks,
+    which are always made by the stack above."""
+    if kind.nested:
+        raise Trouble("StackValidationFailed", "a nested stack can not have an external_id")
     flight.work.put(flight.record.having(physical_id=external_id), advance=True)
     live = flight.live(kind, Action.CHECK, wanted.properties)
     await flight.begin(Action.ADOPT, kind, wanted, 0, live)

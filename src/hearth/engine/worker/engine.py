@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -78,12 +78,17 @@ class Clouds(Protocol):
         """What was made for a root stack goes."""
 
 
+def allow_all_types(credential: tuple[str, Any], names: Collection[str]) -> None:
+    """No policy: every type is allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What an engine works with. `clouds` gives a cloud for a credential, `types` finds resource
     types, `new_id` and `luck` are chance, given from outside. Every `look_s` seconds an engine
     looks for work, unless it is woken before; every `beat_s` it renews its lease. Making
-    or removing a resource is tried `retries` times more."""
+    or removing a resource is tried `retries` times more. `refused_types` tells why the requester
+    that a credential comes from may not have resources of some types; None: it may."""
 
     store: Store
     clouds: Clouds
@@ -98,6 +103,7 @@ class Tools:
     plugins: tuple[Plugin, ...] = ()
     retries: int = CREATE_RETRIES_MAX
     fetch: Callable[[str], Awaitable[str]] = fetch_nothing
+    refused_types: Callable[[tuple[str, Any], Collection[str]], str | None] = allow_all_types
 
 
 class Engine:

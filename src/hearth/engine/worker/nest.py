@@ -260,7 +260,9 @@ class Nest:
             given = {"for": "RESTORE", "resources": inner}
         source = self.flight.attempted or self.flight.record.held
         secret = bool(source.secret) or operation.revision.facade.get("secret", False)
-        facade = {**revision.facade, "secret": True} if secret else revision.facade
+        facade = dict(revision.facade)
+        if secret:
+            facade |= {"secret": True, "hidden": operation.hidden}
         return replace(revision, given=given, facade=facade)
 
     async def _wait(self) -> Mapping[str, Any]:

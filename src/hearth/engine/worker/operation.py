@@ -40,6 +40,7 @@ from hearth.store.reads import resources_beside
 from hearth.store.rows import Revision
 from hearth.store.snapshots import Snapshot
 from hearth.template.budget import spending
+from hearth.template.hidden import masked
 from hearth.template.limits import too_many_resources
 
 if TYPE_CHECKING:
@@ -113,11 +114,7 @@ class Operation:
             if not empty:
                 self.fail("; ".join(p.message for p in problem.problems))
                 return
-        if not empty and not await self._zones():
-            return
-        if not empty and (count := await self._too_many()):
-            most = self.work.tools.programs.limits.resources_max
-            self.fail(f"RequestLimitExceeded: {too_many_resources(count, most)}")
+        if not empty and not await self._possible():
             return
         back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
         self.plan = plan(
@@ -186,6 +183,33 @@ class Operation:
             return 0
         beside = await self.work.tools.store.read(lambda tx: resources_beside(tx, stack, most))
         return beside + wanted if beside + wanted > most else 0
+
+    async def _possible(self) -> bool:
+        """Whether the program may be carried out; else the operation has failed."""
+        if (why := self._refused_types()) is not None:
+            self.fail(why)
+            return False
+        if not await self._zones():
+            return False
+        if count := await self._too_many():
+            most = self.work.tools.programs.limits.resources_max
+            self.fail(f"RequestLimitExceeded: {too_many_resources(count, most)}")
+            return False
+        return True
+
+    def _refused_types(self) -> str | None:
+        """Why a nested stack may not have the types that it names, or None.
+
+        What was known before was checked when the request was accepted. Types of which it has
+        resources already may stay, so that a rollback is always possible.
+        """
+        work = self.work
+        if work.stack.parent_id is None or work.credential is None:
+            return None
+        kinds = work.tools.programs.types_of(work.records)
+        there = {kind.name for kind in kinds.values()} | {one.type for one in work.records.values()}
+        wanted = {one.type_info.name for one in self.program.resources.values()} - there
+        return work.tools.refused_types(work.credential, wanted) if wanted else None
 
     def _as_meant(self, record: Record) -> Record:
         """A create that is tried again removes what failed: the record itself is not leaving."""
@@ -299,6 +323,18 @@ class Operation:
         found: Mapping[str, Any] = given["resources"] if given.get("for") == "RESTORE" else {}
         return found
 
+    @property
+    def hidden(self) -> list[str]:
+        """The texts that nothing of this stack may tell: those of hidden parameters, of its own and
+        of the stacks above that gave it some. Longer ones come first."""
+        own = () if self.program is None else self.program.scope.hidden
+        given = self.revision.facade.get("hidden", ())
+        return sorted({*own, *given}, key=lambda text: (-len(text), text))
+
+    def masked(self, reason: str) -> str:
+        """A reason as it is stored and told: services repeat what they were sent."""
+        return masked(reason, self.hidden)
+
     def adopts_late(self) -> bool:
         """Whether an adoption comes in the course of a later operation, of this stack or of the one
         that it is a part of: things may differ from what is wanted by now."""
@@ -314,9 +350,14 @@ class Operation:
         outside = definition is not None and definition.external_id is not None
         if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
             return record
-        data = dict(entry.get("resource_data") or {})
+        programs = work.tools.programs
+        kind = programs.type_of(record) if definition is None else programs.kind_of(definition)
+        data = (kind or ResourceType()).brought(entry.get("resource_data") or {})
+        data.pop(DOCUMENT, None)
         if "resources" in entry:
             data[DOCUMENT] = json.dumps(entry)
+        elif kind is not None and kind.nested:
+            pass  # a stack that is there already belongs to another resource, or to nobody
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
         if data:
@@ -614,6 +655,7 @@ class Operation:
         if self.over:
             return
         self.over = True
+        reason, first = self.masked(reason), None if first is None else self.masked(first)
         self.ended(failed=True)
         self.hooks.give_up()
         stack = self.work.stack

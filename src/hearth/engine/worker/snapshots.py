@@ -28,6 +28,7 @@ async def drop(work: "StackWork", snapshot: Snapshot) -> str | None:
     """Delete a snapshot; why that failed, or None."""
     failure = await drop_all(work, (snapshot.body or {}).get("resources", {}))
     if failure is not None:
+        failure = work.operation.masked(failure)
         work.sure.snapshots.append((snapshot.id, Status.FAILED, failure))
     else:
         work.sure.snapshots.append((snapshot.id, None, ""))

@@ -23,7 +23,7 @@ def evaluated_of(
     entry = operation.restored.get(definition.name)
     if entry is None or evaluated.problems or evaluated.unknown or kind.nested:
         return evaluated
-    turned = kind.restored(evaluated.properties, entry.get("resource_data") or {})
+    turned = kind.restored(evaluated.properties, kind.brought(entry.get("resource_data") or {}))
     return replace(evaluated, properties=turned)
 
 

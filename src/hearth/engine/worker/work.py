@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TAKEOVERS_MAX = 3
+USUAL_REASON = "state changed"
 QUIET_S = 10.0  # without any news before a stack may be parked
 PARKED_S = 60.0  # waits from this length on hold no memory
 BEGIN_TOGETHER = 100  # flights whose intents share a commit: more than may call at a time
@@ -420,6 +421,7 @@ class StackWork:
     async def _fail_whole(self, problem: Exception) -> None:
         """The engine itself is at fault: the stack fails with that, and is released."""
         reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
+        reason = self.operation.masked(reason)
         failed = self.stack.having(status=Status.FAILED, reason=reason)
         event = events.of_stack(
             failed, self.tools.new_id(), self.tools.clock.now(), failed.action, "FAILED", reason
@@ -571,6 +573,8 @@ class StackWork:
 
     def put(self, record: Record, *, full: bool = False, advance: bool = False) -> None:
         """Change a record in memory and in the next commit."""
+        if record.reason != USUAL_REASON:
+            record = record.having(reason=self.operation.masked(record.reason))
         pile = self.advance if advance else self.sure
         if not advance:  # it holds what the advance wanted of the record, too
             self._certain(record.id)
@@ -608,13 +612,15 @@ class StackWork:
         self,
         record: Record,
         status: Status,
-        reason: str = "state changed",
+        reason: str = USUAL_REASON,
         *,
         action: Action | str | None = None,
         advance: bool = False,
         wanted: Wanted | None = None,
     ) -> None:
         """Something happened to a resource, which has its own properties or is to get `wanted`."""
+        if reason != USUAL_REASON:
+            reason = self.operation.masked(reason)
         source = wanted or record.held
         properties = source.properties
         all_of_it = self.operation.revision.facade.get("secret", False)

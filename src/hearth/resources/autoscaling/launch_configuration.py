@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hearth.cloud.path import segment
 from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType, Step
 from hearth.resources.ec2.instance import DEVICES
 from hearth.resources.ec2.tags import pairs
@@ -59,7 +60,7 @@ class LaunchConfiguration(ResourceType):
 
 async def like(live: Live, server_id: str) -> dict[str, Any]:
     """Properties of a server that is there, in the words of launch configurations."""
-    answer = await live.cloud.request("compute", "GET", f"/servers/{server_id}")
+    answer = await live.cloud.request("compute", "GET", f"/servers/{segment(server_id)}")
     server = answer.part("server")
     groups = {str(one["name"]): None for one in server.get("security_groups") or []}
     found = {

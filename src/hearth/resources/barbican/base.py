@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Failed, IntentKey, Later, Live, Made, Progress, Ready
 from hearth.resources.collection import POLL_S, Collection, CollectionResource
 
@@ -68,7 +69,7 @@ def id_of(ref: str) -> str:
 
 async def payload(cloud: Cloud, ref: str) -> Any:
     """What is in a secret, as text; None when it has nothing yet."""
-    path = f"/v1/secrets/{id_of(ref)}"
+    path = f"/v1/secrets/{segment(id_of(ref))}"
     shown = (await cloud.request(SERVICE, "GET", path)).body
     kind = (shown.get("content_types") or {}).get("default")
     if kind is None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
 from hearth.resources.base import Live
 from hearth.schema import (
@@ -117,7 +118,9 @@ class Order(BarbicanResource):
         if ref is None:
             return None
         try:
-            found = await live.cloud.request(SERVICE, "GET", f"/v1/containers/{id_of(ref)}")
+            found = await live.cloud.request(
+                SERVICE, "GET", f"/v1/containers/{segment(id_of(ref))}"
+            )
         except CloudFault as fault:
             if fault.not_found:
                 return None

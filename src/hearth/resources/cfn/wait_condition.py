@@ -1,7 +1,6 @@
 """AWS::CloudFormation::WaitCondition and its handles. Source: software-config.md, section 14."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from hearth.model.problem import Rejected, StackValidationFailed
@@ -26,11 +25,8 @@ class SignedHandle(StackUser):
 
     async def sign(self, live: Live) -> Made:
         """Make the signed URL; it stays the same from then on."""
-        now = datetime.fromtimestamp(live.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         data = live.data
-        url = signed_url(
-            live, data["access_key"], data["secret_key"], "waitcondition", timestamp=now
-        )
+        url = signed_url(live, data["access_key"], data["secret_key"], "waitcondition")
         return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
 
     def reference(self, live: Live) -> str:

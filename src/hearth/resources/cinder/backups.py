@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.collection import forgiving
 
@@ -40,7 +41,9 @@ async def find(live: Live) -> Made | None:
 async def drop(live: Live) -> None:
     """Delete the backup, if there is one."""
     if ident := live.data.get("backup_id"):
-        await forgiving(live.cloud.request(SERVICE, "DELETE", f"/backups/{ident}", idempotent=True))
+        await forgiving(
+            live.cloud.request(SERVICE, "DELETE", f"/backups/{segment(ident)}", idempotent=True)
+        )
 
 
 async def ready(live: Live) -> Progress:
@@ -67,7 +70,7 @@ def restore_step(volume: "Volume") -> Step:
         fields: Body = {"name": live.physical_name}
         if live.physical_id is not None:
             fields = {"volume_id": live.physical_id}
-        path = f"/backups/{live.properties['backup_id']}/restore"
+        path = f"/backups/{segment(live.properties['backup_id'])}/restore"
         answer = await live.cloud.request(SERVICE, "POST", path, json={"restore": fields})
         return Made(physical_id=str(answer.part("restore")["volume_id"]))
 

@@ -2,6 +2,7 @@
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Resolve, Support
@@ -44,7 +45,9 @@ class EncryptedVolumeType(CollectionResource):
     async def create(self, live: Live) -> Made:
         ident = str(live.properties["volume_type"])
         json = {"encryption": self.fields(live)}
-        answer = await live.cloud.request(SERVICE, "POST", f"/types/{ident}/encryption", json=json)
+        answer = await live.cloud.request(
+            SERVICE, "POST", f"/types/{segment(ident)}/encryption", json=json
+        )
         return Made(physical_id=ident, body=answer.part("encryption"))
 
     async def ours(self, live: Live) -> list[Body]:
@@ -59,13 +62,13 @@ class EncryptedVolumeType(CollectionResource):
         return [{**now, "id": ident}] if same else []
 
     async def change(self, live: Live, fields: Body) -> Made | None:
-        path = f"/types/{live.physical}/encryption/provider"
+        path = f"/types/{segment(live.physical)}/encryption/provider"
         body = {"encryption": fields}
         await live.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
         return None
 
     async def drop(self, live: Live, physical_id: str) -> None:
-        path = f"/types/{physical_id}/encryption/provider"
+        path = f"/types/{segment(physical_id)}/encryption/provider"
         await live.cloud.request(SERVICE, "DELETE", path, idempotent=True)
 
     async def show(self, live: Live) -> Body:
@@ -73,7 +76,9 @@ class EncryptedVolumeType(CollectionResource):
 
     async def read(self, live: Live, volume_type: str) -> Body:
         """The encryption of a type; CloudFault when it has none."""
-        answer = await live.cloud.request(SERVICE, "GET", f"/types/{volume_type}/encryption")
+        answer = await live.cloud.request(
+            SERVICE, "GET", f"/types/{segment(volume_type)}/encryption"
+        )
         if not answer.body:
             raise CloudFault(SERVICE, 404, "itemNotFound", "The type has no encryption.")
         return dict(answer.body)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made
 from hearth.resources.collection import Collection, CollectionResource, mark
 from hearth.resources.parts import Call, Members
@@ -56,7 +57,7 @@ class QoSSpecs(CollectionResource):
         """Remove those of the specifications that are there."""
         there = (await self.show(live)).get("specs", {})
         if keys := sorted(names & there.keys()):
-            path = f"/qos-specs/{live.physical}/delete_keys"
+            path = f"/qos-specs/{segment(live.physical)}/delete_keys"
             await live.cloud.request(SERVICE, "PUT", path, json={"keys": keys})
         return None
 
@@ -65,7 +66,7 @@ class QoSSpecs(CollectionResource):
         return None
 
     async def show(self, live: Live) -> Body:
-        answer = await live.cloud.request(SERVICE, "GET", f"/qos-specs/{live.physical}")
+        answer = await live.cloud.request(SERVICE, "GET", f"/qos-specs/{segment(live.physical)}")
         return answer.part("qos_specs")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.cinder import backups
 from hearth.resources.collection import MARK, Collection, CollectionResource, went_to
@@ -172,7 +173,7 @@ class Volume(CollectionResource):
     async def put_metadata(self, live: Live) -> Made | None:
         """Make the metadata that of the properties."""
         wanted = {str(k): str(v) for k, v in (live.given("metadata") or {}).items()}
-        path = f"/volumes/{live.physical}/metadata"
+        path = f"/volumes/{segment(live.physical)}/metadata"
         await live.cloud.request(SERVICE, "PUT", path, json={"metadata": wanted}, idempotent=True)
         return None
 
@@ -258,7 +259,7 @@ class Volume(CollectionResource):
 
     async def act(self, live: Live, action: Body, version: str | None = None) -> None:
         """One action on the volume."""
-        path = f"/volumes/{live.physical}/action"
+        path = f"/volumes/{segment(live.physical)}/action"
         await live.cloud.request(SERVICE, "POST", path, json=action, microversion=version)
 
     def recordable(self, live: Live) -> dict[str, Any]:

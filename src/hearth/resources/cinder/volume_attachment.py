@@ -5,6 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     Failed,
     IntentKey,
@@ -97,7 +98,7 @@ class VolumeAttachment(ResourceType):
 
 def path_of(properties: Mapping[str, Any]) -> str:
     """The attachments of the server."""
-    return f"/servers/{properties['instance_uuid']}/os-volume_attachments"
+    return f"/servers/{segment(properties['instance_uuid'])}/os-volume_attachments"
 
 
 async def detach_from(live: Live, properties: Mapping[str, Any]) -> None:
@@ -105,7 +106,7 @@ async def detach_from(live: Live, properties: Mapping[str, Any]) -> None:
     volume = await volume_of(live, properties)
     if volume is None or volume.get("status") in {"available", "detaching"}:
         return
-    path = f"{path_of(properties)}/{properties['volume_id']}"
+    path = f"{path_of(properties)}/{segment(properties['volume_id'])}"
     await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     NOTHING_MADE,
     IntentKey,
@@ -314,7 +315,7 @@ async def router_of_vpc(live: Live, vpc: str) -> str | None:
 
 async def router_of_subnet(live: Live, network: str, subnet: str) -> str | None:
     """Id of the router that a subnet is behind."""
-    for port in await live.cloud.listing("network", f"/v2.0/ports?network_id={network}"):
+    for port in await live.cloud.listing("network", f"/v2.0/ports?network_id={segment(network)}"):
         subnets = {one.get("subnet_id") for one in port["fixed_ips"]}
         if str(port["device_owner"]).startswith(LEG) and subnet in subnets:
             return str(port["device_id"])
@@ -328,7 +329,7 @@ async def network_of(live: Live, subnet: str) -> str:
 
 async def join(live: Live, router: str, subnet: str) -> None:
     """Put a subnet behind a router; a call of an earlier attempt may come first, even now."""
-    path, leg = f"{ROUTERS}/{router}/add_router_interface", {"subnet_id": subnet}
+    path, leg = f"{ROUTERS}/{segment(router)}/add_router_interface", {"subnet_id": subnet}
     try:
         await live.cloud.request("network", "PUT", path, json=leg)
     except CloudFault:
@@ -338,7 +339,7 @@ async def join(live: Live, router: str, subnet: str) -> None:
 
 async def part(live: Live, router: str, subnet: str) -> None:
     """Take a subnet from a router; what is gone already is done."""
-    path = f"{ROUTERS}/{router}/remove_router_interface"
+    path = f"{ROUTERS}/{segment(router)}/remove_router_interface"
     await forgiving(
         live.cloud.request("network", "PUT", path, json={"subnet_id": subnet}, idempotent=True)
     )
@@ -347,7 +348,9 @@ async def part(live: Live, router: str, subnet: str) -> None:
 async def set_gateway(live: Live, router: str, gateway: Body) -> None:
     """Set or clear the way out of a router."""
     body = {"router": {"external_gateway_info": gateway}}
-    await live.cloud.request("network", "PUT", f"{ROUTERS}/{router}", json=body, idempotent=True)
+    await live.cloud.request(
+        "network", "PUT", f"{ROUTERS}/{segment(router)}", json=body, idempotent=True
+    )
 
 
 def _of_router(made: Made) -> Made:

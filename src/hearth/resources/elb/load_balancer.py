@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import mark
 from hearth.resources.ec2.absent import absent
@@ -158,7 +159,7 @@ class LoadBalancer(OctaviaResource):
         path = f"{POOLS}?loadbalancer_id={live.physical}"
         pools = {one["name"]: one["id"] for one in await live.cloud.listing(SERVICE, path)}
         for one in live.properties["Listeners"]:
-            path = f"{POOLS}/{pools[pool_name(live, one)]}/members"
+            path = f"{POOLS}/{segment(pools[pool_name(live, one)])}/members"
             wanted = [member(live, one, place) for place in places]
             if _ends(await live.cloud.listing(SERVICE, path)) != _ends(wanted):
                 body = {"members": wanted}
@@ -248,7 +249,7 @@ def monitor(check: Mapping[str, Any]) -> Body:
 
 async def place_of(live: Live, server: str) -> Place:
     """The first address of a server, and its subnet."""
-    for port in await live.cloud.listing("network", f"/v2.0/ports?device_id={server}"):
+    for port in await live.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}"):
         for one in port["fixed_ips"]:
             return str(one["ip_address"]), str(one["subnet_id"])
     words = f"Instances: server {server} has no address"

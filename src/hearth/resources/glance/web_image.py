@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.collection import (
     POLL_S,
@@ -174,7 +175,9 @@ class WebImage(CollectionResource):
         return Made(physical_id=str(made["id"]), body=made)
 
     async def ours(self, live: Live) -> list[Body]:
-        members = await live.cloud.listing("image", f"/v2/images?visibility=all&{KEY}={mark(live)}")
+        members = await live.cloud.listing(
+            "image", f"/v2/images?visibility=all&{KEY}={segment(mark(live))}"
+        )
         return [member for member in members if member.get(KEY) == mark(live)]
 
     async def poll(self, live: Live) -> Progress:
@@ -237,7 +240,7 @@ class WebImage(CollectionResource):
         for project in sorted(wanted - now):
             await live.request("POST", "members", {"member": project})
         for project in sorted(now - wanted):
-            await forgiving(live.request("DELETE", f"members/{project}", idempotent=True))
+            await forgiving(live.request("DELETE", f"members/{segment(project)}", idempotent=True))
         return None
 
     async def switch(self, live: Live) -> Made | None:

@@ -2,10 +2,10 @@
 
 import json
 from typing import Any
-from urllib.parse import quote
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Live
 from hearth.resources.heat.stack_user import password_of
 
@@ -28,7 +28,7 @@ async def temporary_url_key(live: Live) -> str:
 
 async def put_document(cloud: Cloud, container: str, name: str, document: Any) -> None:
     """Write a document into an object, as JSON."""
-    path = f"/{quote(container)}/{quote(name)}"
+    path = f"/{segment(container)}/{segment(name)}"
     await cloud.request(OBJECTS, "PUT", path, data=json.dumps(document), idempotent=True)
 
 
@@ -37,7 +37,7 @@ async def drop_object(live: Live, container: str, name: str) -> None:
 
     In a container with versions each call brings the one before back, until there is none.
     """
-    path = f"/{quote(container)}/{quote(name)}"
+    path = f"/{segment(container)}/{segment(name)}"
     try:
         while True:
             await live.cloud.request(OBJECTS, "DELETE", path, idempotent=True)
@@ -45,7 +45,7 @@ async def drop_object(live: Live, container: str, name: str) -> None:
         if not fault.not_found:
             raise
     try:
-        await live.cloud.request(OBJECTS, "DELETE", f"/{quote(container)}", idempotent=True)
+        await live.cloud.request(OBJECTS, "DELETE", f"/{segment(container)}", idempotent=True)
     except CloudFault as fault:
         if not (fault.not_found or fault.conflict):
             raise

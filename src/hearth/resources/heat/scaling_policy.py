@@ -37,7 +37,7 @@ class Policy(StackUser):
     async def sign(self, live: Live) -> Made:
         """Make the signed URL; it never ends."""
         data = live.data
-        url = signed_url(live, data["access_key"], data["secret_key"], "signal", timestamp=None)
+        url = signed_url(live, data["access_key"], data["secret_key"], "signal")
         return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
 
     async def attribute(self, live: Live, name: str) -> Any:

@@ -10,10 +10,11 @@ from hearth.resources.base import Live
 NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
 
 
-def signed_url(live: Live, access: str, secret: str, kind: str, *, timestamp: str | None) -> str:
+def signed_url(live: Live, access: str, secret: str, kind: str) -> str:
     """A URL of the cfn API, signed for this resource. `kind` is signal or waitcondition.
 
-    Without a timestamp it never ends. Source: spec/software-config.md, section 7.
+    It carries no time, so that it is good as long as the resource has the key: what signals may
+    take hours to boot. Source: spec/software-config.md, section 7.
     """
     stack = live.stack
     base = stack.waitcondition_url.replace("/waitcondition", f"/{kind}")
@@ -27,8 +28,6 @@ def signed_url(live: Live, access: str, secret: str, kind: str, *, timestamp: st
         "SignatureVersion": "2",
         "AWSAccessKeyId": access,
     }
-    if timestamp is not None:
-        params["Timestamp"] = timestamp
     params["Signature"] = signature(verb, path, params, secret)
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in sorted(params.items()))
     return f"{path}?{query}"

@@ -10,6 +10,7 @@ from typing import Any
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.foreign import NoCredential, foreign_credential
+from hearth.cloud.path import segment
 from hearth.cloud.reach import Tls
 from hearth.model.state import Action
 from hearth.resources.barbican.base import payload
@@ -150,7 +151,7 @@ class Stack(ResourceType):
 
     async def find(self, live: Live) -> Made | None:
         there = await reached(live.cloud, live.given("context"))
-        for stack in await there.listing(SERVICE, f"/stacks?name={live.physical_name}"):
+        for stack in await there.listing(SERVICE, f"/stacks?name={segment(live.physical_name)}"):
             if stack.get("stack_name") == live.physical_name:
                 return Made(physical_id=str(stack["id"]), body=stack)
         return None
@@ -228,7 +229,7 @@ class Stack(ResourceType):
 
     def path(self, live: Live) -> str:
         """The stack's URL."""
-        return f"/stacks/{live.physical_name}/{live.physical}"
+        return f"/stacks/{segment(live.physical_name)}/{segment(live.physical)}"
 
 
 async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:

@@ -70,11 +70,11 @@ class StackUser(ResourceType):
             access = physical_id.removeprefix(PAIR)
             await users_of(live).drop_key_pair(live.data["user_id"], access)
         else:
-            await users_of(live).drop(physical_id)
+            await users_of(live).drop(physical_id, key=live.key)
 
     async def make_keys(self, live: Live) -> Made:
         """Make the key pair, or find the one there is."""
-        access, secret = await users_of(live).key_pair(live.data["user_id"])
+        access, secret = await users_of(live).key_pair(live.data["user_id"], key=live.key)
         return Made(data={"access_key": access, "secret_key": secret})
 
     async def find_keys(self, live: Live) -> Made | None:
@@ -84,17 +84,17 @@ class StackUser(ResourceType):
 
     async def drop_user(self, live: Live) -> Made:
         """Delete the user."""
-        await users_of(live).drop(live.data["user_id"])
+        await users_of(live).drop(live.data["user_id"], key=live.key)
         return Made(data={"user_id": None, "password": None, "access_key": None})
 
     async def shut_out(self, live: Live) -> Made | None:
         """Disable the user."""
-        await users_of(live).enable(live.data["user_id"], enabled=False)
+        await users_of(live).enable(live.data["user_id"], key=live.key, enabled=False)
         return None
 
     async def let_in(self, live: Live) -> Made | None:
         """Enable the user."""
-        await users_of(live).enable(live.data["user_id"], enabled=True)
+        await users_of(live).enable(live.data["user_id"], key=live.key, enabled=True)
         return None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     NOTHING_MADE,
     Failed,
@@ -67,18 +68,18 @@ class SwiftSignalHandle(ResourceType):
     async def make_container(self, live: Live) -> Made | None:
         """A container that keeps the older versions of its objects in itself."""
         headers = {"X-Versions-Location": live.stack.id}
-        path = f"/{quote(live.stack.id)}"
+        path = f"/{segment(live.stack.id)}"
         await live.cloud.request(OBJECTS, "PUT", path, headers=headers, idempotent=True)
         return None
 
     async def make_object(self, live: Live) -> Made:
         """The object that signals are put into."""
-        path = f"/{quote(live.stack.id)}/{quote(live.physical_name)}"
+        path = f"/{segment(live.stack.id)}/{segment(live.physical_name)}"
         await live.cloud.request(OBJECTS, "PUT", path, data=BEGUN)
         return Made(physical_id=live.physical_name)
 
     async def find(self, live: Live) -> Made | None:
-        path = f"/{quote(live.stack.id)}/{quote(live.physical_name)}"
+        path = f"/{segment(live.stack.id)}/{segment(live.physical_name)}"
         try:
             await live.cloud.request(OBJECTS, "HEAD", path)
         except CloudFault as fault:
@@ -182,13 +183,13 @@ async def read(live: Live, container: str, name: str) -> dict[str, str]:
     An older version never changes: it is read once and then kept in the body.
     """
     known = dict((live.body or {}).get("texts", {}))
-    base, prefix = f"/{quote(container)}", quote(f"{len(name):03x}{name}/")
+    base, prefix = f"/{segment(container)}", quote(f"{len(name):03x}{name}/")
     rows = await live.cloud.listing(OBJECTS, f"{base}?format=json&prefix={prefix}")
     older = sorted(str(row["name"]) for row in rows)
     texts = {}
     for one in older:
-        texts[one] = known[one] if one in known else await text_of(live, f"{base}/{quote(one)}")
-    texts[name] = await text_of(live, f"{base}/{quote(name)}")
+        texts[one] = known[one] if one in known else await text_of(live, f"{base}/{segment(one)}")
+    texts[name] = await text_of(live, f"{base}/{segment(name)}")
     return texts
 
 

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
 
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import Live, Made, Signalled, Step
 from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
@@ -82,23 +81,19 @@ class WaitConditionHandle(StackUser):
 
     async def sign(self, live: Live) -> Made:
         """Make the signed URL; it stays the same from then on."""
-        now = datetime.fromtimestamp(live.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        url = signed_url(
-            live,
-            live.data["access_key"],
-            live.data["secret_key"],
-            "waitcondition",
-            timestamp=now,
-        )
+        data = live.data
+        url = signed_url(live, data["access_key"], data["secret_key"], "waitcondition")
         return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
 
     async def make_object(self, live: Live) -> Made:
         """Make the object that signals are put into, and the URL for that."""
         container, name = live.stack.id, live.physical_name
         key = await temporary_url_key(live)
-        path = f"/{quote(container)}"
+        path = f"/{segment(container)}"
         await live.cloud.request(OBJECTS, "PUT", path, idempotent=True)
-        await live.cloud.request(OBJECTS, "PUT", f"{path}/{quote(name)}", data=b"", idempotent=True)
+        await live.cloud.request(
+            OBJECTS, "PUT", f"{path}/{segment(name)}", data=b"", idempotent=True
+        )
         base = await live.cloud.endpoint(OBJECTS)
         url = temporary_url(base, key, container, name, ends=NEVER)
         return Made(
@@ -119,7 +114,7 @@ class WaitConditionHandle(StackUser):
         """The signal that lies in the object, if there is one."""
         if "object_name" not in live.data:
             return None
-        path = f"/{quote(live.data['container'])}/{quote(live.data['object_name'])}"
+        path = f"/{segment(live.data['container'])}/{segment(live.data['object_name'])}"
         answer = await live.cloud.request(OBJECTS, "GET", path)
         if not answer.body:
             return None

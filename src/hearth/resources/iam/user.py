@@ -105,7 +105,9 @@ class AccessKey(ResourceType):
 
     async def drop(self, live: Live) -> Made | None:
         """Delete the pair; one that went with its user is gone already."""
-        await users_of(live).drop_key_pair("", live.physical)
+        user = await owner(live)
+        if user is not None:
+            await users_of(live).drop_key_pair(user, live.physical)
         return None
 
     async def attribute(self, live: Live, name: str) -> Any:

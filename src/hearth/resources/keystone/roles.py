@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.cloud.path import filled_path, segment
 from hearth.resources.base import Live
 from hearth.resources.parts import Call, Part, Whole
 from hearth.resources.tie import Tie
@@ -63,11 +64,11 @@ class Roles(Part):
     def _paths(self, live: Live, properties: Mapping[str, Any]) -> set[str]:
         """The URLs of the assignments that some properties ask for."""
         names = {**live.properties, **properties, "id": live.physical_id}
-        found, who = set(), self.who.format_map(names)
+        found, who = set(), filled_path(self.who, names)
         for one in properties.get("roles") or []:
             where = "projects" if one.get("project") else "domains"
-            place = f"/v3/{where}/{one.get('project') or one['domain']}"
-            found.add(f"{place}/{who}/roles/{one['role']}")
+            place = f"/v3/{where}/{segment(one.get('project') or one['domain'])}"
+            found.add(f"{place}/{who}/roles/{segment(one['role'])}")
         return found
 
 

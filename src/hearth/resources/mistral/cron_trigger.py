@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
 from hearth.resources.collection import forgiving
 from hearth.schema import INTEGER, MAP, STRING, AtLeastOne, Attr, Prop, Support
@@ -89,7 +89,7 @@ class CronTrigger(ResourceType):
 
     async def delete(self, live: Live) -> Made | None:
         """Delete it."""
-        path = f"/cron_triggers/{quote(live.physical, safe='')}"
+        path = f"/cron_triggers/{segment(live.physical)}"
         await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
 
@@ -97,6 +97,6 @@ class CronTrigger(ResourceType):
         return await self._get(live, live.physical)
 
     async def _get(self, live: Live, name: str) -> Body:
-        path = f"/cron_triggers/{quote(name, safe='')}"
+        path = f"/cron_triggers/{segment(name)}"
         body: Body = (await live.cloud.request(SERVICE, "GET", path)).body
         return body

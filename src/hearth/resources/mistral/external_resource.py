@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     Change,
     Failed,
@@ -157,7 +158,9 @@ class ExternalResource(ResourceType):
         return await self._get(live, ident) if ident else {}
 
     async def _get(self, live: Live, ident: str) -> Body:
-        body: Body = (await live.cloud.request(SERVICE, "GET", f"/executions/{ident}")).body
+        body: Body = (
+            await live.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")
+        ).body
         return body
 
     def recordable(self, live: Live) -> dict[str, Any]:

@@ -6,12 +6,12 @@ A signal starts an execution of it.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import yaml
 
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import IntentKey, Live, Made, Signalled, Step
 from hearth.resources.collection import MARK, forgiving
@@ -283,9 +283,7 @@ class Workflow(StackUser):
                 data = live.data
                 if "access_key" not in data:
                     return None
-                return signed_url(
-                    live, data["access_key"], data["secret_key"], "signal", timestamp=None
-                )
+                return signed_url(live, data["access_key"], data["secret_key"], "signal")
             case "executions":
                 return [await self._execution(live, ident) for ident in started(live)]
             case "data":
@@ -297,7 +295,7 @@ class Workflow(StackUser):
 
     async def _execution(self, live: Live, ident: str) -> Body | None:
         try:
-            body = (await live.cloud.request(SERVICE, "GET", f"/executions/{ident}")).body
+            body = (await live.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")).body
         except CloudFault as fault:
             if fault.not_found:
                 return None
@@ -320,7 +318,7 @@ class Workflow(StackUser):
 
 def path_of(name: str) -> str:
     """The path of a workflow."""
-    return f"/workflows/{quote(name, safe='')}"
+    return f"/workflows/{segment(name)}"
 
 
 def started(live: Live) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.collection import CollectionResource
 
@@ -41,7 +42,7 @@ class NeutronResource(CollectionResource):
         await live.cloud.request(
             "network",
             "PUT",
-            f"{self.path(live)}/{live.physical}/tags",
+            f"{self.path(live)}/{segment(live.physical)}/tags",
             json={"tags": list(live.given("tags") or [])},
             idempotent=True,
         )

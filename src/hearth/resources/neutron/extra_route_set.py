@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
 from hearth.resources.collection import forgiving
@@ -105,7 +106,7 @@ class ExtraRouteSet(ResourceType):
         answer = await live.cloud.request(
             "network",
             "PUT",
-            f"/v2.0/routers/{live.properties['router']}/{verb}",
+            f"/v2.0/routers/{segment(live.properties['router'])}/{verb}",
             json={"router": {"routes": list(some)}},
             idempotent=True,
         )

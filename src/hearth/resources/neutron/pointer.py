@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
 
 
@@ -72,7 +73,7 @@ class Pointer(ResourceType):
 
     async def put(self, live: Live, ident: str, fields: Body) -> Body:
         """Update the object."""
-        path = f"{self.objects}/{ident}"
+        path = f"{self.objects}/{segment(ident)}"
         answer = await live.cloud.request(
             "network", "PUT", path, json={self.body: fields}, idempotent=True
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     IntentKey,
     Later,
@@ -103,7 +104,7 @@ class RouterInterface(ResourceType):
         """Add the interface."""
         router, wanted = live.properties["router"], leg(live.properties)
         answer = await live.cloud.request(
-            "network", "PUT", f"/v2.0/routers/{router}/add_router_interface", json=wanted
+            "network", "PUT", f"/v2.0/routers/{segment(router)}/add_router_interface", json=wanted
         )
         return Made(physical_id=joined(router, wanted), body=answer.body)
 
@@ -119,7 +120,7 @@ class RouterInterface(ResourceType):
             await live.cloud.request(
                 "network",
                 "PUT",
-                f"/v2.0/routers/{router}/remove_router_interface",
+                f"/v2.0/routers/{segment(router)}/remove_router_interface",
                 json=wanted,
                 idempotent=True,
             )
@@ -168,7 +169,7 @@ def parted(physical_id: str) -> tuple[str, Body]:
 
 async def port_of(live: Live, router: str, wanted: Body) -> Body | None:
     """The router's port with the wanted leg."""
-    for port in await live.cloud.listing("network", f"/v2.0/ports?device_id={router}"):
+    for port in await live.cloud.listing("network", f"/v2.0/ports?device_id={segment(router)}"):
         subnets = {one.get("subnet_id") for one in port.get("fixed_ips", [])}
         if port["id"] == wanted.get("port_id") or wanted.get("subnet_id") in subnets:
             return port

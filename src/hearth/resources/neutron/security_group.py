@@ -5,6 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.collection import Collection, forgiving
 from hearth.resources.neutron.base import NeutronResource, Told, shape
@@ -132,7 +133,7 @@ class SecurityGroup(NeutronResource):
             if wanted.pop(shape(rule, SHAPE), None) is None:
                 await forgiving(
                     live.cloud.request(
-                        "network", "DELETE", f"{RULES}/{rule['id']}", idempotent=True
+                        "network", "DELETE", f"{RULES}/{segment(rule['id'])}", idempotent=True
                     )
                 )
         for rule in wanted.values():

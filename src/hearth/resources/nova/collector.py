@@ -4,10 +4,10 @@ Only servers with user data in the format SOFTWARE_CONFIG have it. Source: softw
 """
 
 from typing import Any
-from urllib.parse import quote
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.heat import objects as heat_objects
 from hearth.resources.heat.objects import OBJECTS, put_document, temporary_url_key
@@ -136,7 +136,7 @@ async def make_object(live: Live) -> Made:
     """Make the object that the guest polls, and the URL for that."""
     container, name = place(live)
     key = await temporary_url_key(live)
-    await live.cloud.request(OBJECTS, "PUT", f"/{quote(container)}", idempotent=True)
+    await live.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
     await put_document(live.cloud, container, name, {})
     base = await live.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")

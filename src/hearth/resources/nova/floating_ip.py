@@ -5,6 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made
 from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron import floating_ip as neutron
@@ -80,7 +81,7 @@ class FloatingIPAssociation(neutron.FloatingIPAssociation):
 
 async def port_of_server(live: Live, server: str) -> str:
     """The first port of a server that an outer address can point to."""
-    ports = await live.cloud.listing("network", f"/v2.0/ports?device_id={server}")
+    ports = await live.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}")
     for port in ports:
         if any("." in one["ip_address"] for one in port["fixed_ips"]):
             return str(port["id"])

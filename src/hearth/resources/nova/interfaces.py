@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Later, Live, Made, Progress, Ready
 from hearth.resources.collection import forgiving, mark
@@ -150,7 +151,9 @@ async def drop_ports(live: Live) -> Made:
 
 async def drop_port(live: Live, port: str) -> None:
     """Delete one port; one that is gone already is well."""
-    await forgiving(live.cloud.request("network", "DELETE", f"{PORTS}/{port}", idempotent=True))
+    await forgiving(
+        live.cloud.request("network", "DELETE", f"{PORTS}/{segment(port)}", idempotent=True)
+    )
 
 
 async def stray_ports(live: Live) -> list[str]:
@@ -178,7 +181,7 @@ async def point_floating(live: Live) -> Made | None:
             await live.cloud.request(
                 "network",
                 "PUT",
-                f"/v2.0/floatingips/{one['floating_ip']}",
+                f"/v2.0/floatingips/{segment(one['floating_ip'])}",
                 json={"floatingip": {"port_id": port}},
                 idempotent=True,
             )
@@ -190,7 +193,7 @@ async def point_floating(live: Live) -> Made | None:
 
 async def attached(live: Live) -> list[Body]:
     """The server's interfaces: {port_id, net_id, fixed_ips, …}."""
-    path = f"/servers/{live.physical}/os-interface"
+    path = f"/servers/{segment(live.physical)}/os-interface"
     return list(await live.cloud.listing("compute", path))
 
 
@@ -259,7 +262,7 @@ def fits(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
 async def detach(live: Live) -> Made | None:
     """Take away the interfaces that no entry wants."""
     for port in leaving(live, await attached(live)):
-        path = f"/servers/{live.physical}/os-interface/{port}"
+        path = f"/servers/{segment(live.physical)}/os-interface/{segment(port)}"
         await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
     return None
 
@@ -274,7 +277,7 @@ async def yield_ports(live: Live) -> Made | None:
     given = {one["port"] for one in live.given("networks") or [] if one.get("port")}
     for interface in await attached(live):
         if interface["port_id"] in given:
-            path = f"/servers/{live.physical}/os-interface/{interface['port_id']}"
+            path = f"/servers/{segment(live.physical)}/os-interface/{segment(interface['port_id'])}"
             await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
     return None
 
@@ -293,7 +296,7 @@ async def attach(live: Live) -> Made | None:
         fields: Body = {"port_id": port} if port else {"net_id": one.get("network")}
         if not port and one.get("fixed_ip"):
             fields["fixed_ips"] = [{"ip_address": one["fixed_ip"]}]
-        path = f"/servers/{live.physical}/os-interface"
+        path = f"/servers/{segment(live.physical)}/os-interface"
         await live.cloud.request("compute", "POST", path, json={"interfaceAttachment": fields})
     keys = {key for key, _ in wanted}
     for key, port in list(kept.items()):

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
 from hearth.resources.collection import forgiving
 from hearth.schema import BOOLEAN, STRING, AllowedValues, Attr, Length, Prop, Resolve, Support
@@ -146,7 +146,7 @@ class KeyPair(ResourceType):
     def path(self, live: Live, name: str) -> str:
         """The URL of a pair."""
         user = f"?user_id={live.given('user')}" if live.given("user") else ""
-        return f"/os-keypairs/{quote(name, safe='')}{user}"
+        return f"/os-keypairs/{segment(name)}{user}"
 
     def recordable(self, live: Live) -> dict[str, Any]:
         return {

@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     Change,
     Failed,
@@ -234,7 +235,7 @@ class Server(CollectionResource):
         await live.cloud.request(
             "compute",
             "PUT",
-            f"/servers/{live.physical}/tags",
+            f"/servers/{segment(live.physical)}/tags",
             json={"tags": list(live.given("tags") or [])},
             microversion=VERSION,
             idempotent=True,
@@ -491,7 +492,7 @@ async def act(live: Live, action: Body, microversion: str = VERSION) -> Any:
     return await live.cloud.request(
         "compute",
         "POST",
-        f"/servers/{live.physical}/action",
+        f"/servers/{segment(live.physical)}/action",
         json=action,
         microversion=microversion,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Live
 
 CONSOLES = {
@@ -27,7 +28,7 @@ def networks_of(body: Mapping[str, Any]) -> dict[str, list[str]]:
 
 async def ports_by_mac(live: Live) -> dict[str, Body]:
     """The server's ports, by hardware address."""
-    path = f"/v2.0/ports?device_id={live.physical}"
+    path = f"/v2.0/ports?device_id={segment(live.physical)}"
     return {port["mac_address"]: port for port in await live.cloud.listing("network", path)}
 
 
@@ -75,7 +76,7 @@ async def console_urls(live: Live, body: Mapping[str, Any]) -> dict[str, str]:
             answer = await live.cloud.request(
                 "compute",
                 "POST",
-                f"/servers/{live.physical}/remote-consoles",
+                f"/servers/{segment(live.physical)}/remote-consoles",
                 json=wanted,
                 microversion="2.8",
             )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.collection import forgiving
 from hearth.resources.nova import interfaces
@@ -55,13 +56,13 @@ class _Change:
 
     async def metadata(self, live: Live) -> Made | None:
         wanted = as_metadata(live.given("metadata"))
-        path = f"/servers/{live.physical}/metadata"
+        path = f"/servers/{segment(live.physical)}/metadata"
         answer = await live.cloud.request("compute", "GET", path)
         now = answer.part("metadata")
         ours = as_metadata(live.before.get("metadata"))
         for key in sorted((now.keys() - wanted.keys()) & ours.keys()):
             await forgiving(
-                live.cloud.request("compute", "DELETE", f"{path}/{key}", idempotent=True)
+                live.cloud.request("compute", "DELETE", f"{path}/{segment(key)}", idempotent=True)
             )
         if wanted:
             await live.cloud.request(
@@ -136,7 +137,7 @@ class _Change:
         await live.cloud.request(
             "compute",
             "POST",
-            f"/servers/{live.physical}/action",
+            f"/servers/{segment(live.physical)}/action",
             json=action,
             microversion=version,
         )

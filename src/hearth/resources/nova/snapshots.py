@@ -1,5 +1,6 @@
 """Snapshots of servers: an image, kept in the record's private data."""
 
+from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.collection import forgiving
 
@@ -12,7 +13,7 @@ async def begin(live: Live) -> Made:
     answer = await live.cloud.request(
         "compute",
         "POST",
-        f"/servers/{live.physical}/action",
+        f"/servers/{segment(live.physical)}/action",
         json={"createImage": {"name": name, "metadata": {"hearth_key": mark(live)}}},
         microversion=VERSION_IMAGE_ID,
     )
@@ -43,7 +44,7 @@ async def ready(live: Live) -> Progress:
 async def drop(live: Live) -> None:
     """Delete the image, if there is one."""
     if ident := live.data.get("snapshot_image_id"):
-        path = f"/v2/images/{ident}"
+        path = f"/v2/images/{segment(ident)}"
         await forgiving(live.cloud.request("image", "DELETE", path, idempotent=True))
 
 

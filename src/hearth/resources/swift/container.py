@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     Failed,
     IntentKey,
@@ -80,7 +81,7 @@ class Container(ResourceType):
         for name in ("X-Container-Read", "X-Container-Write"):
             if live.given(name):
                 headers[name] = str(live.given(name))
-        path = f"/{quote(live.wanted_name)}"
+        path = f"/{segment(live.wanted_name)}"
         await live.cloud.request(SERVICE, "PUT", path, headers=headers)
         return Made(physical_id=live.wanted_name, body=await self.head(live, live.wanted_name))
 
@@ -98,11 +99,11 @@ class Container(ResourceType):
 
     async def purge(self, live: Live) -> Made | None:
         """Delete the objects in it."""
-        base = f"/{quote(live.physical)}"
+        base = f"/{segment(live.physical)}"
         try:
             while objects := await live.cloud.listing(SERVICE, f"{base}?format=json&limit=1000"):
                 for one in objects:
-                    path = f"{base}/{quote(one['name'])}"
+                    path = f"{base}/{segment(one['name'])}"
                     await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         except CloudFault as fault:
             if not fault.not_found:
@@ -111,7 +112,7 @@ class Container(ResourceType):
 
     async def delete(self, live: Live) -> Made | None:
         """Delete it; one that is not empty is a conflict."""
-        path = f"/{quote(live.physical)}"
+        path = f"/{segment(live.physical)}"
         await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
 
@@ -130,7 +131,7 @@ class Container(ResourceType):
     async def head(self, live: Live, name: str) -> Mapping[str, str] | None:
         """The headers of a container; None when there is none."""
         try:
-            answer = await live.cloud.request(SERVICE, "HEAD", f"/{quote(name)}")
+            answer = await live.cloud.request(SERVICE, "HEAD", f"/{segment(name)}")
         except CloudFault as fault:
             if fault.not_found:
                 return None
@@ -144,7 +145,7 @@ class Container(ResourceType):
         if name == "RootURL":
             return url
         if name == "WebsiteURL":
-            return f"{url}/{quote(live.physical)}"
+            return f"{url}/{segment(live.physical)}"
         headers = await self.show(live) or {}
         match name:
             case "ObjectCount":

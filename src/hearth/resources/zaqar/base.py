@@ -1,10 +1,10 @@
 """What all types over the messaging service have in common."""
 
 from typing import Any
-from urllib.parse import quote
 
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made, Progress, Ready, ResourceType, Step
 from hearth.resources.lookup import CLIENT
 
@@ -33,7 +33,7 @@ class ZaqarResource(ResourceType):
         """A call about a queue; all but POST may be repeated."""
         headers = {**CLIENT, **more.pop("headers", {})}
         more.setdefault("idempotent", method != "POST")
-        place = f"/v2/queues/{quote(queue, safe='')}{path}"
+        place = f"/v2/queues/{segment(queue)}{path}"
         return await live.cloud.request(SERVICE, method, place, headers=headers, **more)
 
     async def gone_is_done(

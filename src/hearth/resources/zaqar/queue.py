@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from hearth.cloud.path import segment
 from hearth.resources.base import (
     NOTHING_MADE,
     Failed,
@@ -132,7 +133,7 @@ class Queue(ZaqarResource):
         match name:
             case "href":
                 base = (await live.cloud.endpoint(SERVICE)).removesuffix("/v2")
-                return f"{base}/v2/queues/{live.physical}"
+                return f"{base}/v2/queues/{segment(live.physical)}"
             case "queue_id":
                 return live.physical
         return await super().attribute(live, name)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.zaqar.base import ZaqarResource
 from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Wrong
@@ -131,7 +132,7 @@ class Subscription(ZaqarResource):
     @staticmethod
     def place(live: Live) -> str:
         """The subscription's own path, below the queue."""
-        return f"/subscriptions/{live.physical}"
+        return f"/subscriptions/{segment(live.physical)}"
 
 
 def without_trust(options: Mapping[str, Any]) -> Body:

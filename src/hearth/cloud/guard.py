@@ -1,0 +1,120 @@
+"""Which addresses may be connected to where a user names them: public ones.
+
+Whoever may name an address could reach with it what only this machine reaches. An address is judged
+after its name was resolved, for the very connection that is made.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import NewConnectionError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 behind a translator
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Lets connections to public addresses pass, and those to `networks`."""
+
+    networks: tuple[Network, ...] = ()
+
+    def allows(self, address: str) -> bool:
+        """Whether an IP address may be connected to."""
+        return _allowed(_plain(address), self.networks)
+
+    def connector(self, **more: Any) -> aiohttp.TCPConnector:
+        """A connector of aiohttp that keeps to this guard; `more` goes to aiohttp."""
+        return aiohttp.TCPConnector(socket_factory=self._socket, **more)
+
+    def session(self) -> requests.Session:
+        """A session of requests that keeps to this guard, and asks no proxy."""
+        session = requests.Session()
+        session.trust_env = False
+        adapter = _Adapter(self)
+        session.mount("http://", adapter)
+        session.mount("https://", adapter)
+        return session
+
+    def _socket(self, about: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, place = about
+        if not self.allows(str(place[0])):
+            raise OSError("this is not a public address")
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+
+class _Adapter(HTTPAdapter):
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        super().__init__()
+
+    def init_poolmanager(self, *positional: Any, **named: Any) -> None:
+        super().init_poolmanager(*positional, **named)
+        self.poolmanager.pool_classes_by_scheme = _pools(self._guard)
+
+
+def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
+    """The pools of urllib3 by scheme, with connections that keep to the guard."""
+
+    class Plain(_Guarded, HTTPConnection):
+        allows = staticmethod(guard.allows)
+
+    class Secure(_Guarded, HTTPSConnection):
+        allows = staticmethod(guard.allows)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}
+
+
+class _Guarded:
+    """A connection of urllib3 that resolves its host itself, and connects to what may be."""
+
+    allows: Any
+    _dns_host: str
+    port: int
+
+    def _new_conn(self) -> socket.socket:
+        host = self._dns_host
+        try:
+            found = socket.getaddrinfo(host, self.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise NewConnectionError(self, f"{host}: {error}") from error  # type: ignore[arg-type]
+        allowed = [str(one[4][0]) for one in found if self.allows(str(one[4][0]))]
+        if not allowed:
+            raise NewConnectionError(self, f"{host} has no public address")  # type: ignore[arg-type]
+        try:
+            self._dns_host = allowed[0]
+            return super()._new_conn()  # type: ignore[misc,no-any-return]
+        finally:
+            self._dns_host = host
+
+
+def _plain(address: str) -> Address:
+    """The address, or the IPv4 one that it stands for."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        if found in TRANSLATED:
+            return ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        return found.ipv4_mapped or found.sixtofour or (found.teredo or (0, found))[1]
+    return found
+
+
+def _allowed(address: Address, networks: Sequence[Network]) -> bool:
+    if any(address in network for network in networks):
+        return True
+    return address.is_global and not address.is_multicast

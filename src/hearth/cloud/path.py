@@ -1,0 +1,39 @@
+"""Values in the paths of calls: an id may come from a request, so it is quoted in each path."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, unquote
+
+from hearth.cloud.fault import CloudFault
+
+UPWARDS = frozenset({".", ".."})
+
+
+def segment(value: object) -> str:
+    """Return `value` quoted as one segment of a path, or as one value of a query.
+
+    Raises CloudFault 404 for what can name nothing: an empty text, `.` and `..`, which would name
+    another place.
+    """
+    text = str(value)
+    if not text or text in UPWARDS:
+        raise CloudFault("", 404, "NotFound", f'There is nothing with the id "{text}".')
+    return quote(text, safe="")
+
+
+def filled_path(template: str, values: Mapping[str, Any]) -> str:
+    """Return the path with each `{name}` replaced by its value, quoted. Raises CloudFault 404."""
+    return template.format_map(_Segments(values))
+
+
+class _Segments(dict[str, Any]):
+    def __getitem__(self, name: str) -> str:
+        return segment(super().__getitem__(name))
+
+
+def straight(service: str, path: str) -> str:
+    """Return `path` if it leads where it says. Raises CloudFault for one with `.` or `..` in it."""
+    place = path.partition("?")[0]
+    if any(unquote(part) in UPWARDS for part in place.split("/")) or "\\" in place:
+        raise CloudFault(service, 400, "BadPath", f"{place[:200]} is no path of a call.")
+    return path

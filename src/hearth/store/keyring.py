@@ -1,0 +1,130 @@
+"""The keys of a database: whether a process has the right ones, and going over to a new one.
+
+The row `pepper` of the table `keyring` holds the key of all fingerprints, sealed like what users
+wrote. So a process without the right key finds out before it writes anything, and fingerprints
+stay the same when keys change. `rekey` seals that row last: as long as a value still needs an old
+key, a process without it does not start.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from hearth.store.database import Store, Tx
+from hearth.store.seal import Sealer, Unsealable, key_id_of, pepper_of
+from hearth.store.tables import SEALED, keyring, metadata
+
+PEPPER = "pepper"
+BATCH = 200  # rows that one transaction seals anew
+
+_ITS = sa.select(keyring.c.body).where(keyring.c.name == PEPPER)
+
+
+class WrongKey(Exception):
+    """None of the configured keys opens this database; the message says what to do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "auth_encryption_key: none of its keys opens this database, which was sealed with "
+            "another one; put that key behind the new one, with a comma between them"
+        )
+
+
+def unlock(store: Store, secrets: Sequence[str]) -> None:
+    """Check the keys against the database, and take the key of fingerprints from it.
+
+    A database without one gets it: an empty one, or one of an earlier release, whose fingerprints
+    follow from the key that sealed its values. Raises WrongKey.
+    """
+    try:
+        pepper = store.transact(_pepper, write=False)
+        if pepper is None:
+            pepper = _first_pepper(store, secrets)
+    except Unsealable:
+        raise WrongKey from None
+    store.sealer = store.sealer.with_pepper(pepper)
+
+
+def _pepper(tx: Tx) -> bytes | None:
+    row = tx.first(_ITS)
+    return None if row is None else tx.sealer.unseal_bytes(row.body)
+
+
+def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
+    sample = store.transact(_sample, write=False)
+    secret = secrets[0]
+    if sample is not None:
+        store.sealer.unseal_bytes(sample)
+        ours = {key_id_of(one): one for one in secrets}
+        secret = ours[Sealer.key_id(sample)]
+    pepper = pepper_of(secret)
+    row = {"name": PEPPER, "body": store.sealer.seal_bytes(pepper)}
+    try:
+        store.transact(lambda tx: tx.execute(keyring.insert(), row))
+    except IntegrityError:  # another process was faster
+        pepper = store.transact(_pepper, write=False) or pepper
+    return pepper
+
+
+def _sample(tx: Tx) -> bytes | None:
+    """Any sealed value; None where there is none."""
+    for table, column in sealed_columns():
+        row = tx.first(sa.select(column.label("body")).where(column.is_not(None)).limit(1))
+        if row is not None and table is not keyring:
+            return bytes(row.body)
+    return None
+
+
+def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[bytes]]]:
+    """Every column that holds sealed values, that of the pepper last."""
+    for table in sorted(metadata.sorted_tables, key=lambda table: table is keyring):
+        yield from ((table, column) for column in table.columns if column.type is SEALED)
+
+
+def rekey(store: Store) -> Iterator[tuple[str, int]]:
+    """Seal everything with the newest key; gives (table.column, values sealed anew) for each.
+
+    Works beside the service: a value that changes meanwhile is left to whoever changed it. Broken
+    off, it goes on where values with an old key are left. Raises Unsealable.
+    """
+    for table, column in sealed_columns():
+        total, after = 0, None
+        while True:
+            done, after = store.transact(partial(_batch, table, column, after))
+            total += done
+            if after is None:
+                break
+        yield f"{table.name}.{column.name}", total
+
+
+def _batch(
+    table: sa.Table, column: sa.Column[bytes], after: tuple[object, ...] | None, tx: Tx
+) -> tuple[int, tuple[object, ...] | None]:
+    """Seal the next rows anew; gives how many, and the key of the last, None at the end."""
+    keys = list(table.primary_key.columns)
+    query = sa.select(*keys, column.label("sealed_body")).order_by(*keys).limit(BATCH)
+    if after is not None:
+        query = query.where(_behind(keys, after))
+    rows = tx.rows(query)
+    done = 0
+    for row in rows:
+        sealed = row.sealed_body
+        if sealed is None or tx.sealer.is_newest(bytes(sealed)):
+            continue
+        this = sa.and_(*(key == getattr(row, key.name) for key in keys), column == sealed)
+        body = tx.sealer.seal_bytes(tx.sealer.unseal_bytes(bytes(sealed)))
+        tx.execute(table.update().where(this).values({column.name: body}))
+        done += 1
+    last = tuple(getattr(rows[-1], key.name) for key in keys) if len(rows) == BATCH else None
+    return done, last
+
+
+def _behind(keys: Sequence[sa.Column[object]], after: tuple[object, ...]) -> sa.ColumnElement[bool]:
+    """Rows behind a primary key, in its order."""
+    first, *rest = keys
+    further = first > after[0]
+    if not rest:
+        return further
+    return sa.or_(further, sa.and_(first == after[0], _behind(rest, after[1:])))

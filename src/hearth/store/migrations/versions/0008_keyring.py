@@ -1,0 +1,23 @@
+"""What shows that a process has the right key: `keyring`."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import mysql
+
+revision = "0008"
+down_revision = "0007"
+
+SEALED = sa.LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+
+
+def upgrade() -> None:
+    op.create_table(
+        "keyring",
+        sa.Column("name", sa.String(16), nullable=False),
+        sa.Column("body", SEALED, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_keyring"),
+    )
+
+
+def downgrade() -> None:
+    op.drop_table("keyring")

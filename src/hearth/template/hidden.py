@@ -1,0 +1,64 @@
+"""Values of hidden parameters in texts that others read: messages, reasons, documents."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.model.unknown import Unknown
+from hearth.template.parameters import MASK
+
+CHARACTERS_MIN = 4
+"""Shorter values are masked at most where they stand alone: inside of words they would mark letters
+that have nothing to do with them, and give themselves away."""
+
+
+def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tuple[str, ...]:
+    """Return all texts inside values that are long enough to be masked, longer ones first."""
+    found: set[str] = set()
+    waiting = list(values)
+    for value in waiting:
+        match value:
+            case Mapping():
+                waiting.extend(value.values())
+            case list():
+                waiting.extend(value)
+            case None | bool() | Unknown():
+                pass
+            case _:
+                found.add(str(value))
+    long_enough = (text for text in found if len(text) >= characters_min)
+    return tuple(sorted(long_enough, key=lambda text: (-len(text), text)))
+
+
+def masked(text: str, hidden: Iterable[str]) -> str:
+    """Return the text with each hidden text masked, a short one not inside a word."""
+    for secret in hidden:
+        if len(secret) >= CHARACTERS_MIN:
+            text = text.replace(secret, MASK)
+            continue
+        start = text.find(secret)
+        while start >= 0:
+            end = start + len(secret)
+            if _whole(text, start, end):
+                text = f"{text[:start]}{MASK}{text[end:]}"
+                end = start + len(MASK)
+            start = text.find(secret, end)
+    return text
+
+
+def masked_in(value: Any, hidden: tuple[str, ...]) -> Any:
+    """Return a JSON value with each text in it masked, keys included."""
+    match value:
+        case str():
+            return masked(value, hidden)
+        case Mapping():
+            return {masked_in(key, hidden): masked_in(one, hidden) for key, one in value.items()}
+        case list() | tuple():
+            return [masked_in(one, hidden) for one in value]
+    return value
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is no part of a longer word."""
+    before = start > 0 and text[start - 1].isalnum() and text[start].isalnum()
+    behind = end < len(text) and text[end - 1].isalnum() and text[end].isalnum()
+    return not before and not behind

@@ -1,0 +1,159 @@
+"""What a document brings is never acted upon with the rights of Hearth itself."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+
+from hearth.resources.base import ResourceType
+from hearth.resources.registry import default_catalog
+from tests.api.conftest import Caller
+
+pytestmark = pytest.mark.slow
+
+SCALE = {"AdjustmentType": "ChangeInCapacity", "AutoScalingGroupName": "g", "ScalingAdjustment": 1}
+ADJUST = {
+    "adjustment_type": "change_in_capacity", "auto_scaling_group_id": "g", "scaling_adjustment": 1,
+}  # fmt: skip
+TYPES: dict[str, dict[str, Any]] = {
+    "AWS::AutoScaling::ScalingPolicy": SCALE,
+    "AWS::CloudFormation::WaitConditionHandle": {},
+    "AWS::IAM::AccessKey": {"UserName": "nobody"},
+    "AWS::IAM::User": {},
+    "OS::Heat::ScalingPolicy": ADJUST,
+    "OS::Heat::UpdateWaitConditionHandle": {},
+    "OS::Heat::WaitConditionHandle": {},
+    "OS::Mistral::Workflow": {"type": "direct", "tasks": [{"name": "t", "action": "std.noop"}]},
+    "OS::Nova::Server": {
+        "image": "cirros", "flavor": "m1.tiny", "user_data_format": "SOFTWARE_CONFIG",
+    },
+}  # fmt: skip
+VICTIM = """
+heat_template_version: 2021-04-16
+resources:
+  w: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: CFN_SIGNAL}}
+  u: {type: AWS::IAM::User}
+  k: {type: AWS::IAM::AccessKey, properties: {UserName: {get_resource: u}}}
+  g:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 1, resource_def: {type: OS::Heat::Value, properties: {value: theirs}}}
+"""
+
+
+@dataclass(frozen=True)
+class Victim:
+    """What the stack of another project has in the identity service, and below it."""
+
+    user: str
+    project: str
+    access: str
+    person: str
+    nested: str
+
+    def ids(self) -> list[str]:
+        """All that somebody may write into a document."""
+        return [self.user, f"../projects/{self.project}", self.person, self.access, "..", "x?y#z"]
+
+
+def identity(api: Caller, path: str) -> requests.Response:
+    headers = {"X-Auth-Token": api.login("admin")[0]}
+    return requests.get(f"{api.dev.auth_url}{path}", headers=headers, timeout=10)
+
+
+def standing(api: Caller, victim: Victim) -> dict[str, Any]:
+    """What is there of the victim now."""
+    users = [identity(api, f"/users/{one}").json()["user"] for one in (victim.user, victim.person)]
+    pairs = identity(api, f"/credentials?user_id={victim.user}").json()["credentials"]
+    return {
+        "enabled": [one["enabled"] for one in users],
+        "project": identity(api, f"/projects/{victim.project}").status_code,
+        "keys": len(pairs),
+        "all keys": len(identity(api, "/credentials").json()["credentials"]),
+        "nested": api.call("GET", f"/stacks/{victim.nested}", user="admin").status_code,
+    }
+
+
+@pytest.fixture(scope="module")
+def victim(api: Caller) -> Iterator[Victim]:
+    body = {"stack_name": "victim", "template": VICTIM}
+    made = api.call("POST", "/stacks", body, user="admin").json()["stack"]["id"]
+    url = api.url(f"/stacks/victim/{made}", "admin")
+    assert api.ended(url, "admin")["stack_status"] == "CREATE_COMPLETE"
+    document = api.call("GET", f"{url}/export", user="admin").json()
+    handle, key = (document["resources"][name] for name in "wk")
+    person = next(u for u in identity(api, "/users?name=demo").json()["users"])["id"]
+    yield Victim(
+        handle["resource_data"]["user_id"], document["stack_user_project_id"],
+        key["resource_id"], person, document["resources"]["g"]["resource_id"],
+    )  # fmt: skip
+    api.call("DELETE", url, user="admin")
+
+
+def test_the_walk_names_every_type_that_has_a_user():
+    catalog = default_catalog()
+    found = {name for name in catalog.names() if _needs_users(catalog.find(name))}
+    assert found | {"OS::Nova::Server"} == TYPES.keys()
+
+
+def _needs_users(kind: object) -> bool:
+    return isinstance(kind, ResourceType) and kind.needs_users
+
+
+def test_no_type_acts_on_an_id_that_a_document_brings(api: Caller, victim: Victim):
+    before = standing(api, victim)
+    resources, entries = {}, {}
+    for number, ident in enumerate(victim.ids()):
+        for name, properties in TYPES.items():
+            key = f"{name.rpartition('::')[2]}{len(resources)}n{number}"
+            resources[key] = {"type": name, "properties": properties}
+            data = {"user_id": ident, "access_key": victim.access, "password": "x", "token": "x"}
+            entries[key] = {
+                "type": name, "resource_id": ident, "name": key, "status": "COMPLETE",
+                "action": "CREATE", "resource_data": data, "metadata": {},
+            }  # fmt: skip
+    path = adopt(api, "hostile", resources, entries)
+    api.call("POST", f"{path}/actions", {"suspend": None})
+    api.ended(path)
+    assert standing(api, victim) == before
+    api.call("DELETE", path)
+    api.ended(path)
+    assert standing(api, victim) == before
+
+
+def test_a_stack_of_others_does_not_become_a_nested_one(api: Caller, victim: Victim):
+    before = standing(api, victim)
+    group = {
+        "type": "OS::Heat::ResourceGroup",
+        "properties": {"count": 1, "resource_def": {"type": "OS::Heat::None"}},
+    }
+    entry = {"type": group["type"], "resource_id": victim.nested, "name": "g"}
+    path = adopt(api, "thief", {"g": group}, {"g": entry})
+    assert api.ended(path)["stack_status"] == "ADOPT_FAILED"
+    shown = api.call("GET", f"{path}/resources/g").json()["resource"]
+    assert victim.nested not in json.dumps(shown)
+    api.call("DELETE", path)
+    api.ended(path)
+    assert standing(api, victim) == before
+
+    outside = {"g": {**group, "external_id": victim.nested}}
+    body = {"stack_name": "thief2", "template": _template(outside)}
+    reply = api.call("POST", "/stacks", body)
+    assert reply.status_code == 400
+    assert "can not have an external_id" in reply.json()["error"]["message"]
+
+
+def adopt(api: Caller, name: str, resources: dict[str, Any], entries: dict[str, Any]) -> str:
+    document = {"template": _template(resources), "resources": entries}
+    body = {"stack_name": name, "adopt_stack_data": json.dumps(document)}
+    reply = api.call("POST", "/stacks", body)
+    assert reply.status_code == 201, reply.text
+    path = f"/stacks/{name}/{reply.json()['stack']['id']}"
+    api.ended(path)
+    return path
+
+
+def _template(resources: dict[str, Any]) -> dict[str, Any]:
+    return {"heat_template_version": "2021-04-16", "resources": resources}

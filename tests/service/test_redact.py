@@ -1,0 +1,67 @@
+"""Outputs and attributes that were made of hidden values, where a site hides them."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.inside import CALLER, inside
+
+from hearth.service.caller import Caller
+from hearth.service.outputs import outputs
+from hearth.service.policy import Policy
+from hearth.service.redact import SHOW_HIDDEN
+from hearth.service.resources import resources, show_resource
+
+TEMPLATE = """
+heat_template_version: 2021-04-16
+parameters:
+  key: {type: string, hidden: true, default: hunter2}
+  open: {type: string, default: plain}
+resources:
+  a: {type: OS::Heat::Value, properties: {value: {get_param: key}}}
+  b: {type: OS::Heat::Value, properties: {value: {get_attr: [a, value]}}}
+  c: {type: OS::Heat::Value, properties: {value: {get_param: open}}}
+outputs:
+  direct: {value: {get_param: key}}
+  made: {value: {str_replace: {template: x-K, params: {K: {get_param: key}}}}}
+  through: {value: {get_attr: [b, value]}}
+  open: {value: {get_attr: [c, value]}}
+"""
+MASK = "******"
+
+
+class Site(Policy):
+    """One with a rule of its own: only chiefs see what was made of hidden values."""
+
+    def allows(self, rule: str, caller: Caller) -> bool:
+        return rule != SHOW_HIDDEN or "chief" in caller.roles
+
+
+@pytest.mark.parametrize("who", ["chief", "reader"])
+@pytest.mark.parametrize("narrowed", [True, False])
+def test_a_site_may_hide_what_was_made_of_hidden_values(who: str, narrowed: bool, tmp_path: Path):
+    async def story() -> tuple[Any, Any, Any]:
+        caller = replace(CALLER, roles=frozenset({who}))
+        policy = Site() if narrowed else Policy()
+        async with inside(tmp_path / "hearth.db", policy=policy) as house:
+            row, _ = await house.create("web", TEMPLATE)
+            told = {one.key: one.value for one in await outputs(house.house, caller, row)}
+            listed = await resources(house.house, caller, row, detail=True)
+            attributes = {one.record.name: one.attributes for one in listed}
+            shown = {
+                name: (await show_resource(house.house, caller, row, name, [])).attributes
+                for name in "abc"
+            }
+            return told, attributes, shown
+
+    told, attributes, shown = asyncio.run(story())
+    hides = narrowed and who == "reader"
+    secret = MASK if hides else "hunter2"
+    assert told == {
+        "direct": secret, "through": secret, "open": "plain",
+        "made": MASK if hides else "x-hunter2",
+    }  # fmt: skip
+    wanted = {"a": {"value": secret}, "b": {"value": secret}, "c": {"value": "plain"}}
+    assert attributes == shown == wanted
