@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -31,6 +32,9 @@ class Catalog:
 
     def __init__(self, types: Mapping[str, ResourceType]) -> None:
         self._types = types
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return shared_catalog, ()
 
     def find(self, name: str) -> ResourceType | None:
         """The type of this exact name."""
@@ -151,6 +155,19 @@ def _installed(entry: EntryPoint) -> ResourceType:
 def default_catalog() -> Catalog:
     """All types there are; an installed package may stand in for a built-in one."""
     return Catalog(_over(installed_types(), builtin_types()))
+
+
+@cache
+def shared_catalog() -> Catalog:
+    """The types of this process: what a catalogue from another one becomes here."""
+    return default_catalog()
+
+
+def type_named(name: str) -> ResourceType:
+    """The type of this process that has a name: what one from another process becomes here."""
+    found = shared_catalog().find(name)
+    assert found is not None, name
+    return found
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:

@@ -22,7 +22,7 @@ from hearth.service.live import live_of
 from hearth.service.world import StoredWorld
 from hearth.store import reads
 from hearth.store.rows import StackRow
-from hearth.template import Program
+from hearth.template import Output, Program, World
 from hearth.template.budget import spending
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,10 @@ async def outputs(
     broken = await _broken(house, caller, row, program, records, nested)
     there = await _zones(house.cloud(caller)) if asked_for(revision.template) else None
     world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
+    return await house.compute.evaluated(lambda: _values(wanted, world), row.project_id)
+
+
+def _values(wanted: Iterable[Output], world: World) -> list[OutputValue]:
     values = []
     with spending():
         for output in wanted:

@@ -1,6 +1,7 @@
 """Resources with an external id: what they stand for must be there before anything is stored."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from hearth.cloud.contract import Cloud
@@ -28,9 +29,9 @@ async def missing_outside(
         known = not isinstance(world.reference(definition.name), Unknown)
         if external_id is None or known or definition.child is not None:
             continue
-        properties = definition.check(world).properties
+        checked = await house.compute.evaluated(partial(definition.check, world), row.project_id)
         try:
-            await _show(house, cloud, row, definition, external_id, properties)
+            await _show(house, cloud, row, definition, external_id, checked.properties)
         except CloudFault as fault:
             if not fault.not_found:
                 raise

@@ -24,9 +24,8 @@ from hearth.service.problems import HTTPServiceUnavailable
 from hearth.service.refused import lost_references, refused_in_cloud, wrong_at_addresses
 from hearth.service.types_used import demand_types
 from hearth.store import accept
-from hearth.store.rows import Revision, StackRow
+from hearth.store.rows import Revision, StackRow, characters_of
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
-from hearth.template.budget import spending
 from hearth.template.limits import too_many_resources
 
 STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
@@ -89,6 +88,20 @@ def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
     )
 
 
+async def requested(
+    house: House, caller: Caller, wanted: Wanted, current: Revision | None = None
+) -> Revision:
+    """As `revision_of`, computed where it keeps nobody waiting."""
+    characters = characters_of(wanted.template or "", wanted.files)
+    if isinstance(wanted.environment, str):
+        characters += len(wanted.environment)
+    if current is not None and wanted.existing:
+        characters += current.characters
+    return await house.compute.run(
+        revision_of, wanted, current, project=caller.project_id, characters=characters
+    )
+
+
 def revision_from(wanted: Wanted, source: Revision, current: Revision) -> Revision:
     """An older revision with the request's parameters laid over its own. Raises Rejected."""
     given = Environment.parse({}).with_parameters(wanted.parameters)
@@ -140,9 +153,8 @@ async def checked(
     world: World = NOWHERE,
 ) -> Program:
     """The program of a revision, with everything checked that can be known now. Raises Rejected."""
-    with spending():
-        program = await house.programs.of(row, revision)
-        findings = program.check_values(world)
+    program = await house.programs.of(row, revision)
+    findings = await house.compute.evaluated(lambda: program.check_values(world), row.project_id)
     demand_types(house, caller, program)
     limit = house.limits.resources_per_stack
     if 0 <= limit < findings.resources:
@@ -172,8 +184,10 @@ async def _against_the_cloud(
             problems += await check_constraints(asked, cloud)
         if not problems:
             problems += await missing_outside(house, cloud, row, program, world)
-            problems += await refused_in_cloud(cloud, program, world)
-            problems += lost_references(program, world)
+            problems += await refused_in_cloud(house, cloud, program, world)
+            problems += await house.compute.evaluated(
+                lambda: lost_references(program, world), row.project_id
+            )
             problems += await wrong_at_addresses(house, program, world)
     except CloudFault as fault:
         words = f"the template could not be checked against the cloud: {fault}"

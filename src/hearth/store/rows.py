@@ -1,6 +1,6 @@
 """Records, stacks and events as rows, and back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,6 +103,16 @@ class Revision:
     exports: list[str] = field(default_factory=list)
     facade: dict[str, Any] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def characters(self) -> int:
+        """How much text it is, its values aside."""
+        return characters_of(self.template, self.files)
+
+
+def characters_of(template: str, files: Mapping[str, str]) -> int:
+    """How much text a template and its files are."""
+    return len(template) + sum(len(text) for text in files.values() if isinstance(text, str))
 
 
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:

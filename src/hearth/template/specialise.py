@@ -81,8 +81,7 @@ class Specialiser:
         self.decide_conditions(scope)
         sources = self.enabled(scope)
         scope.resources = sources
-        scope.attribute_names = self.attribute_names
-        scope.within = lambda name: getattr(self.module.bindings[name].type_info, "within", None)
+        scope.module = self.module
         definitions = {name: self.definition(source, scope) for name, source in sources.items()}
         self.check_names(parameters, definitions)
         outputs = {name: self.output(source, scope) for name, source in self.syntax.outputs.items()}
@@ -245,11 +244,6 @@ class Specialiser:
             self.problems.append(StackValidationFailed(at, words))
         return str(value)
 
-    def attribute_names(self, resource: str) -> list[str]:
-        binding = self.module.bindings.get(resource)
-        type_info = binding.type_info if binding is not None else None
-        return [name for name in type_info.attributes if name != "show"] if type_info else []
-
     def check_names(self, parameters: Mapping[str, Any], definitions: Mapping[str, Any]) -> None:
         for name in self.syntax.parameters:
             if name in definitions:
@@ -303,7 +297,7 @@ class Specialiser:
         if one.read:
             reads.add(one.read)
         else:
-            reads.update((name,) for name in self.attribute_names(one.resource))
+            reads.update((name,) for name in self.module.attribute_names(one.resource))
 
     def check_policies(
         self,

@@ -7,9 +7,9 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import house_of, stack_of
 from hearth.service import revisions as use
+from hearth.service.template_text import as_object
 from hearth.store.rows import StackRow
 from hearth.store.texts import RevisionRow
-from hearth.template import load
 
 
 async def index(request: Request) -> Response:
@@ -35,7 +35,7 @@ async def show(request: Request) -> Response:
     kept = await use.show_revision(house_of(request), row, _number(request, "number"))
     body = {
         **_summary(row, kept.row),
-        "template": load(kept.revision.template, "template").plain(),
+        "template": await as_object(house_of(request), row, kept.revision.template),
         "environment": use.masked_environment(kept.revision, kept.program),
         "files": sorted(kept.revision.files),
         "parameters": use.parameters_of(kept),
@@ -49,7 +49,7 @@ async def diff(request: Request) -> Response:
     house = house_of(request)
     before = await use.show_revision(house, row, _number(request, "number"))
     after = await use.show_revision(house, row, _number(request, "other"))
-    return JSONResponse({"diff": await use.compare(house, before, after)})
+    return JSONResponse({"diff": await use.compare(house, row.project_id, before, after)})
 
 
 def _number(request: Request, name: str) -> int:

@@ -19,21 +19,22 @@ async def create(request: Request) -> Response:
         row,
         None if name is None else parse.plain(str(name), "name"),
     )
-    return JSONResponse(view.snapshot(made))
+    return JSONResponse(await view.snapshot(house_of(request), row, made))
 
 
 async def index(request: Request) -> Response:
     """The snapshots of a stack."""
     row = await stack_of(request)
-    found = await use.list_snapshots(house_of(request), row)
-    return JSONResponse({"snapshots": [view.snapshot(one) for one in found]})
+    house = house_of(request)
+    found = await use.list_snapshots(house, row)
+    return JSONResponse({"snapshots": [await view.snapshot(house, row, one) for one in found]})
 
 
 async def show(request: Request) -> Response:
     """One snapshot."""
     row = await stack_of(request)
     found = await use.show_snapshot(house_of(request), row, request.path_params["snapshot_id"])
-    return JSONResponse({"snapshot": view.snapshot(found)})
+    return JSONResponse({"snapshot": await view.snapshot(house_of(request), row, found)})
 
 
 async def delete(request: Request) -> Response:
