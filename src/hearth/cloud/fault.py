@@ -61,6 +61,15 @@ class NoAnswer(CloudFault):
         super().__init__(service, 0, "NoAnswer", message)
 
 
+class Unreadable(NoAnswer):
+    """An answer came, and cannot be read: too large, too deep. To ask again would not help."""
+
+    @property
+    def passing(self) -> bool:
+        """It would be the same again."""
+        return False
+
+
 def fault_of(service: str, status: int, headers: Mapping[str, str], body: Any) -> CloudFault:
     """The fault that an answer of 400 and above tells of.
 

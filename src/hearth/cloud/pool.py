@@ -10,6 +10,7 @@ from ssl import SSLContext, create_default_context
 
 import aiohttp
 
+from hearth.cloud.answers import FOREIGN_BYTES_MAX
 from hearth.cloud.bound import Bound
 from hearth.cloud.credential import Credential, ForeignCredential, PasswordCredential
 from hearth.cloud.fault import CloudFault
@@ -129,6 +130,7 @@ class CloudPool:
         return HttpCloud(
             session, self._session(), bounds, partial(self._elsewhere, credential),
             lambda: self.may_write(), context=context,
+            bytes_max=FOREIGN_BYTES_MAX, compressed=False,
         )  # fmt: skip
 
     def _elsewhere(
@@ -172,6 +174,7 @@ class CloudPool:
                     total=config.call_timeout_s, sock_connect=config.connect_timeout_s
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,  # `answers` does, within bounds
             )
             # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
             self._http._retry_connection = False

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 import aiohttp
-import msgspec
 from yarl import URL
 
+from hearth.cloud.answers import ANSWER_BYTES_MAX, BadAnswer, parsed, read_bounded
 from hearth.cloud.bound import Bound
 from hearth.cloud.contract import Cloud, Response, Whoami
 from hearth.cloud.credential import ForeignCredential
-from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
+from hearth.cloud.fault import CloudFault, NoAnswer, Unreadable, fault_of
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 from hearth.cloud.reach import Tls
@@ -27,8 +27,6 @@ Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
 ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
 RETRY_AFTER_MAX_S = 30.0
 MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
-
-_decode = msgspec.json.Decoder().decode
 
 
 class HttpCloud(ListingCloud):
@@ -43,6 +41,9 @@ class HttpCloud(ListingCloud):
         may_write: Callable[[], bool] = lambda: True,
         contexts: Mapping[str, SSLContext | bool] = MappingProxyType({}),
         context: SSLContext | bool = True,
+        *,
+        bytes_max: int = ANSWER_BYTES_MAX,
+        compressed: bool = True,
     ) -> None:
         super().__init__()
         self._may_write = may_write
@@ -51,6 +52,8 @@ class HttpCloud(ListingCloud):
         self._bounds = bounds
         self._elsewhere = elsewhere
         self._contexts = contexts  # by service
+        self._bytes_max = bytes_max  # of one answer
+        self._compressed = compressed  # whether answers may be
         self._context = context  # of all others; True: as the session has it
         self._proven = ("", 0.0)  # a token, and when it was last known to be good
 
@@ -91,10 +94,14 @@ class HttpCloud(ListingCloud):
         renew_after_s: float = 0,
     ) -> Response:
         """One call, repeated while that is safe and sensible."""
-        url = URL(_joined(await self._session.endpoint(service), path), encoded="%" in path)
+        url = _address(service, await self._session.endpoint(service), path)
         if params:
             url = url.update_query(dict(params))
-        sent = {"Accept": "application/json", **(headers or {})}
+        sent = {
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate" if self._compressed else "identity",
+            **(headers or {}),
+        }
         if microversion is not None:
             name = MICROVERSION_SERVICES.get(service, service)
             sent["OpenStack-API-Version"] = f"{name} {microversion}"
@@ -142,14 +149,19 @@ class HttpCloud(ListingCloud):
                     method, url, data=data, headers=headers, allow_redirects=False,
                     ssl=self._contexts.get(service, self._context),
                 ) as answer:  # fmt: skip
-                    raw = await answer.read()
+                    raw = await read_bounded(answer, self._bytes_max)
+            except BadAnswer as error:
+                raise Unreadable(service, f"{method} {url.path}: its answer: {error}") from None
             except aiohttp.ClientConnectorError as error:
                 raise CloudFault(service, 0, "ConnectFailure", f"{service}: {error}") from error
             except (aiohttp.ClientError, TimeoutError) as error:
                 why = str(error) or type(error).__name__
                 raise NoAnswer(service, f"{method} {url.path}: no answer: {why}") from error
         got = {name.lower(): value for name, value in answer.headers.items()}
-        body = _parsed(raw, got.get("content-type", ""))
+        try:
+            body = parsed(raw, got.get("content-type", ""))
+        except BadAnswer as error:
+            raise Unreadable(service, f"{method} {url.path}: its answer: {error}") from None
         if answer.status in {429, 503}:
             outer.lower()
             inner.lower()
@@ -164,6 +176,18 @@ class HttpCloud(ListingCloud):
         return Response(answer.status, got, body, raw)
 
 
+def _address(service: str, endpoint: str, path: str) -> URL:
+    """The URL of a path at an endpoint. Raises CloudFault for an endpoint that is none."""
+    try:
+        url = URL(_joined(endpoint, path), encoded="%" in path)
+        if url.scheme in ("http", "https") and url.host and url.port:
+            return url
+    except ValueError:
+        pass
+    words = f"The address of {service} in the catalogue is not one: {endpoint[:WORDS_MAX]}"
+    raise CloudFault(service, 400, "BadEndpoint", words)
+
+
 def _joined(endpoint: str, path: str) -> str:
     """The URL of a path, whose version may already be at the end of the endpoint."""
     version = path[1:].partition("/")[0]
@@ -176,18 +200,3 @@ def _claims_more(headers: Mapping[str, str]) -> bool:
     """Whether text that is no JSON should have been: it says so, or a gateway put in a page."""
     kind = headers.get("content-type", "")
     return "json" in kind or "html" in kind
-
-
-def _parsed(raw: bytes, content_type: str) -> Any:
-    if not raw:
-        return None
-    if "json" in content_type:
-        try:
-            return _decode(raw)
-        except msgspec.DecodeError:
-            pass
-        try:  # more forgiving: it takes NaN and half a surrogate pair
-            return json_codec.loads(raw)
-        except ValueError:
-            pass
-    return raw.decode("utf-8", "replace")
