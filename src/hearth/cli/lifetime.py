@@ -22,8 +22,25 @@ log = logging.getLogger(__name__)
 
 SENDING = "sending"
 POSTS_AT_ONCE = 16
+TELL_S = 60.0
 
 Reload = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Seldom:
+    """Reports what the event loop could not do; what repeats, as a failed accept, once a minute."""
+
+    def __init__(self) -> None:
+        self._told_at: dict[str, float] = {}
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """As `loop.set_exception_handler` has it."""
+        message = str(context.get("message", ""))
+        if "accept" not in message:
+            loop.default_exception_handler(context)
+        elif loop.time() - self._told_at.get(message, float("-inf")) >= TELL_S:
+            self._told_at[message] = loop.time()
+            log.error("%s: %s", message, context.get("exception"))
 
 
 async def until_stopped(
@@ -43,6 +60,7 @@ async def until_stopped(
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(Seldom())
     servers: list[Any] = []
 
     def stopping() -> None:

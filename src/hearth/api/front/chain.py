@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from starlette.types import ASGIApp
 
 from hearth.api.front.access_log import AccessLog
+from hearth.api.front.answered import Answered
 from hearth.api.front.body_limit import BodyLimit
 from hearth.api.front.cors import CrossOrigin
 from hearth.api.front.departure import Departure
@@ -22,4 +23,4 @@ def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]
     """
     limited = BodyLimit(Departure(app), front)
     logged = AccessLog(CrossOrigin(limited, front))
-    return RequestId(Healthcheck(ProxyHeaders(logged, front), front, database))
+    return Answered(RequestId(Healthcheck(ProxyHeaders(logged, front), front, database)))
