@@ -10,6 +10,14 @@ from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.store.database import Tx
 
+REASON_MAX = 4096
+"""Characters of a reason that are stored: services and guests may give any."""
+
+
+def cut(reason: str) -> str:
+    """A reason as it is stored."""
+    return reason if len(reason) <= REASON_MAX else f"{reason[: REASON_MAX - 1]}…"
+
 
 class StackRow(msgspec.Struct, frozen=True):
     """A row of the table `stack`, column by column, with its words as enums."""
@@ -142,7 +150,7 @@ def record_state(record: Record) -> dict[str, Any]:
         "id": record.id,
         "action": record.action.value,
         "status": record.status.value,
-        "reason": record.reason,
+        "reason": cut(record.reason),
         "physical_id": record.physical_id,
         "until": record.until,
         "traversal": record.traversal,
