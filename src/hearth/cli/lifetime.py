@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Notifications
+from hearth.cli.memory import few_heaps, keep_small
 from hearth.cli.served import applications, server
 from hearth.cli.wiring import Running, calm_collector
 from hearth.cloud.pool import CloudPool
@@ -61,6 +62,7 @@ async def until_stopped(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(Seldom())
+    few_heaps()
     servers: list[Any] = []
 
     def stopping() -> None:
@@ -79,6 +81,7 @@ async def until_stopped(
                 servers.append(server(app))
                 tasks.append(await _listening(servers[-1], bound))
     calm_collector()
+    small = loop.create_task(keep_small(), name="memory")
     ready()
     stopped = loop.create_task(stop.wait())
     await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -94,6 +97,7 @@ async def until_stopped(
             task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     stopped.cancel()
+    small.cancel()
     return 1 if broken else 0
 
 

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-CHARACTERS_MAX = 1_500_000
+CHARACTERS_MAX = 1_000_000
 """Characters of all texts that the things on one shelf are made of; a module takes some hundred
 bytes for each."""
 
