@@ -83,6 +83,7 @@ class Client(threading.Thread):
             except (OSError, requests.RequestException) as problem:
                 self.counts[type(problem).__name__] += 1
                 self._stop_event.wait(0.05)
+        getattr(self._act, "close", lambda: None)()
 
 
 class Api:
@@ -166,6 +167,12 @@ def dawdler(url: str, many: int = 300) -> Callable[[], str]:
             held.pop(0).close()
         return "held"
 
+    def close() -> None:
+        for sock in held:
+            sock.close()
+        held.clear()
+
+    act.close = close  # type: ignore[attr-defined]
     return act
 
 

@@ -40,6 +40,7 @@ CHARACTER_BYTES = 2048
 """Memory that a job may take, and how much more for each character of text."""
 
 COMMAND = (sys.executable, "-P", "-m", "hearth.cli.compute")
+START_S = 30.0
 STOP_S = 2.0
 POLL_S = 0.5
 
@@ -204,9 +205,9 @@ class _Running:
     def run(self) -> Any:
         """Carry the job out; in a thread."""
         data = wire.pack((self.bounds, self.job))
-        deadline = monotonic() + WAIT_FACTOR * self.bounds.cpu_s
         try:
             with self._process() as sock:
+                deadline = monotonic() + WAIT_FACTOR * self.bounds.cpu_s
                 sock.settimeout(max(0.1, deadline - monotonic()))
                 wire.send(sock, data)
                 done = self._conversation(sock, deadline)
@@ -227,7 +228,7 @@ class _Running:
             try:
                 with theirs:
                     self.pool.hand(theirs)
-                ours.settimeout(WAIT_FACTOR * CPU_S)
+                ours.settimeout(START_S)
                 self.pid = wire.unpack(wire.receive(ours))
             except (OSError, wire.Closed) as problem:
                 ours.close()
