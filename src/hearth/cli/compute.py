@@ -16,6 +16,15 @@ from hearth.engine.worker.compute.job import carry_out
 from hearth.engine.worker.compute.wire import pack, send
 
 MESSAGE_MAX = 32
+COMMON = (
+    "OS::Nova::Server", "OS::Nova::KeyPair", "OS::Cinder::Volume", "OS::Cinder::VolumeAttachment",
+    "OS::Neutron::Net", "OS::Neutron::Subnet", "OS::Neutron::Port", "OS::Neutron::Router",
+    "OS::Neutron::RouterInterface", "OS::Neutron::FloatingIP", "OS::Neutron::SecurityGroup",
+    "OS::Heat::Value", "OS::Heat::ResourceGroup", "OS::Heat::AutoScalingGroup",
+    "OS::Heat::WaitCondition", "OS::Heat::WaitConditionHandle", "OS::Heat::RandomString",
+    "OS::Heat::SoftwareConfig", "OS::Heat::SoftwareDeployment",
+)  # fmt: skip
+"""Types that most templates have: loaded once, not in each process."""
 
 
 def main(number: int) -> None:
@@ -56,7 +65,8 @@ def prepare() -> None:
     from hearth.template.functions.query import _library
 
     use_installed()
-    shared_catalog()
+    for name in COMMON:
+        shared_catalog().find(name)
     _library()
 
 
