@@ -177,9 +177,7 @@ def test_an_evaluation_that_takes_long_is_made_elsewhere_and_asks_the_world_here
     async def story() -> None:
         world = World()
         async with computing() as compute:
-            program: Program = await compute.run(
-                lambda: specialised(compiled(*parts(TALE)), {}, OWN, None)
-            )
+            program: Program = specialised(compiled(*parts(TALE)), {}, OWN, None)
             definition, output = program.resources["b"], program.outputs["o"]
             for value in ([1, 2], [3]):  # an answer counts for the world that it was made from
                 world.value = value
