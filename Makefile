@@ -7,6 +7,7 @@ CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
 FUZZ_S ?= 300
+MINUTES ?= 12
 TEMPEST_VENV := .tempest-venv
 TEMPEST_STAMP := $(TEMPEST_VENV)/.installed
 KEYSTONE_VENV := .keystone-venv
@@ -15,7 +16,7 @@ DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs walk tempest keystone dashboard peers bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk tempest keystone dashboard peers bench clean
 
 install: $(STAMP)
 
@@ -87,6 +88,10 @@ fuzz: install
 # small inputs that ask for the impossible, each in 512 MiB and twenty seconds
 bombs: install
 	@$(BIN)/python -m tests.fuzz.confined
+
+# hostile clients beside an innocent one, for so many minutes: its times, the memory, the end
+hostile: install
+	@$(BIN)/python -m tests.hostile.run --minutes $(MINUTES) --json tests/hostile/result.json
 
 # over all routes, all rules, and all addresses as a stranger; a table each
 walk: install

@@ -5,7 +5,6 @@ import contextlib
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -114,15 +113,12 @@ async def inside(
     upgrade(store)
     pool = CloudPool()
     clouds = StackClouds(pool)
-    executor = ThreadPoolExecutor(1, "compile")
     limits = TemplateLimits(
         resources_max=asked.resources_per_stack,
         template_size_max=100_000_000,
         stack_depth_max=asked.nested_depth,
     )
-    programs = Programs(
-        default_catalog(), template_type=TemplateResource, limits=limits, executor=executor
-    )
+    programs = Programs(default_catalog(), template_type=TemplateResource, limits=limits)
 
     endpoints = Endpoints()
     clock = DatabaseClock()
@@ -144,5 +140,5 @@ async def inside(
         await engine.stop()
         await running
         await pool.aclose()
-        executor.shutdown()
+
         store.close()

@@ -1,17 +1,20 @@
 """`hearth dev` as a process: what it says, what it writes, how it ends."""
 
+import contextlib
 import os
 import random
 import re
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import requests
 import yaml
 
+from hearth.cli.dev import _password, _prepare
 from tests.clients.dev import HEARTH, READY, Dev, hearth_dev, wait_for
 
 pytestmark = pytest.mark.slow
@@ -46,7 +49,43 @@ def test_the_files_for_clients_are_written(tmp_path: Path):
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert shell.stdout == f"hearth {dev.folder.resolve()}/clouds.yaml\n"
-        assert (dev.folder / "secret").stat().st_mode & 0o077 == 0
+
+
+def test_nothing_in_the_folder_is_for_others(tmp_path: Path):
+    data = tmp_path / "data"
+    with started("--data", str(data)):
+        assert data.stat().st_mode & 0o077 == 0
+        readable = [one.name for one in data.rglob("*") if one.stat().st_mode & 0o077]
+        assert readable == []
+        password = (data / "password").read_text()
+        assert len(password) >= 16
+        clouds = yaml.safe_load((data / "clouds.yaml").read_text())["clouds"]
+        assert {one["auth"]["password"] for one in clouds.values()} == {password}
+
+
+def test_a_folder_from_before_keeps_its_password_and_loses_its_readers(tmp_path: Path):
+    with started("--data", str(tmp_path)):
+        pass
+    (tmp_path / "password").unlink()
+    (tmp_path / "hearth.db").chmod(0o644)
+    (tmp_path / "notes").write_text("mine")
+    (tmp_path / "notes").chmod(0o644)
+    assert _password(tmp_path) == "secret"
+    _prepare(tmp_path)
+    assert (tmp_path / "hearth.db").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "notes").stat().st_mode & 0o077 == 0o044
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[None]:
+    with subprocess.Popen(
+        [*HEARTH, "dev", "--port", "0", *arguments], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert READY.match(process.stdout.readline())
+        yield
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
 
 
 def test_it_ends_on_sigterm_with_its_cloud(tmp_path: Path):

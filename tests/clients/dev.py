@@ -148,6 +148,9 @@ def _logging_as_before() -> Iterator[None]:
 @contextlib.contextmanager
 def hearth_dev(folder: Path, *options: str) -> Iterator[Dev]:
     """Start it on a free port with its data in a folder; stop it in the end."""
+    if not (folder / "password").exists():  # a folder's own would be drawn
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "password").write_text("secret")
     command = [*HEARTH, "dev", "--port", "0", "--data", str(folder), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

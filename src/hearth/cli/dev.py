@@ -15,14 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hearth.cli.early import WrongSetting, listening, lock, log_to_stderr, no_collections
+from hearth.cli.early import (
+    WrongSetting,
+    allow_descriptors,
+    listening,
+    lock,
+    log_to_stderr,
+    no_collections,
+)
 
 if TYPE_CHECKING:
     from hearth.cli.settings import Settings
 
 HOST = "127.0.0.1"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
-PASSWORD = "secret"  # noqa: S105 - of a cloud that is reached from this machine only
+FORMER_PASSWORD = "secret"  # noqa: S105 - of folders that are older than random passwords
+OURS = ("cloud.json", "clouds.yaml", "hearth.db", "hearth.db-wal", "hearth.db-shm", "openrc")
 REGION = "RegionOne"
 HIDDEN_TAG = "data-processing-cluster"  # as most clouds have it
 
@@ -30,6 +38,7 @@ HIDDEN_TAG = "data-processing-cluster"  # as most clouds have it
 def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
     """Run until stopped; the exit status."""
     no_collections()
+    allow_descriptors()
     log_to_stderr()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
@@ -53,7 +62,11 @@ def _default_folder() -> Path:
 
 def _prepare(folder: Path) -> None:
     try:
+        os.umask(0o077)  # passwords and keys are in nearly every file
         folder.mkdir(parents=True, exist_ok=True)
+        for name in OURS:
+            if (folder / name).is_file():  # from before they were kept from others
+                (folder / name).chmod(0o600)
         probe = folder / ".probe"
         probe.write_text("")
         probe.unlink()
@@ -68,14 +81,15 @@ async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
     if port:
         listening(HOST, port + 1).close()
     url = f"http://{HOST}:{bound.getsockname()[1]}"
+    password = _password(folder)
     cloud = _start_cloud(port + 1 if port else 0, folder, url)
     try:  # the cloud starts while what takes time is imported
         from hearth.cli.lifetime import until_stopped
         from hearth.cli.wiring import wired
 
         auth_url = await _auth_url(cloud)
-        settings = _settings(folder, url, auth_url)
-        _write_clouds(folder, auth_url)
+        settings = _settings(folder, url, auth_url, password)
+        _write_clouds(folder, auth_url, password)
         async with wired(settings, held) as running:
             return await until_stopped(
                 running,
@@ -95,7 +109,8 @@ async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
 def _start_cloud(port: int, folder: Path, url: str) -> "subprocess.Popen[str]":
     command = [
         sys.executable, "-m", "hearth.devcloud", "--port", str(port), "--parent-pid",
-        str(os.getpid()), "--data", str(folder / "cloud.json"), "--password", PASSWORD,
+        str(os.getpid()), "--data", str(folder / "cloud.json"),
+        "--password-file", str(folder / "password"),
         "--orchestration-url", f"{url}/v1/$(project_id)s", "--cloudformation-url", f"{url}/cfn/v1",
     ]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -114,13 +129,13 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
     return str(json.loads(line)["auth_url"])
 
 
-def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
+def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings":
     from hearth.cli.settings import Settings
     from hearth.cloud.credential import PasswordCredential
     from hearth.service.house import Limits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:
-        return PasswordCredential(auth_url, name, PASSWORD, user_domain_name=domain, **scope)
+        return PasswordCredential(auth_url, name, password, user_domain_name=domain, **scope)
 
     return Settings(
         trust_from_start=False,  # whoever is called by a trust can leave no trust to others
@@ -142,6 +157,16 @@ def _settings(folder: Path, url: str, auth_url: str) -> "Settings":
     )
 
 
+def _password(folder: Path) -> str:
+    """The password of all users of this folder's cloud."""
+    path = folder / "password"
+    if not path.exists() and (folder / "cloud.json").exists():
+        path.write_text(FORMER_PASSWORD)
+    if not path.exists():
+        path.write_text(secrets.token_urlsafe(18))
+    return path.read_text()
+
+
 def _secret(path: Path) -> str:
     if not path.exists():
         path.touch(mode=0o600)
@@ -149,7 +174,7 @@ def _secret(path: Path) -> str:
     return path.read_text()
 
 
-def _write_clouds(folder: Path, auth_url: str) -> None:
+def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
     """clouds.yaml and openrc for the unmodified clients."""
     lines = ["clouds:"]
     for name, user, project in (("hearth", "demo", "demo"), ("hearth-admin", "admin", "admin")):
@@ -158,7 +183,7 @@ def _write_clouds(folder: Path, auth_url: str) -> None:
             "    auth:",
             f"      auth_url: {auth_url}",
             f"      username: {user}",
-            f"      password: {PASSWORD}",
+            f"      password: {password}",
             f"      project_name: {project}",
             "      user_domain_name: Default",
             "      project_domain_name: Default",

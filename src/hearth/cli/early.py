@@ -1,9 +1,11 @@
 """What a process needs before anything large is imported: a port, a log, a word for a fault."""
 
+import contextlib
 import fcntl
 import gc
 import logging
 import os
+import resource
 import socket
 from pathlib import Path
 from typing import TextIO
@@ -19,6 +21,18 @@ class WrongSetting(Exception):
 def no_collections() -> None:
     """Imports leave hardly any garbage: collections wait until everything is there."""
     gc.disable()
+
+
+DESCRIPTORS_MAX = 65536
+
+
+def allow_descriptors() -> None:
+    """Let the process have as many files and connections open as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MAX)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:

@@ -259,6 +259,7 @@ def front(conf: Any) -> FrontSettings:
             headers=tuple(cors.allow_headers),
         ),
         rate=Rate(own.requests_per_second, own.requests_burst),
+        guest_rate=Rate(own.guest_requests_per_second, own.guest_requests_burst),
         health=Health(
             path=health.path,
             detailed=health.detailed,

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Notifications
+from hearth.cli.memory import few_heaps, keep_small
 from hearth.cli.served import applications, server
 from hearth.cli.wiring import Running, calm_collector
 from hearth.cloud.pool import CloudPool
@@ -23,8 +24,25 @@ log = logging.getLogger(__name__)
 SENDING = "sending"
 ASK_S = 10.0  # between two questions for the time, where no beats bring it
 POSTS_AT_ONCE = 16
+TELL_S = 60.0
 
 Reload = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Seldom:
+    """Reports what the event loop could not do; what repeats, as a failed accept, once a minute."""
+
+    def __init__(self) -> None:
+        self._told_at: dict[str, float] = {}
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """As `loop.set_exception_handler` has it."""
+        message = str(context.get("message", ""))
+        if "accept" not in message:
+            loop.default_exception_handler(context)
+        elif loop.time() - self._told_at.get(message, float("-inf")) >= TELL_S:
+            self._told_at[message] = loop.time()
+            log.error("%s: %s", message, context.get("exception"))
 
 
 async def until_stopped(
@@ -44,6 +62,8 @@ async def until_stopped(
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(Seldom())
+    few_heaps()
     servers: list[Any] = []
 
     def stopping() -> None:
@@ -62,6 +82,7 @@ async def until_stopped(
                 servers.append(server(app))
                 tasks.append(await _listening(servers[-1], bound))
     calm_collector()
+    small = loop.create_task(keep_small(), name="memory")
     ready()
     stopped = loop.create_task(stop.wait())
     await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -77,6 +98,7 @@ async def until_stopped(
             task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     stopped.cancel()
+    small.cancel()
     return 1 if broken else 0
 
 

@@ -1,24 +1,35 @@
 """`hearth serve`: Hearth for an existing Keystone and database, told by a heat.conf."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearth.cli.configuration import Configuration, read
-from hearth.cli.early import WrongSetting, listening, log_to_stderr, no_collections
+from hearth.cli.early import (
+    WrongSetting,
+    allow_descriptors,
+    listening,
+    log_to_stderr,
+    no_collections,
+)
 
 if TYPE_CHECKING:
     from hearth.cli.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 def run(configs: Sequence[Path], port: int | None, role: str) -> int:
     """Run until stopped; the exit status."""
     no_collections()
+    allow_descriptors()
     log_to_stderr()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to read again
     try:
@@ -63,6 +74,7 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
                 running.house.policy.load()
             except WrongRules as problem:
                 raise WrongSetting(str(problem)) from None
+        tell_of_readable(told.files)
         return await until_stopped(
             running,
             sockets,
@@ -72,6 +84,14 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
             cfn_sockets=cfn_sockets,
             reload=Reloading(told, running, again),
         )
+
+
+def tell_of_readable(files: Sequence[str]) -> None:
+    """Warn of configuration that everybody on this machine may read: keys and passwords are in
+    it."""
+    for file in files:
+        if Path(file).stat().st_mode & stat.S_IROTH:
+            log.warning("%s, with its keys, can be read by everybody on this machine", file)
 
 
 def address(at: Any, sockets: Sequence[socket.socket]) -> str:

@@ -1,13 +1,17 @@
 """The applications of a wired process, and the servers that they run in."""
 
 import contextlib
+import resource
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from hearth.cli.wiring import Running
 from hearth.store.engines import engines
 
 KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
+CONNECTIONS_MAX = 4096  # of one server
+DESCRIPTORS_KEPT = 256  # for the database, the cloud and files
 LAST_REQUESTS_S = 10  # for requests that are under way when the process is told to stop
 
 
@@ -41,9 +45,19 @@ def applications(running: Running) -> tuple[Any, Any]:
     return fronted(main, front, database), fronted(cfn, front, database)
 
 
+def connections_max() -> int:
+    """How many connections a server may have: well below what the process may have open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return CONNECTIONS_MAX
+    return min(CONNECTIONS_MAX, max(soft // 4, (soft - DESCRIPTORS_KEPT) // 2))
+
+
 def server(app: Any) -> Any:
     """A server that takes no signals: the process does."""
     import uvicorn
+
+    from hearth.cli.connection import Connection, Doorman
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
@@ -54,5 +68,6 @@ def server(app: Any) -> Any:
         app, log_config=None, access_log=False, lifespan="off",
         timeout_graceful_shutdown=LAST_REQUESTS_S, timeout_keep_alive=KEEP_ALIVE_S,
         ws="none", proxy_headers=False,
+        http=partial(Connection, Doorman(connections_max())),  # type: ignore[arg-type]
     )  # fmt: skip
     return Server(config)

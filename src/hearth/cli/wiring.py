@@ -1,12 +1,10 @@
 """The one place that puts everything together."""
 
-import asyncio
 import contextlib
 import gc
 import logging
 import random
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TextIO
@@ -25,12 +23,14 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
 from hearth.cloud.pool import CloudConfig, CloudPool
 from hearth.cloud.reach import Reach
+from hearth.engine.worker.compute.compute import Compute
+from hearth.engine.worker.compute.pool import Pool
 from hearth.engine.worker.engine import Engine, Tools
 from hearth.engine.worker.lifecycle import installed
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
-from hearth.resources.registry import default_catalog
+from hearth.resources.registry import shared_catalog
 from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
@@ -93,16 +93,16 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     store = open_store(settings)
     pool = CloudPool(await _cloud_config(settings))
     judges = _judges(pool, settings)
-    executor = ThreadPoolExecutor(1, "compile")
+    compute = Compute(Pool())
     clock = DatabaseClock()
     await clock.ask(store)
     clouds = StackClouds(pool)
     programs = Programs(
-        default_catalog(),
+        shared_catalog(),
         template_type=TemplateResource,
         base=global_environment(settings.environment_dir),
         limits=template_limits(settings.limits),
-        executor=executor,
+        compute=compute,
     )
     cfn_url = settings.cfn_url or await _cfn_url(pool, settings)
     endpoints = Endpoints(
@@ -133,10 +133,10 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     try:
         yield Running(house, engine, pool, judges, settings, Front(settings.front), clock)
     finally:
+        compute.close()
         for one in {pool, judges}:
             await one.aclose()
-        await asyncio.get_running_loop().run_in_executor(executor, store.close)
-        executor.shutdown(wait=False)
+        store.close()
         if held is not None:
             held.close()
 

@@ -82,6 +82,13 @@ class NoAnswer(CloudFault):
         return self.again
 
 
+class Unreadable(NoAnswer):
+    """An answer came, and cannot be read: too large, too deep. To ask again would not help."""
+
+    def __init__(self, service: str, message: str) -> None:
+        super().__init__(service, message, again=False)
+
+
 def of_a_write(fault: CloudFault) -> CloudFault:
     """What the refusal of a call that changes something means.
 

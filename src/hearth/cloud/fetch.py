@@ -14,11 +14,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
+from hearth.cloud.answers import read_bounded
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.guard import Guard, Network
 
 REDIRECTS_MAX = 5
-CHUNK_BYTES = 64 * 1024
 
 
 class NotFetched(Exception):
@@ -48,7 +48,7 @@ async def fetch(url: str, config: FetchConfig) -> str:
     jar = aiohttp.DummyCookieJar()
     try:
         async with aiohttp.ClientSession(
-            connector=connector, timeout=timeout, cookie_jar=jar
+            connector=connector, timeout=timeout, cookie_jar=jar, auto_decompress=False
         ) as http:
             return await _followed(http, _checked(url, config), config)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
@@ -71,22 +71,19 @@ async def fetch_nothing(url: str) -> str:
 
 async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) -> str:
     for _ in range(REDIRECTS_MAX + 1):
-        async with http.get(url, allow_redirects=False) as answer:
+        headers = {"Accept-Encoding": "gzip, deflate"}
+        async with http.get(url, allow_redirects=False, headers=headers) as answer:
             if answer.status in (301, 302, 303, 307, 308):
                 url = _checked(str(url.join(URL(answer.headers.get("Location", "")))), config)
                 continue
             if answer.status != 200:
                 raise NotFetched(f"the answer is {answer.status} {answer.reason}")
-            return await _read(answer, config.bytes_max)
+            return await _text(answer, config.bytes_max)
     raise NotFetched(f"more than {REDIRECTS_MAX} redirections")
 
 
-async def _read(answer: aiohttp.ClientResponse, most: int) -> str:
-    raw = bytearray()
-    async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
-        raw += chunk
-        if len(raw) > most:
-            raise NotFetched(f"it has more than {most} bytes")
+async def _text(answer: aiohttp.ClientResponse, most: int) -> str:
+    raw = await read_bounded(answer, most)
     try:
         return raw.decode()
     except UnicodeDecodeError:

@@ -12,10 +12,11 @@ from typing import Any
 
 import aiohttp
 import requests
-from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import NewConnectionError
+
+from hearth.cloud.answers import BoundedAdapter
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -53,7 +54,7 @@ class Guard:
         return socket.socket(family=family, type=kind, proto=protocol)
 
 
-class _Adapter(HTTPAdapter):
+class _Adapter(BoundedAdapter):
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         super().__init__()

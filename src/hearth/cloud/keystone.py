@@ -5,8 +5,10 @@ it ends, and the URLs of the services. Whoever needs something missing waits for
 """
 
 import asyncio
+import logging
 import tempfile
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,6 +22,7 @@ from keystoneauth1 import session as ka_session
 from keystoneauth1.identity import v3
 from keystoneauth1.identity.access import AccessInfoPlugin
 
+from hearth.cloud.answers import bounded_session
 from hearth.cloud.contract import Whoami
 from hearth.cloud.credential import (
     AppCredential,
@@ -33,6 +36,8 @@ from hearth.cloud.credential import (
 from hearth.cloud.fault import BRIEF_LIMIT, CloudFault, NoAnswer
 from hearth.cloud.guard import Guard
 from hearth.cloud.reach import Reach, Tls
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -120,6 +125,10 @@ class KeystoneSession:
             return await loop.run_in_executor(self._threads, work)
         except ka_errors.ClientException as error:
             raise self._fault(error) from error
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            log.warning("an answer of Keystone cannot be read: %r", error)
+            words = f"An answer of Keystone cannot be read: {type(error).__name__}"
+            raise CloudFault("identity", 400, "BadAnswer", words) from error
 
     def _fault(self, error: ka_errors.ClientException) -> CloudFault:
         """The fault of what keystoneauth raised; of a user's own cloud little is told."""
@@ -152,7 +161,9 @@ class KeystoneSession:
             if isinstance(self.credential, TokenCredential):
                 raise CloudFault("identity", 401, "Unauthorized", "The token is no longer valid.")
             plugin.invalidate()
-        self._access = plugin.get_access(self._session)
+        found = plugin.get_access(self._session)
+        _read_whole(found)
+        self._access = found
 
     def _open(self) -> Any:
         if isinstance(self.credential, NamedCredential):
@@ -163,10 +174,9 @@ class KeystoneSession:
             self._authority.write(mine.ca_text)
             self._authority.flush()
             mine = replace(mine, ca_file=self._authority.name)
-        guarded = None if self._guard is None else self._guard.session()
-        session = ka_session.Session(
-            session=guarded, verify=mine.verify, cert=mine.cert, timeout=30
-        )
+        inner = bounded_session() if self._guard is None else self._guard.session()
+        session = ka_session.Session(session=inner, verify=mine.verify, cert=mine.cert, timeout=30)
+        weakref.finalize(session, inner.close)
         session.auth = self._plugin(session)
         return session
 
@@ -233,6 +243,16 @@ class KeystoneSession:
         except ka_errors.EndpointNotFound:
             return None
         return str(found) if found else None
+
+
+def _read_whole(info: Any) -> None:
+    """Look at all that is asked of a token later: what cannot be read shows here, on a thread."""
+    info.will_expire_soon(TOKEN_MARGIN_S)
+    for name in ("auth_token", "user_id", "username", "project_id", "domain_id"):
+        getattr(info, name)
+    tuple(info.role_names)
+    if info.has_service_catalog():
+        info.service_catalog.get_endpoints_data()
 
 
 def _looked_at(session: Any, auth_url: str, token: str, *, by: str) -> Any:

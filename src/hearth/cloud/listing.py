@@ -163,15 +163,20 @@ def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
     {"zones": [...], "links": {"next": URL}} and bare lists.
     """
     if isinstance(body, list):
-        return body, None
+        return _members(body), None
     if not isinstance(body, dict):
         return [], None
     members = next((v for k, v in body.items() if isinstance(v, list) and k[-6:] != "_links"), [])
-    links: list[dict[str, str]] = next((v for k, v in body.items() if k.endswith("_links")), [])
-    following = next((link["href"] for link in links if link.get("rel") == "next"), None)
+    links = next((v for k, v in body.items() if k.endswith("_links") and isinstance(v, list)), [])
+    nexts = (link.get("href") for link in _members(links) if link.get("rel") == "next")
+    following = next(nexts, None)
     if following is None and isinstance(body.get("links"), dict):
         following = body["links"].get("next")
     following = following or body.get("next")
-    if not following:
-        return members, None
-    return members, f"{path.partition('?')[0]}?{urlsplit(following).query}"
+    if not following or not isinstance(following, str):
+        return _members(members), None
+    return _members(members), f"{path.partition('?')[0]}?{urlsplit(following).query}"
+
+
+def _members(values: list[Any]) -> list[Body]:
+    return [one for one in values if isinstance(one, dict)]

@@ -194,6 +194,7 @@ class CloudPool:
                 total=config.call_timeout_s, sock_connect=config.connect_timeout_s
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # `answers` does, within bounds
         )
         # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
         session._retry_connection = False

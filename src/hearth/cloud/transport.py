@@ -9,13 +9,19 @@ from types import MappingProxyType
 from typing import Any
 
 import aiohttp
-import msgspec
 from yarl import URL
 
+from hearth.cloud.answers import (
+    ANSWER_BYTES_MAX,
+    FOREIGN_BYTES_MAX,
+    BadAnswer,
+    parsed,
+    read_bounded,
+)
 from hearth.cloud.bound import Bound
 from hearth.cloud.contract import Cloud, Response, Whoami
 from hearth.cloud.credential import ForeignCredential
-from hearth.cloud.fault import CloudFault, NoAnswer, fault_of, of_a_write
+from hearth.cloud.fault import CloudFault, NoAnswer, Unreadable, fault_of, of_a_write
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 from hearth.cloud.path import straight
@@ -28,8 +34,6 @@ Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
 ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
 RETRY_AFTER_MAX_S = 30.0
 MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
-
-_decode = msgspec.json.Decoder().decode
 
 
 async def _always() -> bool:
@@ -58,6 +62,8 @@ class HttpCloud(ListingCloud):
         self._bounds = bounds
         self._elsewhere = elsewhere
         self._contexts = contexts  # by service
+        self._bytes_max = FOREIGN_BYTES_MAX if foreign else ANSWER_BYTES_MAX  # of one answer
+        self._compressed = not foreign  # whether answers may be
         self._context = context  # of all others; True: as the session has it
         self._foreign = foreign  # a user's cloud: of what goes wrong little is told
         self._proven = ("", 0.0)  # a token, and when it was last known to be good
@@ -99,11 +105,14 @@ class HttpCloud(ListingCloud):
         renew_after_s: float = 0,
     ) -> Response:
         """One call, repeated while that is safe and sensible."""
-        place = _joined(await self._session.endpoint(service), straight(service, path))
-        url = URL(place, encoded="%" in path)
+        url = _address(service, await self._session.endpoint(service), straight(service, path))
         if params:
             url = url.update_query(dict(params))
-        sent = {"Accept": "application/json", **(headers or {})}
+        sent = {
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate" if self._compressed else "identity",
+            **(headers or {}),
+        }
         if microversion is not None:
             name = MICROVERSION_SERVICES.get(service, service)
             sent["OpenStack-API-Version"] = f"{name} {microversion}"
@@ -152,7 +161,9 @@ class HttpCloud(ListingCloud):
                     method, url, data=data, headers=headers, allow_redirects=False,
                     ssl=self._contexts.get(service, self._context),
                 ) as answer:  # fmt: skip
-                    raw = await answer.read()
+                    raw = await read_bounded(answer, self._bytes_max)
+            except BadAnswer as error:
+                raise Unreadable(service, f"{method} {url.path}: its answer: {error}") from None
             except aiohttp.ClientConnectorError as error:
                 why = "it does not answer" if self._foreign else str(error)
                 raise CloudFault(service, 0, "ConnectFailure", f"{service}: {why}") from error
@@ -160,7 +171,10 @@ class HttpCloud(ListingCloud):
                 why = "" if self._foreign else str(error) or type(error).__name__
                 raise NoAnswer(service, f"{method} {url.path}: no answer: {why}") from error
         got = {name.lower(): value for name, value in answer.headers.items()}
-        body = _parsed(raw, got.get("content-type", ""))
+        try:
+            body = parsed(raw, got.get("content-type", ""))
+        except BadAnswer as error:
+            raise Unreadable(service, f"{method} {url.path}: its answer: {error}") from None
         if answer.status in {429, 503}:
             outer.lower()
             inner.lower()
@@ -176,6 +190,18 @@ class HttpCloud(ListingCloud):
         return Response(answer.status, got, body, raw)
 
 
+def _address(service: str, endpoint: str, path: str) -> URL:
+    """The URL of a path at an endpoint. Raises CloudFault for an endpoint that is none."""
+    try:
+        url = URL(_joined(endpoint, path), encoded="%" in path)
+        if url.scheme in ("http", "https") and url.host and url.port:
+            return url
+    except ValueError:
+        pass
+    words = f"The address of {service} in the catalogue is not one: {endpoint[:WORDS_MAX]}"
+    raise CloudFault(service, 400, "BadEndpoint", words)
+
+
 def _joined(endpoint: str, path: str) -> str:
     """The URL of a path, whose version may already be at the end of the endpoint."""
     version = path[1:].partition("/")[0]
@@ -188,18 +214,3 @@ def _claims_more(headers: Mapping[str, str]) -> bool:
     """Whether text that is no JSON should have been: it says so, or a gateway put in a page."""
     kind = headers.get("content-type", "")
     return "json" in kind or "html" in kind
-
-
-def _parsed(raw: bytes, content_type: str) -> Any:
-    if not raw:
-        return None
-    if "json" in content_type:
-        try:
-            return _decode(raw)
-        except msgspec.DecodeError:
-            pass
-        try:  # more forgiving: it takes NaN and half a surrogate pair
-            return json_codec.loads(raw)
-        except ValueError:
-            pass
-    return raw.decode("utf-8", "replace")

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.parent_pid is not None and not _tie_to(options.parent_pid):
         return 1
     settings = Settings(
-        password=options.password,
+        password=_password(options),
         token_life_s=options.token_life_s,
         build_s=options.build_s,
         volume_s=options.volume_s,
@@ -46,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--parent-pid", type=int, help="die with this parent process")
     parser.add_argument("--password", default="secret", help="of all users there at the start")
+    parser.add_argument(
+        "--password-file", type=Path, help="a file with that password: others see arguments"
+    )
     parser.add_argument("--token-life-s", type=float, default=3600.0)
     parser.add_argument("--build-s", type=float, default=0.0, help="a server's time to ACTIVE")
     parser.add_argument("--volume-s", type=float, default=0.0, help="a volume's time to available")
@@ -54,6 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--orchestration-url", help="add it to the catalogue")
     parser.add_argument("--cloudformation-url", help="add it to the catalogue")
     return parser
+
+
+def _password(options: argparse.Namespace) -> str:
+    if options.password_file is not None:
+        return str(options.password_file.read_text().strip())
+    return str(options.password)
 
 
 def _tie_to(parent: int) -> bool:

@@ -124,6 +124,11 @@ class ResourceType:
         """The type's name, as the compiler calls it."""
         return self.type_name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from hearth.resources.registry import type_named  # which knows all types
+
+        return type_named, (self.name,)
+
     # what is done
 
     def steps(self, action: Action, live: Live) -> tuple[Step, ...]:

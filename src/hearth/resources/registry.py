@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -36,6 +37,9 @@ class Catalog:
     ) -> None:
         self._types = types
         self._retired = retired or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return shared_catalog, ()
 
     def find(self, name: str) -> ResourceType | None:
         """The type of this exact name."""
@@ -168,6 +172,19 @@ def _installed(entry: EntryPoint) -> ResourceType:
 def default_catalog() -> Catalog:
     """All types there are; an installed package may stand in for a built-in one."""
     return Catalog(_over(installed_types(), builtin_types()), retired_types())
+
+
+@cache
+def shared_catalog() -> Catalog:
+    """The types of this process: what a catalogue from another one becomes here."""
+    return default_catalog()
+
+
+def type_named(name: str) -> ResourceType:
+    """The type of this process that has a name: what one from another process becomes here."""
+    found = shared_catalog().find(name)
+    assert found is not None, name
+    return found
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:

@@ -49,6 +49,10 @@ class Findings:
     require: bool = True
     locate: Callable[[Span], Span] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: what was found, without the template to look for more."""
+        return {**vars(self), "locate": None}
+
     def wrong(self, at: Span, text: str) -> None:
         """Note a property error."""
         place = self.locate(at) if self.locate else at

@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 TIMEOUT_S = 0.5
 """How long one match may take."""
 
-TEXT_SHORT = 1000
-"""Characters on which even several repetitions, none inside another, are quick."""
+STEPS_QUICK = 50_000
+"""Steps of the plain engine that take a millisecond or so. Repetitions of which none is inside
+another take as many as the text has characters, to the power of their number."""
+
+INLINE_S = 0.005
+"""How long all matches together may take where others wait for the thread."""
+
+INLINE_PATTERN_MAX = 500
+"""Characters of a pattern, its repetitions written out, that may be compiled there."""
 
 REPETITIONS = re.compile(r"[*+?{]")
 SIMPLE = re.compile(r"(?:\[\^?\]?[^\]]*\]|\\.|[^\\()|*+?{\[])(?:[*+?]|\{\d*(?:,\d*)?\})?")
@@ -36,6 +43,13 @@ T = TypeVar("T")
 
 class TooSlow(ValueError):
     """A match was given up."""
+
+
+class Overrun(BaseException):
+    """Computing takes longer than the thread may be kept, and has to be done elsewhere.
+
+    It is no `Exception`: nothing that answers errors of users may take it for one.
+    """
 
 
 @lru_cache(maxsize=1024)
@@ -62,11 +76,17 @@ def matches_whole(pattern: str, text: str) -> bool:
     """Whether the first match at the start of a text takes all of it. Raises TooSlow."""
     found: Any
     repetitions = len(REPETITIONS.findall(pattern))
-    if not repetitions or (harmless(pattern) and (repetitions == 1 or len(text) <= TEXT_SHORT)):
+    demand_small(pattern)
+    if not repetitions or (harmless(pattern) and quick(repetitions, len(text))):
         found = compiled(pattern).match(text)
     else:
         found = _patient(pattern, text)
     return found is not None and found.end() == len(text)
+
+
+def quick(repetitions: int, characters: int) -> bool:
+    """Whether so many repetitions, none inside another, are quick on a text of this length."""
+    return repetitions == 1 or (repetitions <= 8 and characters**repetitions <= STEPS_QUICK)
 
 
 def _patient(pattern: str, text: str) -> Any:
@@ -84,13 +104,30 @@ def _patient(pattern: str, text: str) -> Any:
 PATIENCE_S = 2.0
 """How long all matches of one request may take together."""
 
-_left: ContextVar[list[float] | None] = ContextVar("left_s", default=None)
+
+class _Left:
+    """The seconds that are left for matches; `inline` where others wait for the thread."""
+
+    __slots__ = ("inline", "seconds")
+
+    def __init__(self, seconds: float, inline: bool) -> None:
+        self.seconds = seconds
+        self.inline = inline
+
+    def spent(self) -> BaseException:
+        return Overrun() if self.inline else TimeoutError()
+
+
+_left: ContextVar[_Left | None] = ContextVar("left_s", default=None)
 
 
 @contextmanager
-def patience() -> Iterator[None]:
-    """Inside, all matches together have only so much time."""
-    token = _left.set([PATIENCE_S])
+def patience(*, inline: bool = False) -> Iterator[None]:
+    """Inside, all matches together have only so much time.
+
+    `inline` gives them a few milliseconds and raises Overrun when those are over.
+    """
+    token = _left.set(_Left(INLINE_S if inline else PATIENCE_S, inline))
     try:
         yield
     finally:
@@ -102,13 +139,33 @@ def in_time(match: Callable[[float], T]) -> T:
     left = _left.get()
     if left is None:
         return match(TIMEOUT_S)
-    if left[0] <= 0:
-        raise TimeoutError
+    if left.seconds <= 0:
+        raise left.spent()
     begun = perf_counter()
     try:
-        return match(min(TIMEOUT_S, left[0]))
+        return match(min(TIMEOUT_S, left.seconds))
+    except TimeoutError:
+        raise left.spent() from None
     finally:
-        left[0] -= perf_counter() - begun
+        left.seconds -= perf_counter() - begun
+
+
+def inline() -> bool:
+    """Whether others wait for the thread, so that Overrun is raised after a few milliseconds."""
+    left = _left.get()
+    return left is not None and left.inline
+
+
+def time_left_s() -> float:
+    """How long the next match may take."""
+    left = _left.get()
+    return TIMEOUT_S if left is None else max(0.0, min(TIMEOUT_S, left.seconds))
+
+
+def demand_small(pattern: str) -> None:
+    """Raises Overrun for a large pattern where others wait for the thread."""
+    if inline() and written_out(pattern) > INLINE_PATTERN_MAX:
+        raise Overrun
 
 
 # -- patterns that are large, or slow -----------------------------------------------------------
@@ -142,6 +199,7 @@ def timed(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     """
     import regex
 
+    demand_small(pattern)
     if written_out(pattern) > WRITTEN_OUT_MAX:
         raise ValueError("the pattern is too large")
     try:

@@ -11,7 +11,7 @@ from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.documents import adoption
 from hearth.service.house import House
-from hearth.service.wanted import Wanted, check_name, checked, revision_of
+from hearth.service.wanted import Wanted, check_name, checked, requested
 from hearth.store import accept
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -28,8 +28,8 @@ async def create_stack(
     check_name(name)
     given: dict[str, Any] = {}
     if adopt is not None:
-        wanted, given = adoption(house, adopt, wanted)
-    revision = replace(revision_of(wanted), given=given)
+        wanted, given = await adoption(house, caller, adopt, wanted)
+    revision = replace(await requested(house, caller, wanted), given=given)
     now = house.clock.now()
     new = accept.NewStack(
         id=house.new_id(),

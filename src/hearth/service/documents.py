@@ -10,11 +10,12 @@ from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.house import House
+from hearth.service.template_text import plain
 from hearth.service.wanted import Wanted
 from hearth.store import accept
 from hearth.store.document import document
 from hearth.store.rows import Revision, StackRow
-from hearth.template import Environment, load
+from hearth.template import Environment
 
 
 async def export_stack(house: House, row: StackRow) -> dict[str, Any]:
@@ -44,13 +45,17 @@ async def abandon_stack(house: House, caller: Caller, row: StackRow) -> dict[str
     return told
 
 
-def adoption(house: House, text: str, wanted: Wanted) -> tuple[Wanted, dict[str, Any]]:
+async def adoption(
+    house: House, caller: Caller, text: str, wanted: Wanted
+) -> tuple[Wanted, dict[str, Any]]:
     """A request to adopt as an ordinary one, and what the document gives each resource.
 
     What the request itself says wins over the document. Raises Rejected.
     """
     _allowed(house.limits.adopt, "Stack Adopt")
-    found = load(text, "adopt_stack_data").plain()
+    found = await house.compute.run(
+        plain, text, "adopt_stack_data", project=caller.project_id, characters=len(text)
+    )
     if not isinstance(found, dict) or not isinstance(found.get("resources"), dict):
         words = 'Invalid adopt data: it must be the document of a stack, with "resources"'
         raise Rejected([HTTPBadRequest(None, words)])

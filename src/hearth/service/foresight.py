@@ -63,14 +63,7 @@ async def foresee_stack(house: House, cloud: Cloud, aim: Aim) -> Insight:
     """The plan of an update to (or a create of) the aim. Raises Rejected, CloudFault."""
     asked = _Asked(house, cloud, aim)
     while True:
-        found = plan(
-            aim.records,
-            aim.program,
-            Target(aim.row.revision + 1, aim.row.revision),
-            new_id=house.new_id,
-            now=house.clock.now(),
-            sight=asked.sight(),
-        )
+        found = await house.compute.evaluated(asked.plan, aim.row.project_id)
         if not await asked.answer():
             told = {entry.name for entry in found.entries if entry.inner is not None}
             below = {name: one for name, one in asked.below.items() if name in told}
@@ -99,6 +92,20 @@ class _Asked:
     names: dict[str, tuple[ResourceDefinition, Mapping[str, Any]]] = field(default_factory=dict)
     nests: dict[str, _Nest] = field(default_factory=dict)
     below: dict[str, Insight] = field(default_factory=dict)
+
+    def plan(self) -> Plan:
+        """The plan, as far as it is known."""
+        self.names.clear()
+        self.nests.clear()
+        house, aim = self.house, self.aim
+        return plan(
+            aim.records,
+            aim.program,
+            Target(aim.row.revision + 1, aim.row.revision),
+            new_id=house.new_id,
+            now=house.clock.now(),
+            sight=self.sight(),
+        )
 
     def sight(self) -> Sight:
         programs, aim = self.house.programs, self.aim
@@ -191,7 +198,8 @@ class _Asked:
         if record is not None and inner.still:
             attributes.update(record.held.attributes)
         if definition.child is not None:
-            live.outputs = _outputs(program, inner, definition.name)
+            told = partial(_outputs, program, inner, definition.name)
+            live.outputs = await self.house.compute.evaluated(told, row.project_id)
             attributes.update(live.outputs)
         reference: Any = Unknown(frozenset({definition.name}))
         if record is not None and unknown_in(live.outputs.get("OS::stack_id")) is None:

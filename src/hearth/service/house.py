@@ -8,9 +8,11 @@ from hearth.bus.local import Bus
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import TokenCredential
 from hearth.cloud.fetch import FetchConfig
+from hearth.engine.worker.compute.compute import Compute
 from hearth.engine.worker.engine import Clock
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
+from hearth.engine.worker.shelf import Shelf
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.policy import Policy
@@ -57,9 +59,14 @@ class House:
     limits: Limits = field(default_factory=Limits)
     policy: Policy = field(default_factory=Policy)
     fetching: FetchConfig = field(default_factory=FetchConfig)
-    _seen: OrderedDict[tuple[str, int, str], tuple[Revision, Program]] = field(
-        default_factory=OrderedDict
+    _seen: Shelf[tuple[str, int, str], tuple[Revision, Program]] = field(
+        default_factory=lambda: Shelf(PROGRAMS_MAX)
     )
+
+    @property
+    def compute(self) -> Compute:
+        """Where what users wrote is computed."""
+        return self.programs.compute
 
     def cloud(self, caller: Caller) -> Cloud:
         """The cloud as the caller sees it."""
@@ -72,12 +79,10 @@ class House:
         """The revision a stack is aimed at, and its program; kept, for neither ever changes."""
         key = (row.id, row.revision, row.name)
         if (known := self._seen.get(key)) is not None:
-            self._seen.move_to_end(key)
             return known
         revision = await self.store.read(lambda tx: reads.revision_of(tx, row))
-        self._seen[key] = found = (revision, await self.programs.of(row, revision))
-        if len(self._seen) > PROGRAMS_MAX:
-            self._seen.popitem(last=False)
+        found = (revision, await self.programs.of(row, revision))
+        self._seen.keep(key, found, revision.characters)
         return found
 
     async def description(self, row: StackRow, name: str) -> str:

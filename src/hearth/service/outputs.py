@@ -23,7 +23,7 @@ from hearth.service.redact import may_see_hidden
 from hearth.service.world import StoredWorld
 from hearth.store import reads
 from hearth.store.rows import StackRow
-from hearth.template import Program
+from hearth.template import Output, Program, World
 from hearth.template.budget import spending
 from hearth.template.parameters import MASK
 
@@ -59,8 +59,13 @@ async def outputs(
     broken = await _broken(house, caller, row, program, records, nested)
     there = await _zones(house.cloud(caller)) if asked_for(revision.template) else None
     world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
-    values = []
     sees = may_see_hidden(house, caller)
+    return await house.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
+
+
+def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
+    """The outputs' values; without `sees` those made of hidden values are masked."""
+    values = []
     with spending():
         for output in wanted:
             value, error = output.evaluate(world)

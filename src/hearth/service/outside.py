@@ -1,6 +1,7 @@
 """Resources with an external id: what they stand for must be there before anything is stored."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from hearth.cloud.contract import Cloud
@@ -32,9 +33,9 @@ async def missing_outside(
             words = "a nested stack can not have an external_id"
             problems.append(StackValidationFailed(definition.span.under("external_id"), words))
             continue
-        properties = definition.check(world).properties
+        checked = await house.compute.evaluated(partial(definition.check, world), row.project_id)
         try:
-            await _show(house, cloud, row, definition, external_id, properties)
+            await _show(house, cloud, row, definition, external_id, checked.properties)
         except CloudFault as fault:
             if not fault.not_found:
                 raise

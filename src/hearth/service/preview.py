@@ -16,7 +16,7 @@ from hearth.service.foresight import UNBORN, Aim, Insight, foresee_stack
 from hearth.service.house import House
 from hearth.service.outputs import OutputValue
 from hearth.service.update_stack import aim_of
-from hearth.service.wanted import Wanted, check_name, checked, revision_of
+from hearth.service.wanted import Wanted, check_name, checked, requested
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
 from hearth.template import NullWorld, ResourceDefinition, World
@@ -51,7 +51,7 @@ async def plan_create(house: House, caller: Caller, name: str, wanted: Wanted) -
     """What a create would do; one that would be refused is refused here too. Raises Rejected."""
     check_name(name)
     await house.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
-    revision = revision_of(wanted)
+    revision = await requested(house, caller, wanted)
     new = accept.NewStack(
         id=UNBORN,
         project_id=caller.project_id,

@@ -1,6 +1,7 @@
 """What the cloud has against resources that are to be made, asked by their types beforehand."""
 
 from dataclasses import replace
+from functools import partial
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fetch import NotFetched, fetch
@@ -9,6 +10,8 @@ from hearth.resources.base import ResourceType
 from hearth.service.house import House
 from hearth.template import Program, World
 from hearth.template.child import inside
+
+NO_ADDRESSES = ResourceType.addresses
 
 
 def lost_references(program: Program, world: World) -> list[Problem]:
@@ -36,9 +39,12 @@ async def wrong_at_addresses(house: House, program: Program, world: World) -> li
     module = program.module
     for definition in program.resources.values():
         kind = definition.type_info
-        if not isinstance(kind, ResourceType) or definition.external_id is not None:
+        asks = isinstance(kind, ResourceType) and type(kind).addresses is not NO_ADDRESSES
+        if not asks or definition.external_id is not None:
             continue
-        for url in kind.addresses(definition.check(world).properties):
+        assert isinstance(kind, ResourceType)
+        given = await house.compute.evaluated(partial(definition.check, world))
+        for url in kind.addresses(given.properties):
             try:
                 text = module.files.get(url) or await fetch(url, house.fetching)
                 await house.programs.module(text, module.files, module.environment)
@@ -51,7 +57,9 @@ async def wrong_at_addresses(house: House, program: Program, world: World) -> li
     return problems
 
 
-async def refused_in_cloud(cloud: Cloud, program: Program, world: World) -> list[Problem]:
+async def refused_in_cloud(
+    house: House, cloud: Cloud, program: Program, world: World
+) -> list[Problem]:
     """Refusals of the template's own resources; those of stacks below come when they are made.
 
     Programs compare the words from their beginning, so the resource is told by its line alone.
@@ -65,7 +73,7 @@ async def refused_in_cloud(cloud: Cloud, program: Program, world: World) -> list
             continue
         assert isinstance(kind, ResourceType)
         at = replace(definition.span, path="")
-        evaluated = definition.check(world)
+        evaluated = await house.compute.evaluated(partial(definition.check, world))
         known = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}
         refusals = await kind.refused(known, cloud)
         problems += [StackValidationFailed(at, words) for words in refusals]

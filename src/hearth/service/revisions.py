@@ -91,13 +91,19 @@ def parameters_of(kept: Kept) -> dict[str, str]:
     return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)
 
 
-async def compare(house: House, before: Kept, after: Kept) -> dict[str, Any]:
+async def compare(house: House, project: str, before: Kept, after: Kept) -> dict[str, Any]:
     """What leads from one revision to another. `resources` is None where one of them does not
     compile any more."""
     changed = None
     if before.program is not None and after.program is not None:
-        changed = _resources(before.program, after.program)
-    differences = await house.programs.aside(lambda: _texts(before.revision, after.revision))
+        one, other = before.program, after.program
+        changed = await house.compute.evaluated(lambda: _resources(one, other), project)
+    differences = await house.compute.run(
+        _texts,
+        *(before.revision, after.revision),
+        project=project,
+        characters=before.revision.characters + after.revision.characters,
+    )
     return {
         "from": before.row.number,
         "to": after.row.number,

@@ -9,7 +9,7 @@ from hearth.service.foresight import Aim
 from hearth.service.house import House
 from hearth.service.revisions import stored_revision
 from hearth.service.types_used import demand_types_of
-from hearth.service.wanted import Wanted, checked, revision_from, revision_of
+from hearth.service.wanted import Wanted, checked, requested, revision_from
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
@@ -47,10 +47,15 @@ async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) ->
     """What an update would lead to, checked. Raises Rejected."""
     current, before = await house.program(row)
     if wanted.revision is None:
-        revision = revision_of(wanted, current)
+        revision = await requested(house, caller, wanted, current)
     else:
         source = await stored_revision(house, row, wanted.revision)
-        revision = revision_from(wanted, source, current)
+        revision = await house.compute.run(
+            revision_from,
+            *(wanted, source, current),
+            project=caller.project_id,
+            characters=source.characters,
+        )
     records = await house.store.read(lambda tx: reads.records(tx, row.id))
     there = reads.in_charge(records)
     world = StoredWorld(there, kinds=house.programs.types_of(there))

@@ -1,15 +1,16 @@
 """Validate a template: parameters may be missing, nothing is stored."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
+from hearth.engine.worker.programs import compiled, drafted
 from hearth.model.problem import Problem, Rejected
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.revisions import masked_environment
-from hearth.service.wanted import Wanted, revision_of
+from hearth.service.wanted import Wanted, requested
 from hearth.store.rows import Revision
-from hearth.template import Environment, Module, Program
+from hearth.template import Environment, Limits, Module, Program, TypeCatalog
 from hearth.template.check import examine
 from hearth.template.check.codes import as_finding
 from hearth.template.check.examine import modules
@@ -26,13 +27,30 @@ async def validate(
 ) -> dict[str, Any]:
     """What the template declares. Values need not be allowed ones, nor be there. Raises Rejected
     with everything that is wrong."""
-    revision = revision_of(wanted)
-    environment = Environment.parse(revision.environment)
-    module = await _module(house, revision, environment)
+    revision = await requested(house, caller, wanted)
+    return await house.compute.run(
+        _validated,
+        *(*house.programs.sources(revision), revision, caller.project_id, show_nested),
+        project=caller.project_id,
+        characters=revision.characters,
+    )
+
+
+def _validated(
+    template: str,
+    files: Mapping[str, str],
+    environment: Environment,
+    catalog: TypeCatalog,
+    limits: Limits,
+    revision: Revision,
+    project_id: str,
+    show_nested: bool,
+) -> dict[str, Any]:
+    module = _module(template, files, environment, catalog, limits)
     program = module.specialise(
         environment.parameters,
         stack_name=STACK,
-        project_id=caller.project_id,
+        project_id=project_id,
         strict=False,
         check=False,
     )
@@ -40,16 +58,16 @@ async def validate(
     return {**shown, "Environment": _environment(revision, program)}
 
 
-async def _module(house: House, revision: Revision, environment: Environment) -> Module:
+def _module(*made_of: Any) -> Module:
     """The module, where a template below another may be given more than it declares: what the
     properties of a nested resource are is asked when it is made. Raises Rejected.
     """
     try:
-        return await house.programs.module(revision.template, revision.files, environment)
+        return compiled(*made_of)
     except Rejected as rejected:
         if not all(map(_passed_below, rejected.problems)):
             raise
-    return await house.programs.draft(revision.template, revision.files, environment)
+    return drafted(*made_of)
 
 
 def _passed_below(problem: Problem) -> bool:
@@ -58,16 +76,31 @@ def _passed_below(problem: Problem) -> bool:
     return problem.code == UNKNOWN_PROPERTY and at is not None and "<" in at.path
 
 
-async def findings(house: House, wanted: Wanted) -> list[dict[str, Any]]:
+async def findings(house: House, caller: Caller, wanted: Wanted) -> list[dict[str, Any]]:
     """Everything wrong with a template and its child templates, and what is hardly meant, as
     `hearth lint` has it. Raises Rejected for an environment that makes no sense.
     """
-    revision = revision_of(wanted)
-    environment = Environment.parse(revision.environment)
-    sent = set(wanted.files) - set(wanted.environment_files or ())
+    revision = await requested(house, caller, wanted)
+    sent = frozenset(wanted.files) - frozenset(wanted.environment_files or ())
+    return await house.compute.run(
+        _findings,
+        *(*house.programs.sources(revision), sent),
+        project=caller.project_id,
+        characters=revision.characters,
+    )
+
+
+def _findings(
+    template: str,
+    files: Mapping[str, str],
+    environment: Environment,
+    catalog: TypeCatalog,
+    limits: Limits,
+    sent: Set[str],
+) -> list[dict[str, Any]]:
     try:
-        module = await house.programs.draft(revision.template, revision.files, environment)
-        problems = await house.programs.aside(lambda: examined(module, sent))
+        module = drafted(template, files, environment, catalog, limits)
+        problems = examined(module, sent)
     except Rejected as rejected:
         problems = list(rejected.problems)
     return [as_finding(one) for one in problems]

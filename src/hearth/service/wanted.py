@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
+from hearth.engine.worker.programs import drafted
 from hearth.model.problem import (
     HTTPBadRequest,
     Notice,
@@ -25,9 +26,8 @@ from hearth.service.problems import HTTPServiceUnavailable
 from hearth.service.refused import lost_references, refused_in_cloud, wrong_at_addresses
 from hearth.service.types_used import demand_types
 from hearth.store import accept
-from hearth.store.rows import Revision, StackRow
+from hearth.store.rows import Revision, StackRow, characters_of
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
-from hearth.template.budget import spending
 from hearth.template.check import examine
 from hearth.template.compile import PROBLEMS_MAX
 from hearth.template.limits import too_many_resources
@@ -90,6 +90,20 @@ def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
     )
 
 
+async def requested(
+    house: House, caller: Caller, wanted: Wanted, current: Revision | None = None
+) -> Revision:
+    """As `revision_of`, computed where it keeps nobody waiting."""
+    characters = characters_of(wanted.template or "", wanted.files)
+    if isinstance(wanted.environment, str):
+        characters += len(wanted.environment)
+    if current is not None and wanted.existing:
+        characters += current.characters
+    return await house.compute.run(
+        revision_of, wanted, current, project=caller.project_id, characters=characters
+    )
+
+
 def revision_from(wanted: Wanted, source: Revision, current: Revision) -> Revision:
     """An older revision with the request's parameters laid over its own. Raises Rejected."""
     given = Environment.parse({}).with_parameters(wanted.parameters)
@@ -141,13 +155,12 @@ async def checked(
     world: World = NOWHERE,
 ) -> Program:
     """The program of a revision, with everything checked that can be known now. Raises Rejected."""
-    with spending():
-        try:
-            program = await house.programs.of(row, revision)
-        except Rejected as rejected:
-            more = await _besides(house, revision, rejected.problems)
-            raise Rejected([*rejected.problems, *more]) from None
-        findings = program.check_values(world)
+    try:
+        program = await house.programs.of(row, revision)
+    except Rejected as rejected:
+        more = await _besides(house, row, revision, rejected.problems)
+        raise Rejected([*rejected.problems, *more]) from None
+    findings = await house.compute.evaluated(lambda: program.check_values(world), row.project_id)
     demand_types(house, caller, findings.types)
     limit = house.limits.resources_per_stack
     if 0 <= limit < findings.resources:
@@ -161,21 +174,31 @@ async def checked(
     return program
 
 
-async def _besides(house: House, revision: Revision, told: Sequence[Problem]) -> Sequence[Problem]:
+async def _besides(
+    house: House, row: StackRow, revision: Revision, told: Sequence[Problem]
+) -> Sequence[Problem]:
     """What else is wrong in a refused template, that compiling it would tell only at the next try.
 
     It is what lint finds at places of which nothing is told yet, without its warnings.
     """
-    environment = Environment.parse(revision.environment)
     try:
-        module = await house.programs.draft(revision.template, revision.files, environment)
-        found = await house.programs.aside(lambda: examine(module))
-    except Rejected:  # it is no template at all
+        found = await house.compute.run(
+            _examined,
+            *house.programs.sources(revision),
+            project=row.project_id,
+            characters=revision.characters,
+        )
+    except Rejected:  # it is no template at all, or too much of one
         return ()
     places = {_place(one) for one in told}
     left = PROBLEMS_MAX - len(told)
     others = [one for one in found if not isinstance(one, Notice) and _place(one) not in places]
     return others[: max(left, 0)]
+
+
+def _examined(*sources: Any) -> list[Problem]:
+    """What lint finds in a template."""
+    return list(examine(drafted(*sources)))
 
 
 def _place(problem: Problem) -> tuple[str, int] | None:
@@ -198,8 +221,10 @@ async def _against_the_cloud(
             problems += await check_constraints(asked, cloud)
         if not problems:
             problems += await missing_outside(house, cloud, row, program, world)
-            problems += await refused_in_cloud(cloud, program, world)
-            problems += lost_references(program, world)
+            problems += await refused_in_cloud(house, cloud, program, world)
+            problems += await house.compute.evaluated(
+                lambda: lost_references(program, world), row.project_id
+            )
             problems += await wrong_at_addresses(house, program, world)
     except CloudFault as fault:
         words = f"the template could not be checked against the cloud: {fault}"

@@ -555,7 +555,8 @@ class World:
             "SIGNAL", "COMPLETE", "scaled",
         )  # fmt: skip
         house: Any = SimpleNamespace(
-            store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
+            store=self.store, programs=self.programs,
+            compute=self.programs.compute, clouds=Clouds(self.twin, self.trusts),
             clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
         )  # fmt: skip
         nobody: Any = None
@@ -571,7 +572,8 @@ class World:
         """What an update would do, as a preview shows it."""
         row, clouds = self.stack(stack_id), Clouds(self.twin, self.trusts)
         house: Any = SimpleNamespace(
-            store=self.store, programs=self.programs, clouds=clouds, clock=self.clock,
+            store=self.store, programs=self.programs,
+            compute=self.programs.compute, clouds=clouds, clock=self.clock,
             new_id=self.new_id, endpoints=Endpoints(),
         )  # fmt: skip
         program = await self.programs.of(row, revision)

@@ -18,7 +18,7 @@ from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import COLUMNS, Event, Revision, StackRow, stack_row
+from hearth.store.rows import COLUMNS, Event, Revision, StackRow, cut, stack_row
 from hearth.store.tables import mail, node, resource, snapshot, stack, tree
 from hearth.store.texts import (
     content_of,
@@ -468,6 +468,8 @@ def _letter(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> dict[str
 def stack_values(row: StackRow) -> dict[str, Any]:
     """All columns of a stack."""
     values = msgspec.structs.asdict(row)
+    values["reason"] = cut(row.reason)
+    values["first_failure"] = row.first_failure and cut(row.first_failure)
     values["action"], values["status"] = row.action.value, row.status.value
     return values
 

@@ -13,7 +13,7 @@ from hearth.model.state import Status
 from hearth.store import outbox
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
-from hearth.store.rows import Event, StackRow
+from hearth.store.rows import Event, StackRow, cut
 from hearth.store.tables import event, tree
 
 _INSERT = Prepared(event.insert())
@@ -136,7 +136,7 @@ def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
         "physical_id": one.physical_id,
         "action": one.action,
         "status": one.status,
-        "reason": one.reason,
+        "reason": cut(one.reason),
         "properties": None if kept is None else tx.seal(kept),
     }
 

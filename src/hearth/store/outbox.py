@@ -16,7 +16,7 @@ from hearth.model.state import Status
 from hearth.store.claim import LEASE_S
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import Event
+from hearth.store.rows import Event, cut
 from hearth.store.tables import credential, engine, outbox, revision, stack
 
 STATE = "state"
@@ -151,7 +151,7 @@ def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any
         "time": time,
         "action": one.action,
         "status": one.status,
-        "reason": one.reason,
+        "reason": cut(one.reason),
         "stack_id": its.id,
         "stack_name": its.name,
         "project_id": its.project_id,

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
+from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.model.state import Action
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed, Prepared
@@ -297,10 +299,29 @@ def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
     return row.version, tx.unseal(row.data), tx.unseal(row.metadata)
 
 
+METADATA_BYTES_MAX = 1024 * 1024
+"""Bytes of the metadata of a resource, as JSON: as much as a request may bring at once."""
+
+
+def demand_metadata(metadata: Any) -> None:
+    """Raises Rejected for metadata that is too large."""
+    size = len(msgspec.json.encode(metadata, enc_hook=str))
+    if size > METADATA_BYTES_MAX:
+        words = (
+            f"Request limit exceeded: metadata of {size} bytes is more than the "
+            f"{METADATA_BYTES_MAX} allowed for a resource."
+        )
+        raise Rejected([RequestLimitExceeded(None, words)])
+
+
 def set_data(
     tx: Tx, stack_id: str, resource_id: str, version: int, data: Mapping[str, Any], metadata: Any
 ) -> bool:
-    """Write data and metadata if they are still at `version`; False if somebody was faster."""
+    """Write data and metadata if they are still at `version`; False if somebody was faster.
+
+    Raises Rejected for metadata that is too large.
+    """
+    demand_metadata(metadata)
     values = {"data": tx.seal(dict(data)), "metadata": tx.seal(metadata)}
     if version == 0:
         there = sa.select(resource_data.c.version).where(resource_data.c.resource_id == resource_id)

@@ -1,6 +1,6 @@
 """Records, stacks and events as rows, and back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,14 @@ import msgspec
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.store.database import Tx
+
+REASON_MAX = 4096
+"""Characters of a reason that are stored: services and guests may give any."""
+
+
+def cut(reason: str) -> str:
+    """A reason as it is stored."""
+    return reason if len(reason) <= REASON_MAX else f"{reason[: REASON_MAX - 1]}…"
 
 
 class StackRow(msgspec.Struct, frozen=True):
@@ -104,6 +112,16 @@ class Revision:
     facade: dict[str, Any] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def characters(self) -> int:
+        """How much text it is, its values aside."""
+        return characters_of(self.template, self.files)
+
+
+def characters_of(template: str, files: Mapping[str, str]) -> int:
+    """How much text a template and its files are."""
+    return len(template) + sum(len(text) for text in files.values() if isinstance(text, str))
+
 
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:
     """All columns of a record."""
@@ -132,7 +150,7 @@ def record_state(record: Record) -> dict[str, Any]:
         "id": record.id,
         "action": record.action.value,
         "status": record.status.value,
-        "reason": record.reason,
+        "reason": cut(record.reason),
         "physical_id": record.physical_id,
         "until": record.until,
         "traversal": record.traversal,

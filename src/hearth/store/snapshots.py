@@ -15,6 +15,7 @@ from hearth.model.state import Action, Status
 from hearth.store import accept
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed
+from hearth.store.rows import cut
 from hearth.store.tables import snapshot, stack
 
 _OF_STACKS = Listed(
@@ -98,7 +99,7 @@ def set_state(
     values: dict[str, Any] = {
         "action": action.value,
         "status": status.value,
-        "reason": reason,
+        "reason": cut(reason),
     }
     if body is not None:
         values["body"] = tx.seal(body)

@@ -7,10 +7,12 @@ request opens a budget with `spending`; what is done inside of it, and inside of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Any
 
-from hearth.schema.patterns import patience
+from hearth.schema.patterns import Overrun, patience
 from hearth.template.functions.entry import EvaluationError, Function, Reads
 
 MADE_BYTES = 32 * 1024 * 1024
@@ -34,20 +36,33 @@ RESOURCE_STEPS = 250_000
 STEPS_MAX = 100_000_000
 """Steps that they may take however many resources there are."""
 
+INLINE_BYTES = 2 * 1024 * 1024
+"""How much results may take where others wait for the thread: a few milliseconds."""
+
+INLINE_STEPS = 50_000
+"""Steps of YAQL expressions there."""
+
+INLINE_RESOURCES = 100
+"""Resources compiled or checked there, those of child templates once for each environment."""
+
 TEXT_BYTES, ITEM_BYTES = 50, 60
 
 
 class Budget:
-    """What is left."""
+    """What is left. With `inline` it is a few milliseconds' worth, and Overrun is raised after."""
 
-    __slots__ = ("allowed", "bytes", "steps", "steps_allowed")
+    __slots__ = ("allowed", "bytes", "inline", "resources", "steps", "steps_allowed")
 
-    def __init__(self) -> None:
-        self.allowed = self.bytes = MADE_BYTES
-        self.steps_allowed = self.steps = STEPS
+    def __init__(self, *, inline: bool = False) -> None:
+        self.inline = inline
+        self.allowed = self.bytes = INLINE_BYTES if inline else MADE_BYTES
+        self.steps_allowed = self.steps = INLINE_STEPS if inline else STEPS
+        self.resources = INLINE_RESOURCES
 
     def widen(self, resources: int) -> None:
         """Allow for what so many resources may need."""
+        if self.inline:
+            return
         more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
         self.allowed += more
         self.bytes += more
@@ -66,8 +81,16 @@ class Budget:
     def check(self) -> None:
         """Raises EvaluationError where too much has been made already."""
         if self.bytes < 0:
+            if self.inline:
+                raise Overrun
             words = f"all values together take more than {self.allowed // 1024**2} MiB"
             raise EvaluationError(words)
+
+    def compiled(self, resources: int) -> None:
+        """Count resources that are compiled or checked. Raises Overrun."""
+        self.resources -= resources
+        if self.inline and self.resources < 0:
+            raise Overrun
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -76,6 +99,17 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 def current() -> Budget | None:
     """The budget of what is under way."""
     return _current.get()
+
+
+@contextmanager
+def inlined() -> Iterator[None]:
+    """A budget of a few milliseconds for what is done inside, which raises Overrun after them."""
+    token = _current.set(Budget(inline=True))
+    try:
+        with patience(inline=True):
+            yield
+    finally:
+        _current.reset(token)
 
 
 class spending:  # noqa: N801 - it is used as a function

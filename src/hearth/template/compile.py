@@ -22,6 +22,7 @@ from hearth.model.problem import (
     nearest_file,
 )
 from hearth.model.span import Span, dotted
+from hearth.template.budget import current, spending
 from hearth.template.child import ChildType, inside, misfits
 from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
@@ -66,7 +67,7 @@ def compile_template(
     file: str = "template",
 ) -> Module:
     """The module of a template. Raises Rejected with everything that is wrong."""
-    with collector_paused():
+    with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits())
         return _sound(compiler.compile(template, environment, file, depth=0))
 
@@ -85,7 +86,7 @@ def draft_template(
 
     `parsed` are the templates among the files, loaded. Raises Rejected where it is no template.
     """
-    with collector_paused():
+    with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits(), parsed)
         return compiler.compile(template, environment, file, depth=0)
 
@@ -105,9 +106,9 @@ def compile_nested(
     if known is None:
         compiler = _Compiler(parent.files, parent.catalog, parent.limits)
         environment = parent.environment.for_child(resource, None)
-        known = _sound(
-            compiler.compile(definition, environment, template_name, depth=parent.depth + 1)
-        )
+        with spending():
+            drafted = compiler.compile(definition, environment, template_name, parent.depth + 1)
+        known = _sound(drafted)
         if len(parent.nested) >= NESTED_MAX:
             parent.nested.clear()
         parent.nested[key] = known
@@ -163,6 +164,8 @@ class _Compiler:
         """A draft: its problems are told, not raised, unless it is no template at all."""
         syntax = self.syntax(template, file, depth)
         self.resources_left -= len(syntax.resources)
+        if (budget := current()) is not None:
+            budget.compiled(len(syntax.resources))
         if self.resources_left < 0:
             words = f"all templates together have more than {TREE_RESOURCES_MAX} resources"
             raise Rejected([RequestLimitExceeded(Span(file), words)])

@@ -31,7 +31,11 @@ from yaml.events import (
 from hearth.model.problem import HTTPBadRequest, Problem, Rejected, RequestLimitExceeded
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown
+from hearth.schema.patterns import Overrun, inline
 from hearth.template.limits import Limits
+
+INLINE_NODES = 10_000
+"""Values of one text that are read where others wait for the thread, after its aliases."""
 
 Plain = Any
 """A JSON value: None, bool, int, float, str, list or dict."""
@@ -55,6 +59,10 @@ class Node:
         self.key_column = column
         self.odd_key = False
         self.odd = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        places = self.line, self.column, self.key_line, self.key_column, self.odd_key, self.odd
+        return _node, (self.value, *places)
 
     def plain(self) -> Plain:
         """The value without places."""
@@ -93,6 +101,13 @@ class Node:
             except (TypeError, KeyError, IndexError):
                 break
         return node
+
+
+def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
+    """A node as it was: made in Python, so that other threads get their turn in between."""
+    node = Node(value, line, column)
+    node.key_line, node.key_column, node.odd_key, node.odd = rest
+    return node
 
 
 @dataclass(frozen=True)
@@ -151,11 +166,13 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
     Raises Rejected.
     """
     limits = limits or Limits()
-    left = limits.nodes_max
+    left = most = min(limits.nodes_max, INLINE_NODES) if inline() else limits.nodes_max
 
     def build(plain: Any, depth: int) -> Node:
         nonlocal left
         left -= 1
+        if left < 0 and most < limits.nodes_max:
+            raise Overrun
         if depth > limits.nesting_max or left < 0:
             raise Rejected([_limit_problem(Span(file), limits, left < 0)])
         if isinstance(plain, Mapping):
@@ -288,7 +305,7 @@ class _Composer:
     def compose(self) -> Node:
         event: Any
         get_event: Callable[[], Any] = self.parser.get_event
-        count_max = self.limits.nodes_max
+        count_max = min(self.limits.nodes_max, INLINE_NODES) if inline() else self.limits.nodes_max
         while (event := get_event()) is not None:
             kind = type(event)
             if kind is ScalarEvent:
@@ -308,6 +325,8 @@ class _Composer:
             elif kind is AliasEvent:
                 self.alias(event)
             if self.count > count_max:
+                if self.count <= self.limits.nodes_max:
+                    raise Overrun
                 raise Rejected([_limit_problem(self.at(event), self.limits, by_count=True)])
         if self.root is None:
             return Node(None)

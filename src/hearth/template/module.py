@@ -13,13 +13,17 @@ from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.limits import Limits
 from hearth.template.load import collector_paused
 from hearth.template.parse import Syntax
-from hearth.template.types import Facade, TypeCatalog, TypeInfo
+from hearth.template.types import Facade, TypeCatalog, TypeInfo, Within
 from hearth.template.uses import Uses
 from hearth.template.values import Stack, pseudo_parameters
 
 if TYPE_CHECKING:
     from hearth.template.core import Core
     from hearth.template.program import Program
+
+
+CHEAPER = 4
+"""How many resources are put into a program for the price of compiling one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,10 @@ class Module:
     open: set[str] = field(default_factory=set)  # names of resources that one may change
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: as it is now, whatever else is done with it meanwhile."""
+        return {**vars(self), "closed": dict(self.closed), "open": set(self.open), "nested": {}}
+
     @cached_property
     def impersonal(self) -> bool:
         """Whether stacks that differ in name and id only have equal programs."""
@@ -85,6 +93,16 @@ class Module:
         """The version of the language."""
         return self.syntax.grammar.value
 
+    def attribute_names(self, resource: str) -> list[str]:
+        """The attributes of a resource, as far as its type declares them."""
+        binding = self.bindings.get(resource)
+        type_info = binding.type_info if binding is not None else None
+        return [name for name in type_info.attributes if name != "show"] if type_info else []
+
+    def within(self, resource: str) -> Within | None:
+        """How paths into the attributes of a resource are walked, where its type has a way."""
+        return getattr(self.bindings[resource].type_info, "within", None)
+
     def specialise(
         self,
         parameters: Mapping[str, Any],
@@ -108,4 +126,5 @@ class Module:
         stack = Stack(stack_name, stack_id, project_id)
         with collector_paused(), spending() as budget:
             budget.widen(len(self.syntax.resources))
+            budget.compiled(len(self.syntax.resources) // CHEAPER)
             return Specialiser(self, stack, facade, strict, check).run(parameters)

@@ -17,6 +17,7 @@ from hearth.schema import Findings, Prop, Replace, Rule, Wrong, coerce_all
 from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
+from hearth.template.deferred import deferrable
 from hearth.template.expr import OMIT, Const, Expr, MapOf
 from hearth.template.functions import BelowError, EvaluationError, ParameterError
 from hearth.template.load import Node, collector_paused
@@ -156,6 +157,7 @@ class ResourceDefinition:
         """Equal for equal definitions; the description does not count."""
         return self.core.fingerprint(self.type)
 
+    @deferrable
     def evaluate(self, world: World) -> Evaluated:
         """Coerced properties and metadata, with defaults; problems are collected, not raised."""
         if self.core.static is not None:
@@ -166,6 +168,7 @@ class ResourceDefinition:
             self.core.static = evaluated
         return evaluated
 
+    @deferrable
     def check(self, world: World) -> Evaluated:
         """As `evaluate`, but with null for what is not known, whose constraints are skipped."""
         with spending():
@@ -183,7 +186,7 @@ class ResourceDefinition:
         problems = [*evaluated.problems, *conflicts]
         findings = Findings(problems, [*evaluated.findings.lookups], locate=self._locate)
         if self.core.has_policy:
-            self.policy(NullWorld(world), findings)
+            self.policy(NullWorld(world), findings=findings)
         return replace(evaluated, findings=findings)
 
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
@@ -199,7 +202,8 @@ class ResourceDefinition:
             for one in found
         ]
 
-    def policy(self, world: World, findings: Findings | None = None) -> Mapping[str, Any]:
+    @deferrable
+    def policy(self, world: World, *, findings: Findings | None = None) -> Mapping[str, Any]:
         """The update policy with its defaults; what is wrong goes to the findings."""
         if not self.core.has_policy and not self.type_info.update_policy:  # nearly always
             return {}
@@ -337,6 +341,7 @@ class Output:
     scope: Scope
     enabled: bool = True
 
+    @deferrable
     def evaluate(self, world: World) -> tuple[Any, str | None]:
         """The value, and why there is none. The value may hold unknowns."""
         try:
@@ -347,6 +352,7 @@ class Output:
             place = f" [{error.at}]" if error.at else ""
             return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
 
+    @deferrable
     def secret(self, world: World) -> bool:
         """Whether something hidden is read on the way to the value."""
         scope = self.scope.in_world(world)
@@ -357,6 +363,7 @@ class Output:
             pass
         return scope.secret
 
+    @deferrable
     def reason(self, world: World) -> str | None:
         """Why there is no value, without the place: for a stack above that reads this one."""
         try:
@@ -402,11 +409,13 @@ class Program:
     def version(self) -> str:
         return self.module.version
 
+    @deferrable
     def check_values(self, world: World) -> TreeFindings:
         """All that create- or update-time validation finds, child stacks included."""
         findings = TreeFindings(resources=len(self.resources), types=set(self.module.types))
         with collector_paused(), spending() as budget:
             budget.widen(len(self.resources))
+            budget.compiled(len(self.resources))
             for definition in self.resources.values():
                 evaluated = definition.check(world)
                 findings.problems.extend(evaluated.findings.problems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from hearth.template.types import Facade, Within, World
 
 if TYPE_CHECKING:
     from hearth.template.expr import Expr, If
+    from hearth.template.module import Module
     from hearth.template.parameters import ParameterValue
 
 
@@ -62,6 +63,16 @@ class Conditions:
         self.failed: dict[str, EvaluationError] = {}
         self.told: set[str] = set()
         self.deciding: set[str] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: as it is now, whatever is decided meanwhile."""
+        return {
+            **vars(self),
+            "known": dict(self.known),
+            "failed": {},
+            "told": set(self.told),
+            "deciding": set(),
+        }
 
     def decide(self, name: str) -> bool | Unknown:
         """Whether the named condition holds, as far as known; raises EvaluationError."""
@@ -115,11 +126,18 @@ class Scope:
         self.facade = facade
         self.world: World = NOWHERE
         self.resources: Mapping[str, Any] = {}
-        self.attribute_names: Callable[[str], list[str]] = lambda name: []
-        self.within: Callable[[str], Within | None] = lambda name: None
+        self.module: Module | None = None  # until the resources are known
         self.conditions = Conditions(conditions, self)
         self.secret = False
         self.hidden = hidden_texts(parameters.values())
+
+    def attribute_names(self, resource: str) -> list[str]:
+        """The attributes of a resource, as far as its type declares them."""
+        return [] if self.module is None else self.module.attribute_names(resource)
+
+    def within(self, resource: str) -> Within | None:
+        """How paths into the attributes of a resource are walked, where its type has a way."""
+        return None if self.module is None else self.module.within(resource)
 
     def in_world(self, world: World) -> Scope:
         """The same scope for an evaluation of its own."""

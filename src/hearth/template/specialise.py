@@ -87,8 +87,7 @@ class Specialiser:
             scope.parameters = {**parameters, **missing}
         sources = self.enabled(scope)
         scope.resources = sources
-        scope.attribute_names = self.attribute_names
-        scope.within = lambda name: getattr(self.module.bindings[name].type_info, "within", None)
+        scope.module = self.module
         definitions = {name: self.definition(source, scope) for name, source in sources.items()}
         self.check_names(parameters, definitions)
         outputs = {name: self.output(source, scope) for name, source in self.syntax.outputs.items()}
@@ -261,11 +260,6 @@ class Specialiser:
             self.problems.append(StackValidationFailed(at, words))
         return "" if isinstance(value, Unknown) else str(value)
 
-    def attribute_names(self, resource: str) -> list[str]:
-        binding = self.module.bindings.get(resource)
-        type_info = binding.type_info if binding is not None else None
-        return [name for name in type_info.attributes if name != "show"] if type_info else []
-
     def check_names(self, parameters: Mapping[str, Any], definitions: Mapping[str, Any]) -> None:
         for name in self.syntax.parameters:
             if name in definitions:
@@ -321,7 +315,7 @@ class Specialiser:
         if one.read:
             reads.add(one.read)
         else:
-            reads.update((name,) for name in self.attribute_names(one.resource))
+            reads.update((name,) for name in self.module.attribute_names(one.resource))
 
     def check_policies(
         self,

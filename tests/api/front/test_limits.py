@@ -7,10 +7,12 @@ import requests
 
 from hearth.api.front.rate import Rates
 from hearth.api.front.settings import Front, FrontSettings, Rate
+from hearth.service.caller import STACK_USER_ROLE, Caller
 from tests.api.front.conftest import Site
 from tests.api.front.test_proxies import a_signer
 
 LIMIT = 2000
+P = Caller("u", "u", "p")
 
 
 def chunks(size: int) -> Iterator[bytes]:
@@ -65,16 +67,24 @@ def test_a_project_that_asks_too_often_waits_and_others_do_not(hearth: Site):
 def test_a_bucket_fills_at_its_pace_and_not_beyond_its_size():
     now = [0.0]
     rates = Rates(Front(FrontSettings(rate=Rate(2.0, 3))), lambda: now[0])
-    assert [rates.wait_s("p") for _ in range(4)] == [0, 0, 0, 0.5]
+    assert [rates.wait_s(P) for _ in range(4)] == [0, 0, 0, 0.5]
     now[0] = 0.25
-    assert rates.wait_s("p") == 0.25
+    assert rates.wait_s(P) == 0.25
     now[0] = 0.5
-    assert [rates.wait_s("p"), rates.wait_s("p")] == [0, 0.5]
-    assert rates.wait_s("other") == 0
+    assert [rates.wait_s(P), rates.wait_s(P)] == [0, 0.5]
+    assert rates.wait_s(Caller("u", "u", "other")) == 0
     now[0] = 1000.0
-    assert [rates.wait_s("p") for _ in range(4)] == [0, 0, 0, 0.5]
+    assert [rates.wait_s(P) for _ in range(4)] == [0, 0, 0, 0.5]
 
 
 def test_without_a_rate_nobody_waits():
     rates = Rates(Front(), lambda: 0.0)
-    assert {rates.wait_s("p") for _ in range(1000)} == {0.0}
+    assert {rates.wait_s(P) for _ in range(1000)} == {0.0}
+
+
+def test_each_user_of_a_stack_has_a_pace_of_its_own():
+    rates = Rates(Front(FrontSettings(guest_rate=Rate(1.0, 2))), lambda: 0.0)
+    guests = [Caller(name, name, "p", frozenset({STACK_USER_ROLE})) for name in "ab"]
+    for guest in guests:
+        assert [rates.wait_s(guest) for _ in range(3)] == [0, 0, 1.0]
+    assert [rates.wait_s(P) for _ in range(3)] == [0, 0, 0]

@@ -206,3 +206,27 @@ def test_the_data_is_shown_as_json():
         "OS::Heat::WaitCondition", {"handle": "h", "timeout": 1}, body=signals("SUCCESS")
     )
     assert json.loads(live.kind.recordable(live)["data"]) == {"0": 0}
+
+
+@pytest.mark.parametrize(
+    ("there", "details", "words"),
+    [
+        (0, {"id": "x" * 256}, "an id of 256 characters"),
+        (1000, {"id": "new"}, "1001 signals to one handle"),
+        (1000, {}, "1001 signals to one handle"),
+    ],
+)
+def test_a_handle_takes_so_many_signals_and_no_more(there, details, words):
+    live = live_of(HANDLE, {})
+    live.metadata = {str(n): {"data": None} for n in range(1, there + 1)}
+    with pytest.raises(Rejected) as rejected:
+        live.kind.signal(live, details)
+    assert words in rejected.value.problems[0].message
+    assert live.kind.signal(live, {"id": "1"}).metadata.keys() >= live.metadata.keys()
+
+
+def test_what_a_guest_says_is_cut():
+    live = live_of(HANDLE, {})
+    live.metadata = {}
+    done = live.kind.signal(live, {"id": "1", "reason": "x" * 60_000})
+    assert len(done.metadata["1"]["reason"]) == 4096

@@ -22,13 +22,14 @@ from hearth.service.gather import template_at
 from hearth.service.house import House
 from hearth.service.outputs import outputs
 from hearth.service.problems import ResourceNotFound
+from hearth.service.template_text import as_object
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
 from hearth.service.validate import validate
 from hearth.service.wanted import Wanted
 from hearth.store import reads
 from hearth.store.reads import EventFilter, StackFilter
 from hearth.store.rows import StackRow
-from hearth.template import Program, load
+from hearth.template import Program
 
 NO_ESTIMATE = "about:blank"
 """Where the costs of a template are told: nowhere."""
@@ -167,7 +168,7 @@ async def template(asked: Request) -> view.Tree:
     """GetTemplate: as JSON, whatever it was written in."""
     row = await asked.stack(deleted=True)
     revision = await asked.house.store.read(lambda tx: reads.revision_of(tx, row))
-    return {"TemplateBody": load(revision.template, "template").plain()}
+    return {"TemplateBody": await as_object(asked.house, row, revision.template)}
 
 
 async def check(asked: Request) -> view.Tree | str:

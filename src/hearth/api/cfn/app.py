@@ -31,7 +31,7 @@ async def query(request: Request) -> Response:
     caller = await gate.caller(request, asked)
     request.state.caller = caller
     rates: Rates = request.app.state.rates
-    if (wait_s := rates.wait_s(caller.project_id)) > 0:
+    if (wait_s := rates.wait_s(caller)) > 0:
         raise Refused("Throttling", f"wait for {wait_s:.1f} s")
     action = actions.ACTIONS.get(asked.params.get("Action", ""))
     if action is None:

@@ -15,6 +15,7 @@ from hearth.api.cfn.arn import named
 from hearth.api.cfn.auth import Gate
 from hearth.api.cfn.faults import Refused
 from hearth.api.cfn.query import Asked, read
+from hearth.api.front.rate import Rates
 from hearth.api.v1.context import house_of
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
@@ -49,7 +50,11 @@ async def _begin(request: Request) -> tuple[Asked, Caller]:
     asked = await read(request, form=False)
     request.state.as_json = asked.as_json
     gate: Gate = request.app.state.gate
-    return asked, await gate.caller(request, asked)
+    caller = await gate.caller(request, asked)
+    rates: Rates = request.app.state.rates
+    if (wait_s := rates.wait_s(caller)) > 0:
+        raise Refused("Throttling", f"wait for {wait_s:.1f} s")
+    return asked, caller
 
 
 async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, Any]:

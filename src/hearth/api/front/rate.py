@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api import fault
 from hearth.api.front.scope import state
 from hearth.api.front.settings import Front, Rate
+from hearth.service.caller import Caller
 
 PROJECTS_MAX = 10_000  # the longest unused are forgotten, and begin with a full bucket
 
@@ -29,18 +30,25 @@ class Rates:
         self._clock = clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def wait_s(self, project_id: str) -> float:
-        """Takes a token; 0 if there was one, else the seconds until there is."""
-        rate = self._front.settings.rate
+    def wait_s(self, caller: Caller) -> float:
+        """Takes a token of the caller's project, and of the user where that is a stack's own; 0 if
+        there were both, else the seconds until there are."""
+        settings = self._front.settings
+        wait_s = self._wait_s(caller.project_id, settings.rate)
+        if not wait_s and caller.guest:
+            wait_s = self._wait_s(f"user {caller.user_id}", settings.guest_rate)
+        return wait_s
+
+    def _wait_s(self, whose: str, rate: Rate) -> float:
         if rate.per_second <= 0:
             return 0.0
         now = self._clock()
-        bucket = self._buckets.get(project_id)
+        bucket = self._buckets.get(whose)
         if bucket is None:
-            bucket = self._buckets[project_id] = _Bucket(float(rate.burst), now)
+            bucket = self._buckets[whose] = _Bucket(float(rate.burst), now)
             if len(self._buckets) > PROJECTS_MAX:
                 self._buckets.popitem(last=False)
-        self._buckets.move_to_end(project_id)
+        self._buckets.move_to_end(whose)
         return _taken(bucket, rate, now)
 
 
@@ -62,8 +70,9 @@ class RateLimited:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = state(scope).get("caller") if scope["type"] == "http" else None
-        if caller is not None and (wait_s := self._rates.wait_s(caller.project_id)) > 0:
-            words = f"The project sends too many requests; wait for {wait_s:.1f} s."
+        if caller is not None and (wait_s := self._rates.wait_s(caller)) > 0:
+            who = "user of a stack" if caller.guest else "project"
+            words = f"The {who} sends too many requests; wait for {wait_s:.1f} s."
             refusal = fault.answer("HTTPTooManyRequests", words, 429)
             refusal.headers["Retry-After"] = str(math.ceil(wait_s))
             await refusal(scope, receive, send)

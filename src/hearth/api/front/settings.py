@@ -51,6 +51,7 @@ class FrontSettings:
     body_bytes: int | None = None  # besides what each API allows
     cors: Cors = field(default_factory=Cors)
     rate: Rate = field(default_factory=Rate)
+    guest_rate: Rate = Rate(20.0, 1000)  # of one user of a stack
     health: Health = field(default_factory=Health)
 
 

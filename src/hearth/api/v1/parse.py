@@ -22,6 +22,7 @@ from hearth.template.versions import VERSION_KEYS
 
 TAG_CHARACTERS_MAX = 80
 INTEGER_MAX = 2**31 - 1
+CONTAINERS_MAX = 150_000  # in a body, brackets in texts among them; they take long to make
 STACK_FILTERS = {
     "stack_name": "name",
     "name": "name",
@@ -71,6 +72,8 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
         if needed:
             raise bad("The request needs a JSON object as its body")
         return {}
+    if raw.count(b"[") + raw.count(b"{") > CONTAINERS_MAX:
+        raise bad(f"The request body has more than {CONTAINERS_MAX} lists and maps")
     try:
         found: dict[str, Any] = json.loads(raw)
         if b"\\u" in raw:  # it may be half of a surrogate pair, which is no text

@@ -8,9 +8,9 @@ from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, house_of, stack_of
 from hearth.service import revisions as use
 from hearth.service.redact import may_export, without_hidden_defaults
+from hearth.service.template_text import as_object
 from hearth.store.rows import StackRow
 from hearth.store.texts import RevisionRow
-from hearth.template import load
 
 
 async def index(request: Request) -> Response:
@@ -34,7 +34,7 @@ async def show(request: Request) -> Response:
     """One revision: the template as an object, of files the names."""
     row = await stack_of(request, deleted=True)
     kept = await use.show_revision(house_of(request), row, _number(request, "number"))
-    template = load(kept.revision.template, "template").plain()
+    template = await as_object(house_of(request), row, kept.revision.template)
     if not may_export(house_of(request), caller_of(request)):
         template = without_hidden_defaults(template)
     body = {
@@ -53,7 +53,7 @@ async def diff(request: Request) -> Response:
     house = house_of(request)
     before = await use.show_revision(house, row, _number(request, "number"))
     after = await use.show_revision(house, row, _number(request, "other"))
-    return JSONResponse({"diff": await use.compare(house, before, after)})
+    return JSONResponse({"diff": await use.compare(house, row.project_id, before, after)})
 
 
 def _number(request: Request, name: str) -> int:

@@ -8,6 +8,7 @@ from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, house_of, stack_of
 from hearth.service import snapshots as use
 from hearth.service.redact import may_export, redacted
+from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 
 
@@ -21,26 +22,26 @@ async def create(request: Request) -> Response:
         row,
         None if name is None else parse.plain(str(name), "name"),
     )
-    return JSONResponse(_shown(request, made))
+    return JSONResponse(await _shown(request, row, made))
 
 
 async def index(request: Request) -> Response:
     """The snapshots of a stack."""
     row = await stack_of(request)
     found = await use.list_snapshots(house_of(request), row)
-    return JSONResponse({"snapshots": [_shown(request, one) for one in found]})
+    return JSONResponse({"snapshots": [await _shown(request, row, one) for one in found]})
 
 
 async def show(request: Request) -> Response:
     """One snapshot."""
     row = await stack_of(request)
     found = await use.show_snapshot(house_of(request), row, request.path_params["snapshot_id"])
-    return JSONResponse({"snapshot": _shown(request, found)})
+    return JSONResponse({"snapshot": await _shown(request, row, found)})
 
 
-def _shown(request: Request, one: Snapshot) -> view.Body:
+async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
     """A snapshot; who may not export the stack sees neither hidden values nor keys of users."""
-    shown = view.snapshot(one)
+    shown = await view.snapshot(house_of(request), row, one)
     if shown["data"] is not None and not may_export(house_of(request), caller_of(request)):
         shown["data"] = redacted(shown["data"])
     return shown

@@ -22,8 +22,8 @@ from hearth.service.outputs import outputs
 from hearth.service.preview import changes, created_items, created_outputs, plan_create, plan_update
 from hearth.service.redact import may_export, without_hidden_defaults
 from hearth.service.revisions import masked_environment
+from hearth.service.template_text import as_object
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
-from hearth.template import load
 
 ACTIONS = ("suspend", "resume", "check", "cancel_update", "cancel_without_rollback")
 ARN = re.compile(r"^arn:openstack:heat::(?P<project>[^:/]+):stacks/(?P<rest>[^/]+/[^/]+(/.*)?)$")
@@ -231,21 +231,22 @@ async def action(request: Request) -> Response:
 async def export(request: Request) -> Response:
     """The document of a stack, from which it can be adopted."""
     row = await stack_of(request)
-    return JSONResponse(view.document(await export_stack(house_of(request), row)))
+    house = house_of(request)
+    return JSONResponse(await view.documented(house, row, await export_stack(house, row)))
 
 
 async def abandon(request: Request) -> Response:
     """The document of a stack, which goes and leaves everything it made."""
     row = await stack_of(request)
     told = await abandon_stack(house_of(request), caller_of(request), row)
-    return JSONResponse(view.document(told))
+    return JSONResponse(await view.documented(house_of(request), row, told))
 
 
 async def template(request: Request) -> Response:
     """The template as an object, also when it was given as text."""
     row = await stack_of(request, deleted=True)
     revision, _ = await house_of(request).program(row)
-    plain = load(revision.template, "template").plain()
+    plain = await as_object(house_of(request), row, revision.template)
     exports = may_export(house_of(request), caller_of(request))
     return JSONResponse(plain if exports else without_hidden_defaults(plain))
 

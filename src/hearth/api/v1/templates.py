@@ -31,7 +31,7 @@ async def validate(request: Request) -> Response:
         if code != "99001":
             raise parse.bad(f"Invalid codes in ignore_errors: {code}")
     if parse.flag(request, "show_findings"):
-        return JSONResponse({"Findings": await findings(house_of(request), wanted)})
+        return JSONResponse({"Findings": await findings(house_of(request), caller, wanted)})
     found = await validate_template(
         house_of(request), caller, wanted, show_nested=parse.flag(request, "show_nested")
     )

@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
+from hearth.service.house import House
 from hearth.service.outputs import OutputValue
 from hearth.store.reads import NumberedEvent
 from hearth.store.rows import StackRow
@@ -108,6 +109,13 @@ def stack(
     return body
 
 
+async def documented(house: House, row: StackRow, body: Mapping[str, Any]) -> Body:
+    """As `document`, made where it keeps nobody waiting."""
+    template = body.get("template")
+    characters = len(template) if isinstance(template, str) else 0
+    return await house.compute.run(document, body, project=row.project_id, characters=characters)
+
+
 def document(body: Mapping[str, Any]) -> Body:
     """The document of a stack, its template as an object."""
     shown = {**body}
@@ -124,7 +132,9 @@ def document(body: Mapping[str, Any]) -> Body:
     return shown
 
 
-def snapshot(one: Snapshot) -> Body:
+async def snapshot(house: House, row: StackRow, one: Snapshot) -> Body:
+    """A snapshot, with its document once that is complete."""
+    body = one.body if one.status is Status.COMPLETE else None
     return {
         "id": one.id,
         "name": one.name,
@@ -132,7 +142,7 @@ def snapshot(one: Snapshot) -> Body:
         "status": one.status.value,
         "status_reason": one.reason,
         "creation_time": time(one.created_at),
-        "data": document(one.body) if one.body and one.status is Status.COMPLETE else None,
+        "data": await documented(house, row, body) if body else None,
     }
 
 

@@ -9,7 +9,6 @@ from keystoneauth1.identity import v3
 
 from hearth.cli.demo.house import House, Trouble
 
-PASSWORD = "secret"  # noqa: S105 - the one `hearth dev` gives everybody
 ROOT = "three_tier.yaml"
 FILES = ("tier.yaml",)
 
@@ -21,7 +20,7 @@ class Client:
         login = v3.Password(
             auth_url=house.auth_url,
             username=user,
-            password=PASSWORD,
+            password=house.password,
             project_name=user,
             user_domain_name="Default",
             project_domain_name="Default",

@@ -25,6 +25,11 @@ class House:
     openrc: Path
 
     @property
+    def password(self) -> str:
+        """The one that `hearth dev` gives everybody in this folder."""
+        return (self.openrc.parent / "password").read_text()
+
+    @property
     def cloud_url(self) -> str:
         return self.auth_url.removesuffix("/identity/v3")
 

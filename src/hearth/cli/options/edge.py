@@ -44,6 +44,8 @@ MONITORS = (
 OWN = (
     _own("requests_per_second", float, 0, "Requests of a project, on the average; 0: any number.", least=0),
     _own("requests_burst", int, 50, "Requests that a project may send at once before that counts.", least=1),
+    _own("guest_requests_per_second", float, 20, "Requests of one user of a stack, as guests signal with, on the average; 0: any number.", least=0),
+    _own("guest_requests_burst", int, 1000, "Requests that such a user may send at once before that counts.", least=1),
     _own("template_fetch_enabled", bool, False, "Whether users may name a template by its address."),
     _own("foreign_cloud_networks", list, [], "Networks in which the clouds of users' credentials (OS::Heat::Stack) may be though they are not public.", live=False),
     _own("template_fetch_networks", list, [], "Networks it may be fetched from though they are not public."),

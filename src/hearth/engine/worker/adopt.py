@@ -70,9 +70,11 @@ async def _as_adopted(
     try:
         definition = program.resources[flight.record.name]
         kind = work.tools.programs.kind_of(definition)
-        evaluated = definition.evaluate(operation.world)
+        evaluated = await operation.evaluated(partial(definition.evaluate, operation.world))
         resolved = await work.resolve(kind, evaluated.properties)
-        first_wanted = wanted_of(operation, definition, evaluated, kind.name, resolved)
+        first_wanted = await operation.evaluated(
+            partial(wanted_of, operation, definition, evaluated, kind.name, resolved)
+        )
     except (Rejected, Trouble, LookupError) as problem:
         log.info("%s is adopted as it is: %s", flight.record.name, problem)
         known = wanted.properties if kind.name == wanted.kind else {}

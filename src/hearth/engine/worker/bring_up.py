@@ -39,10 +39,12 @@ async def bring_up(flight: "Flight") -> None:
     definition = operation.program.resources[flight.record.name]
     kind = work.tools.programs.kind_of(definition)
     try:
-        evaluated = evaluated_of(operation, definition, kind)
+        evaluated = await operation.evaluated(partial(evaluated_of, operation, definition, kind))
         resolved = await work.resolve(kind, evaluated.properties)
         await work.turn()
-        wanted = wanted_of(operation, definition, evaluated, kind.name, resolved)
+        wanted = await operation.evaluated(
+            partial(wanted_of, operation, definition, evaluated, kind.name, resolved)
+        )
         decision = await _decided(flight, kind, wanted)
     except Exception as problem:
         flight.not_stale()

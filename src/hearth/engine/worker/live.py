@@ -15,6 +15,7 @@ from hearth.model.state import Action
 from hearth.resources.base import Live, ResourceType, StackFacts
 from hearth.resources.live import INHERITED
 from hearth.store import claim
+from hearth.store.reads import demand_metadata
 from hearth.store.rows import StackRow
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ async def _collected(work: "StackWork", record: Record) -> Mapping[str, Any] | N
     done = await kind.collect(seen)
     if done is None or done.metadata is None:
         return None
+    demand_metadata(done.metadata)
     work.metadata[record.id] = done.metadata
     work.sure.metadata[record.id] = done.metadata
     if done.data:

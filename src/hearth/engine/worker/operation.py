@@ -9,9 +9,9 @@ import asyncio
 import json
 import logging
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core import graph as graphs
@@ -21,6 +21,7 @@ from hearth.engine.core.graph import Graph, Key, Kind, Node, State
 from hearth.engine.core.plan import Plan, Target, must_look, plan
 from hearth.engine.core.record import Record
 from hearth.engine.worker import pure, strays, visit
+from hearth.engine.worker.compute.compute import Compute
 from hearth.engine.worker.flight import Flight
 from hearth.engine.worker.hooks import Hooks
 from hearth.engine.worker.lifecycle import Calls, Occasion, PreFailed
@@ -40,6 +41,7 @@ from hearth.store.reads import resources_beside
 from hearth.store.rows import Revision
 from hearth.store.snapshots import Snapshot
 from hearth.template.budget import spending
+from hearth.template.deferred import Deferred
 from hearth.template.hidden import masked
 from hearth.template.limits import too_many_resources
 
@@ -50,6 +52,7 @@ FAREWELLS_MAX = 5
 FAREWELL_PAUSE_S = 1.0
 _NOTHING_TAKEN_BACK = ResourceType.taken_back_steps
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 NODES_A_SLICE = 1000  # pure nodes handled before others get their turn
@@ -116,15 +119,9 @@ class Operation:
                 return
         if not empty and not await self._possible():
             return
-        back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
-        self.plan = plan(
-            [self._as_meant(record) for record in self.work.records.values()],
-            None if empty else self.program,
-            Target(stack.revision, stack.previous_revision, back_to),
-            new_id=self.work.tools.new_id,
-            now=self.work.tools.clock.now(),
-            examine=self._examine,
-        )
+        if not await self._planned(None if empty else self.program):
+            return
+        assert self.plan is not None
         first = not self.work.records
         for record in self.plan.new:
             self.work.add(self._adopting(record) if first else record)
@@ -142,6 +139,26 @@ class Operation:
             await self._drop_snapshots()
         if not self.open and not self.over:  # what went on from an earlier owner may have been all
             self._last()
+
+    async def _planned(self, program: Any) -> bool:
+        """Whether there is a plan; else the operation has failed, for it takes too much."""
+        work, stack = self.work, self.work.stack
+        back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
+        try:
+            self.plan = await self.evaluated(
+                lambda: plan(
+                    [self._as_meant(record) for record in work.records.values()],
+                    program,
+                    Target(stack.revision, stack.previous_revision, back_to),
+                    new_id=work.tools.new_id,
+                    now=work.tools.clock.now(),
+                    examine=self._examine,
+                )
+            )
+        except Rejected as problem:
+            self.fail("; ".join(p.message for p in problem.problems))
+            return False
+        return True
 
     async def _allowed(self) -> bool:
         """Whether no plug-in objects; else the operation has failed."""
@@ -169,6 +186,13 @@ class Operation:
                 self.fail(f"{fault.type}: the availability zones: {fault.message}")
                 return False
         return True
+
+    async def _fits(self) -> bool:
+        """Whether the tree of stacks may have so many resources; else the operation has failed."""
+        if count := await self._too_many():
+            most = self.work.tools.programs.limits.resources_max
+            self.fail(f"RequestLimitExceeded: {too_many_resources(count, most)}")
+        return not count
 
     async def _too_many(self) -> int:
         """The resources of the whole tree where a nested stack grows it beyond the limit, else 0.
@@ -477,10 +501,33 @@ class Operation:
         if node.kind is Kind.CLEANUP and record.state == "DELETE_COMPLETE":
             self._forget(node, record)
             return
-        if pure.handles(self, node, record):
-            pure.carry_out(self, node, record)
+        if not pure.handles(self, node, record):
+            self._launch(node, record)
             return
-        self._launch(node, record)
+        try:
+            self.compute.attempt(lambda: pure.carry_out(self, node, record))
+        except Deferred as deferred:
+            self.work.spawn(self._work_on_later(deferred, node))
+
+    @property
+    def compute(self) -> Compute:
+        """Where what users wrote is computed."""
+        return self.work.tools.programs.compute
+
+    async def evaluated(self, work: Callable[[], T]) -> T:
+        """What evaluations give, each made where it keeps nobody waiting. Raises Rejected."""
+        return await self.compute.evaluated(work, self.work.stack.project_id)
+
+    async def _work_on_later(self, deferred: Deferred, node: Node) -> None:
+        traversal = self.traversal
+        await self.compute.settle(deferred, self.work.stack.project_id)
+        record = self.work.records.get(node.record_id)
+        if traversal != self.traversal or self.over or self.graph.get(node.key) is not node:
+            return
+        if record is None:
+            self.done(node.key)
+        else:
+            self._work_on(node, record)
 
     def _launch(self, node: Node, record: Record) -> None:
         flight = Flight(self.work, record, node.kind, node.key, self.traversal)
@@ -529,6 +576,9 @@ class Operation:
     def _last(self) -> None:
         """Nothing is left to do but what Hearth itself made for a root stack."""
         stack = self.work.stack
+        if stack.parent_id is not None and (deferred := self._outputs_deferred()) is not None:
+            self.work.spawn(self._last_later(deferred))
+            return
         if stack.action is Action.CHECK:
             failure, first, more = visit.outcome(self)
             if failure is not None:
@@ -543,6 +593,21 @@ class Operation:
             self.work.spawn(self._farewell())
         else:
             self.complete()
+
+    def _outputs_deferred(self) -> Deferred | None:
+        """The output, if there is one, that has to be evaluated elsewhere."""
+        try:
+            self.compute.attempt(self._outputs)
+        except Deferred as deferred:
+            return deferred
+        return None
+
+    async def _last_later(self, deferred: Deferred) -> None:
+        traversal = self.traversal
+        await self.compute.settle(deferred, self.work.stack.project_id)
+        if traversal == self.traversal and not self.over:
+            self._last()
+            self.work.wake()
 
     async def _outwait(self) -> None:
         """What a call without an answer may have made is waited for: later nobody would look."""
@@ -760,12 +825,20 @@ class Operation:
         if row.parent_id is None:
             return
         pile = self.work.advance if pile is None else pile
-        body = child_letter(
-            row,
-            outputs=self._outputs() if row.status is Status.COMPLETE else {},
-            members=self._members(),
-        )
+        outputs: dict[str, Any] = {}
+        if row.status is Status.COMPLETE:
+            try:
+                outputs = self.compute.attempt(self._outputs)
+            except Deferred as deferred:  # not at the end of an operation: `_last` has seen to it
+                self.work.spawn(self._tell_parent_later(deferred, row))
+                return
+        body = child_letter(row, outputs=outputs, members=self._members())
         pile.letters.append(Letter(row.parent_id, "child", body))
+
+    async def _tell_parent_later(self, deferred: Deferred, row: Any) -> None:
+        await self.compute.settle(deferred, self.work.stack.project_id)
+        self._tell_parent(row, self.work.sure)
+        self.work.wake()
 
     def _outputs(self) -> dict[str, Any]:
         """The outputs, by name; those that cannot be told are left out."""

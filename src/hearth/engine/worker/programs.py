@@ -1,22 +1,21 @@
-"""Programs of stacks: compiled off the loop, modules kept by content.
+"""Programs of stacks: compiled where it keeps nobody waiting, modules kept by content.
 
 A module depends on content only, so equal children and repeated operations share one.
 """
 
-import asyncio
 import json
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 
 from hearth.engine.core.foresee import Traits
 from hearth.engine.core.record import Record
+from hearth.engine.worker.compute.compute import Compute
+from hearth.engine.worker.shelf import Shelf
 from hearth.resources.base import Change, Child, Live, ResourceType
-from hearth.store.rows import Revision, StackRow
+from hearth.store.rows import Revision, StackRow, characters_of
 from hearth.template import (
     Environment,
     Facade,
@@ -34,14 +33,11 @@ from hearth.template.defaults import DEFAULTS
 from hearth.template.members import MEMBER, asked_below, names_read
 from hearth.template.values import Stack
 
-K = TypeVar("K")
-T = TypeVar("T")
-
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
 CONTENTS_MAX = 20  # they hold the texts
+Sources = tuple[str, Mapping[str, str], Environment, TypeCatalog, Limits]
 _Content = tuple[str, frozenset[tuple[str, str]], str]
-INLINE_MAX = 16 * 1024  # characters; larger texts are compiled off the loop
 
 
 def read_of(program: Program | None, revision: Revision, name: str, kind: ResourceType) -> set[str]:
@@ -54,12 +50,53 @@ def read_of(program: Program | None, revision: Revision, name: str, kind: Resour
     return wanted
 
 
-def _keep(known: OrderedDict[K, T], key: K, value: T, most: int) -> None:
-    """Remember something as the newest; the oldest goes."""
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > most:
-        known.popitem(last=False)
+def compiled(
+    template: str,
+    files: Mapping[str, str],
+    environment: Environment,
+    catalog: TypeCatalog,
+    limits: Limits,
+) -> Module:
+    """The module of a template text. Raises Rejected."""
+    return compile_template(
+        template, files=files, environment=environment, catalog=catalog, limits=limits
+    )
+
+
+def drafted(
+    template: str,
+    files: Mapping[str, str],
+    environment: Environment,
+    catalog: TypeCatalog,
+    limits: Limits,
+) -> Module:
+    """The module of a template text with its problems. Raises Rejected if it is none at all."""
+    return draft_template(
+        load(template, limits=limits),
+        files=files,
+        parsed={},
+        environment=environment,
+        catalog=catalog,
+        limits=limits,
+    )
+
+
+def specialised(
+    module: Module, parameters: Mapping[str, Any], own: Stack, facade: Mapping[str, Any] | None
+) -> Program:
+    """The program of a stack. Raises Rejected."""
+    return module.specialise(
+        parameters,
+        stack_name=own.name,
+        stack_id=own.id,
+        project_id=own.project_id,
+        facade=Facade(**facade) if facade else None,
+    )
+
+
+def _content_key(revision: Revision) -> _Content:
+    told = repr((revision.environment, bool(revision.facade)))
+    return revision.template, frozenset(revision.files.items()), told
 
 
 class NestedTypes(Protocol):
@@ -83,16 +120,16 @@ class Programs:
         template_type: NestedTypes,
         base: Environment = DEFAULTS,
         limits: Limits | None = None,
-        executor: Executor | None = None,
+        compute: Compute | None = None,
     ) -> None:
         self.catalog = catalog
         self.base = base
         self.limits = limits or Limits()
         self._template_type = template_type
-        self._executor = executor
-        self._contents: OrderedDict[_Content, tuple[Environment, Module]] = OrderedDict()
-        self._modules: OrderedDict[str, Module] = OrderedDict()
-        self._programs: OrderedDict[bytes, tuple[Module, Program]] = OrderedDict()
+        self.compute = compute or Compute()
+        self._contents = Shelf[_Content, tuple[Environment, Module]](CONTENTS_MAX)
+        self._modules = Shelf[str, Module](MODULES_MAX)
+        self._programs = Shelf[bytes, tuple[Module, Program]](PROGRAMS_MAX)
 
     async def of(self, stack: StackRow, revision: Revision) -> Program:
         """The program of a stack's revision. Raises Rejected.
@@ -100,7 +137,7 @@ class Programs:
         The last few are kept: who accepts an operation and who carries it out want the same, and
         so do equal children, unless their template reads their names.
         """
-        environment, module = await self._content(revision)
+        environment, module = await self._content(stack.project_id, revision)
         own = Stack(stack.name, stack.id, stack.project_id)
         shared = stack.parent_id is not None and module.impersonal
         who = stack.project_id if shared else own
@@ -108,85 +145,66 @@ class Programs:
         key = msgspec.json.encode((who, parameters, revision.facade), enc_hook=str)
         known = self._programs.get(key)
         if known is not None and known[0] is module:
-            self._programs.move_to_end(key)
             program = known[1]
             return program if program.stack == own else program.of_stack(own)
-        program = module.specialise(
-            parameters,
-            stack_name=stack.name,
-            stack_id=stack.id,
-            project_id=stack.project_id,
-            facade=Facade(**revision.facade) if revision.facade else None,
+        program = await self.compute.run(
+            specialised, module, parameters, own, revision.facade, project=stack.project_id
         )
-        _keep(self._programs, key, (module, program), PROGRAMS_MAX)
+        module = program.module  # another one where it came from another process
+        self._keep_content(revision, environment, module)
+        self._programs.keep(key, (module, program), revision.characters)
         return program
 
-    async def _content(self, revision: Revision) -> tuple[Environment, Module]:
+    async def _content(self, project: str, revision: Revision) -> tuple[Environment, Module]:
         """The environment of a revision and its module. Raises Rejected."""
-        of_child = bool(revision.facade)
-        told = repr((revision.environment, of_child))
-        key = (revision.template, frozenset(revision.files.items()), told)
-        known = self._contents.get(key)
+        known = self._contents.get(_content_key(revision))
         if known is None:
+            of_child = bool(revision.facade)
             parsed = replace(Environment.parse(revision.environment), of_child=of_child)
-            module = await self.module(revision.template, revision.files, parsed)
-            known = parsed, module
-        _keep(self._contents, key, known, CONTENTS_MAX)
+            known = parsed, await self.module(revision.template, revision.files, parsed, project)
+        self._keep_content(revision, *known)
         return known
 
+    def _keep_content(self, revision: Revision, environment: Environment, module: Module) -> None:
+        key = _content_key(revision)
+        self._contents.keep(key, (environment, module), revision.characters)
+
     async def module(
-        self, template: str, files: Mapping[str, str], environment: Environment
+        self,
+        template: str,
+        files: Mapping[str, str],
+        environment: Environment,
+        project: str = "",
     ) -> Module:
         """The module of a template text. Raises Rejected."""
-        environment = replace(environment, base=self.base)
-        files = {**files, **self.base.texts} if self.base.texts else files
+        environment, files = self.under_base(environment, files)
         key = module_key(template, files=files, environment=environment, limits=self.limits)
         known = self._modules.get(key)
         if known is not None:
-            self._modules.move_to_end(key)
             return known
-
-        def compiled() -> Module:
-            return compile_template(
-                template,
-                files=files,
-                environment=environment,
-                catalog=self.catalog,
-                limits=self.limits,
-            )
-
-        if self._executor is None or len(template) <= INLINE_MAX:
-            module = compiled()
-        else:
-            loop = asyncio.get_running_loop()
-            module = await loop.run_in_executor(self._executor, compiled)
-        _keep(self._modules, key, module, MODULES_MAX)
+        characters = characters_of(template, files)
+        module = await self.compute.run(
+            compiled,
+            *(template, files, environment, self.catalog, self.limits),
+            project=project,
+            characters=characters,
+        )
+        self._modules.keep(key, module, characters)
         return module
 
-    async def draft(
-        self, template: str, files: Mapping[str, str], environment: Environment
-    ) -> Module:
-        """The module of a template text with its problems. Raises Rejected if it is none at all."""
-        environment = replace(environment, base=self.base)
-        limits = self.limits
+    def sources(self, revision: Revision) -> Sources:
+        """What the module of a revision is made of, for `compiled` and `drafted`. Raises
+        Rejected."""
+        environment = Environment.parse(revision.environment)
+        environment, files = self.under_base(environment, revision.files)
+        return revision.template, files, environment, self.catalog, self.limits
 
-        def drafted() -> Module:
-            return draft_template(
-                load(template, limits=limits),
-                files={**files, **self.base.texts},
-                parsed={},
-                environment=environment,
-                catalog=self.catalog,
-                limits=limits,
-            )
-
-        return await self.aside(drafted)
-
-    async def aside(self, work: Callable[[], T]) -> T:
-        """Long computing, off the loop where there is another thread for it."""
-        if self._executor is None:
-            return work()
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+    def under_base(
+        self, environment: Environment, files: Mapping[str, str]
+    ) -> tuple[Environment, Mapping[str, str]]:
+        """An environment and files above those of the operator."""
+        files = {**files, **self.base.texts} if self.base.texts else files
+        return replace(environment, base=self.base), files
 
     def kind_of(self, definition: ResourceDefinition) -> ResourceType:
         """The resource type that carries out a definition."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed
 from hearth.resources.base import Live, Made, Signalled, Step
 from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
 from hearth.resources.heat.signed_url import NEVER, native_url, signed_url, temporary_url
@@ -14,6 +14,9 @@ from hearth.resources.heat.stack_user import StackUser, users_of
 from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
 
 STATUSES = ("SUCCESS", "FAILURE")
+SIGNALS_MAX = 1000  # as many as a condition may count
+ID_MAX = 255  # characters
+REASON_MAX = 4096
 KEYS = frozenset({"id", "data", "reason", "status"})
 
 
@@ -131,9 +134,13 @@ class WaitConditionHandle(StackUser):
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
         number = len(live.metadata) + 1
         ident = str(details.get("id", number))
+        if len(ident) > ID_MAX:
+            raise _too_much(f"an id of {len(ident)} characters", ID_MAX)
+        if number > SIGNALS_MAX and ident not in live.metadata:
+            raise _too_much(f"{number} signals to one handle", SIGNALS_MAX)
         entry = {
             "data": details.get("data"),
-            "reason": details.get("reason", f"Signal {number} received"),
+            "reason": _cut(details.get("reason", f"Signal {number} received")),
             "status": details.get("status", "SUCCESS"),
         }
         if entry["status"] not in STATUSES:
@@ -160,6 +167,15 @@ class WaitConditionHandle(StackUser):
 
     async def attribute(self, live: Live, name: str) -> Any:
         return self.recordable(live).get(name)
+
+
+def _cut(reason: Any) -> Any:
+    return reason[:REASON_MAX] if isinstance(reason, str) else reason
+
+
+def _too_much(what: str, most: int) -> Rejected:
+    words = f"Request limit exceeded: {what} is more than the {most} allowed."
+    return Rejected([RequestLimitExceeded(None, words)])
 
 
 def signal_of(live: Live) -> dict[str, Any]:

@@ -83,13 +83,10 @@ class StaticScope(Scope):
         )
         self.world = StaticWorld(module)
         self.resources = syntax.resources
-        bindings = module.bindings
+        self.module = module
 
-        def attribute_names(resource: str) -> list[str]:
-            type_info = bindings[resource].type_info if resource in bindings else None
-            return [name for name in type_info.attributes if name != "show"] if type_info else []
-
-        self.attribute_names = attribute_names
+    def within(self, resource: str) -> None:
+        """Nothing is known of the values of attributes, so no path is walked."""
 
     def undecided(self, choice: If) -> Any:
         """What either branch may give."""

@@ -16,7 +16,7 @@ from yaql.standard_library import collections as std_collections
 from yaql.standard_library import math as std_math
 from yaql.standard_library import regex as std_regex
 
-from hearth.schema.patterns import TIMEOUT_S, in_time, timed
+from hearth.schema.patterns import TIMEOUT_S, Overrun, in_time, time_left_s, timed
 from hearth.template.budget import current
 
 T = TypeVar("T")
@@ -56,6 +56,8 @@ def bounded(work: Callable[[], T]) -> T:
     try:
         return work()
     except _Stop:
+        if budget is not None and budget.inline:
+            raise Overrun from None
         words = f"more than {STEPS_MAX} steps"
         if most < STEPS_MAX:
             words = "more steps, with the others, than they may"
@@ -111,7 +113,9 @@ class Pattern:
         return in_time(lambda timeout: self.timed.search(text, timeout=timeout))
 
     def finditer(self, text: str) -> Iterator[Any]:
-        yield from self.timed.finditer(text, timeout=TIMEOUT_S)
+        found = self.timed.finditer(text, timeout=time_left_s())
+        while (one := in_time(lambda timeout: next(found, None))) is not None:
+            yield one
 
     def split(self, text: str, most: int) -> Any:
         return in_time(lambda timeout: self.timed.split(text, most, timeout=timeout))

@@ -5,14 +5,21 @@ The library is loaded on first use; it costs more to import than all of the comp
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from hearth.schema.patterns import Overrun, inline
 from hearth.template.functions.entry import EvaluationError, Function, register
 
 if TYPE_CHECKING:
     from hearth.template.scope import Scope
+
+
+LIBRARY = "yaql.standard_library"
+INLINE_EXPRESSION_MAX = 500
+"""Characters of an expression that is read where others wait for the thread."""
 
 
 @lru_cache(maxsize=4)
@@ -61,6 +68,13 @@ def yaql(args: Any, scope: Scope) -> Any:
         raise EvaluationError(f"yaql: {type(error).__name__}: {text}") from None
 
 
+def _demand_short(expression: str) -> None:
+    """Raises Overrun where others wait for the thread and reading the expression, or loading the
+    library, takes long."""
+    if inline() and (len(expression) > INLINE_EXPRESSION_MAX or LIBRARY not in sys.modules):
+        raise Overrun
+
+
 def _check(args: Any) -> str | None:
     if not isinstance(args, dict):
         return "a map of expression and data is needed"
@@ -73,6 +87,7 @@ def _check(args: Any) -> str | None:
     if expression is None or isinstance(expression, bool | int | float | list | dict):
         return "the expression must be text"
     if isinstance(expression, str):
+        _demand_short(expression)
         try:
             _parsed(expression, 200, 10000)
         except Exception as error:  # the library's own and its parser's

@@ -1,0 +1,25 @@
+"""Errors of requests that were answered all the same: their connection stays."""
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+class Answered:
+    """Ends an exception, which is logged by then, where the whole answer has been sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        complete = False
+
+        async def noted(message: Message) -> None:
+            nonlocal complete
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                complete = True
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception:
+            if not complete:
+                raise

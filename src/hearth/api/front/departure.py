@@ -1,0 +1,49 @@
+"""Clients that go before they were answered: what is computed for them alone is given up."""
+
+import asyncio
+import contextlib
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hearth.engine.worker.compute.compute import Gone, departed
+
+
+class Departure:
+    """Watches the connection once the body was read; `departed` tells whoever computes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        watching: asyncio.Task[None] | None = None
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            if not gone.done():
+                gone.set_result(None)
+
+        async def watched() -> Message:
+            nonlocal watching
+            if watching is not None:  # there is nothing more to read
+                await gone
+                return {"type": "http.disconnect"}
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                gone.set_result(None)
+            elif not message.get("more_body"):
+                watching = asyncio.create_task(watch())
+            return message
+
+        token = departed.set(gone)
+        try:
+            with contextlib.suppress(Gone):
+                await self._app(scope, watched, send)
+        finally:
+            departed.reset(token)
+            if watching is not None:
+                watching.cancel()

@@ -1,0 +1,115 @@
+"""The process that makes those which compute: it has all code loaded, and forks one per job.
+
+It is started by `hearth.engine.worker.compute.pool` with a socket. A message on it is either the
+end of another socket, over which a new process gets its job, or the id of a process to kill. It
+ends with that socket, and all its processes with it.
+"""
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+
+from hearth.engine.worker.compute.job import carry_out
+from hearth.engine.worker.compute.wire import pack, send
+
+MESSAGE_MAX = 32
+COMMON = (
+    "OS::Nova::Server", "OS::Nova::KeyPair", "OS::Cinder::Volume", "OS::Cinder::VolumeAttachment",
+    "OS::Neutron::Net", "OS::Neutron::Subnet", "OS::Neutron::Port", "OS::Neutron::Router",
+    "OS::Neutron::RouterInterface", "OS::Neutron::FloatingIP", "OS::Neutron::SecurityGroup",
+    "OS::Heat::Value", "OS::Heat::ResourceGroup", "OS::Heat::AutoScalingGroup",
+    "OS::Heat::WaitCondition", "OS::Heat::WaitConditionHandle", "OS::Heat::RandomString",
+    "OS::Heat::SoftwareConfig", "OS::Heat::SoftwareDeployment",
+)  # fmt: skip
+"""Types that most templates have: loaded once, not in each process."""
+
+
+def main(number: int) -> None:
+    """Serve the socket with this file descriptor until it is closed."""
+    control = socket.socket(fileno=number)
+    prepare()
+    gc.collect()
+    gc.freeze()
+    for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(ignored, signal.SIG_IGN)  # of the whole group; we end with our parent
+    woken, wakes = os.pipe()
+    for end in (woken, wakes):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    running: set[int] = set()
+    try:
+        while True:
+            ready, _, _ = select.select([control.fileno(), woken], [], [])
+            if woken in ready:
+                os.read(woken, 4096)
+                _reap(running)
+            if control.fileno() in ready and not _heard(control, running, (woken, wakes)):
+                return
+    finally:
+        for pid in running:
+            os.kill(pid, signal.SIGKILL)
+
+
+def prepare() -> None:
+    """Load what jobs need, so that each has it from its first moment."""
+    import yaql.standard_library  # noqa: F401
+
+    from hearth.cli.installed import use_installed
+    from hearth.resources.heat import template_resource  # noqa: F401
+    from hearth.resources.registry import shared_catalog
+    from hearth.service import revisions, validate  # noqa: F401
+    from hearth.template.functions.query import _library
+
+    use_installed()
+    for name in COMMON:
+        shared_catalog().find(name)
+    _library()
+
+
+def _heard(control: socket.socket, running: set[int], ours: tuple[int, int]) -> bool:
+    """Do what one message asks for; False when there will be no more."""
+    message, handles, _, _ = socket.recv_fds(control, MESSAGE_MAX, 1)
+    if not message:
+        return False
+    if not handles:
+        pid = int(message)
+        if pid in running:  # only we reap, so it is still the process that was meant
+            os.kill(pid, signal.SIGKILL)
+        return True
+    with socket.socket(fileno=handles[0]) as sock:
+        pid = os.fork()
+        if pid == 0:
+            _child(control, sock, ours)
+        running.add(pid)
+    return True
+
+
+def _child(control: socket.socket, sock: socket.socket, ours: tuple[int, int]) -> None:
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        control.close()
+        for end in ours:
+            os.close(end)
+        send(sock, pack(os.getpid()))
+        carry_out(sock)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _reap(running: set[int]) -> None:
+    while running:
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        running.discard(pid)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,58 @@
+"""Frames between this process and those that compute for it: a length, then a pickle.
+
+Both ends are Hearth; what a user wrote travels inside, as text.
+"""
+
+import pickle
+import socket
+import struct
+from typing import Any
+
+HEAD = struct.Struct("!Q")
+FRAME_MAX = 1 << 30
+CHUNK = 1 << 20
+
+
+class Closed(Exception):
+    """The other end is gone."""
+
+
+def pack(value: Any) -> bytes:
+    """A value as it travels."""
+    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+
+
+def unpack(data: bytes | bytearray) -> Any:
+    """The value again."""
+    return pickle.loads(data)  # noqa: S301 - it comes from a process of our own
+
+
+def send(sock: socket.socket, data: bytes) -> None:
+    """Send a frame. Raises Closed, TimeoutError."""
+    try:
+        sock.sendall(HEAD.pack(len(data)))
+        sock.sendall(data)
+    except (BrokenPipeError, ConnectionError):
+        raise Closed from None
+
+
+def receive(sock: socket.socket) -> bytearray:
+    """The next frame. Raises Closed, TimeoutError."""
+    (length,) = HEAD.unpack(_exactly(sock, HEAD.size))
+    if length > FRAME_MAX:
+        raise Closed
+    return _exactly(sock, length)
+
+
+def _exactly(sock: socket.socket, count: int) -> bytearray:
+    data = bytearray(count)
+    view, at = memoryview(data), 0
+    while at < count:
+        try:
+            got = sock.recv_into(view[at : at + CHUNK])
+        except ConnectionError:
+            raise Closed from None
+        if not got:
+            raise Closed
+        at += got
+    return data

@@ -1,0 +1,17 @@
+"""Stored templates as objects."""
+
+from typing import Any
+
+from hearth.service.house import House
+from hearth.store.rows import StackRow
+from hearth.template import load
+
+
+async def as_object(house: House, row: StackRow, text: str) -> Any:
+    """A template of a stack as maps and lists, whatever it was written in."""
+    return await house.compute.run(plain, text, project=row.project_id, characters=len(text))
+
+
+def plain(text: str, file: str = "template") -> Any:
+    """A template text as maps and lists. Raises Rejected."""
+    return load(text, file).plain()

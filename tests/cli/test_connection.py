@@ -1,0 +1,235 @@
+"""Connections of clients that dawdle, repeat themselves, or never end."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.api.front.answered import Answered
+from hearth.cli import connection
+from hearth.cli.lifetime import Seldom
+from hearth.cli.serve import tell_of_readable
+from hearth.cli.served import server
+
+HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
+GET = HEAD + b"\r\n"
+POST = b"POST /read HTTP/1.1\r\nHost: x\r\n"
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Reads the body under /read only; under /broken it raises after its answer."""
+    if scope["path"] == "/read":
+        while (await receive()).get("more_body"):
+            pass
+    status = 500 if scope["path"] == "/broken" else 200
+    headers = [(b"content-length", b"2")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"ok"})
+    if status == 500:
+        raise RuntimeError("as the framework does once more")
+
+
+Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Dial]:
+    import socket
+
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    bound.listen(64)
+    one = server(Answered(app))
+    task = asyncio.ensure_future(one.serve(sockets=[bound]))
+    while not one.started:
+        await asyncio.sleep(0.005)
+    writers = []
+
+    async def dial() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection(*bound.getsockname())
+        writers.append(writer)
+        return reader, writer
+
+    try:
+        yield dial
+    finally:
+        for writer in writers:
+            writer.transport.abort()
+        one.should_exit = True
+        await task
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HEAD_S", "BODY_PAUSE_S", "DRAINED_S"):
+        monkeypatch.setattr(connection, name, 0.3)
+    monkeypatch.setattr(connection, "BODY_TOTAL_S", 1.0)
+
+
+async def ended(reader: asyncio.StreamReader) -> tuple[float, bytes]:
+    """When the connection ended, and what came before."""
+    begun, got = time.monotonic(), b""
+    try:
+        async with asyncio.timeout(5):
+            while data := await reader.read(65536):
+                got += data
+    except ConnectionError:
+        pass
+    return time.monotonic() - begun, got
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"G", HEAD, HEAD + b"X-a: ", POST + b"Content-Length: 9\r\n\r\nx", GET + HEAD]
+)
+def test_who_never_ends_a_head_or_a_body_is_let_go(sent: bytes) -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(sent)
+            took, _ = await ended(reader)
+            assert 0.1 < took < 1.5
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("first", "drop"),
+    [(HEAD, b"X-a: b\r\n"), (POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n")],
+)
+def test_who_sends_by_drops_is_let_go(first: bytes, drop: bytes) -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(first)
+            begun = time.monotonic()
+            ending = asyncio.ensure_future(ended(reader))
+            while not ending.done() and time.monotonic() - begun < 4:
+                writer.write(drop)
+                await asyncio.sleep(0.05)
+            assert time.monotonic() - begun < 2
+            await ending
+
+    asyncio.run(story())
+
+
+def test_requests_that_come_whole_have_all_their_time_between() -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            for request in (GET, POST + b"Content-Length: 2\r\n\r\nab", GET):
+                writer.write(request)
+                assert b"200 OK" in await reader.readuntil(b"ok")
+                await asyncio.sleep(0.5)
+            writer.write(GET + GET)
+            assert b"200 OK" in await reader.readuntil(b"ok")
+            assert b"200 OK" in await reader.readuntil(b"ok")
+
+    asyncio.run(story())
+
+
+def test_a_body_that_nobody_reads_is_not_read_to_its_end() -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+            assert b"200 OK" in await reader.readuntil(b"ok")
+            sent = 0
+            try:
+                async with asyncio.timeout(5):
+                    while True:
+                        writer.write(b"8000\r\n" + b"x" * 0x8000 + b"\r\n")
+                        await writer.drain()
+                        sent += 0x8000
+                        await asyncio.sleep(0)
+            except ConnectionError:
+                pass
+            assert sent < 8 * 1024 * 1024
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("sent", "answers"),
+    [
+        (POST + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + GET, 1),
+        (b"GET / HTTP/1.1\nHost: x\n\n", 0),
+        (b"GET / HTTP/1.1\r\nHost: x\nX-a: b\r\n\r\n", 0),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\n", 0),
+    ],
+)
+def test_what_may_be_read_in_two_ways_is_the_last_on_its_connection(
+    sent: bytes, answers: int
+) -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(sent)
+            took, got = await ended(reader)
+            assert took < 1
+            assert got.count(b"200 OK") == answers
+
+    asyncio.run(story())
+
+
+def test_an_answered_error_leaves_the_connection() -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(b"GET /broken HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"500" in await reader.readuntil(b"ok")
+            writer.write(GET)
+            assert b"200 OK" in await reader.readuntil(b"ok")
+
+    asyncio.run(story())
+
+
+def test_connections_have_a_bound_and_refusals_are_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("hearth.cli.served.CONNECTIONS_MAX", 16)
+
+    async def story() -> None:
+        async with serving() as dial:
+            mine = [await dial() for _ in range(12)]
+            await asyncio.sleep(0.05)
+            closed = [reader.at_eof() or reader.exception() is not None for reader, _ in mine]
+            assert closed.count(False) == 4  # a quarter for one address
+            for _, writer in mine:
+                writer.transport.abort()
+            await asyncio.sleep(0.05)
+            reader, writer = await dial()
+            writer.write(GET)
+            assert b"200 OK" in await reader.readuntil(b"ok")
+
+    asyncio.run(story())
+    assert len([r for r in caplog.records if "connections refused" in r.message]) == 1
+
+
+def test_a_readable_configuration_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, mode in (("open.conf", 0o644), ("kept.conf", 0o640)):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    tell_of_readable([str(tmp_path / "open.conf"), str(tmp_path / "kept.conf")])
+    assert [r.getMessage().partition(",")[0] for r in caplog.records] == [
+        str(tmp_path / "open.conf")
+    ]
+
+
+def test_what_the_loop_cannot_accept_is_told_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = asyncio.new_event_loop()
+    seldom = Seldom()
+    failure = {"message": "socket.accept() out of system resource", "exception": OSError(24, "x")}
+    for _ in range(1000):
+        seldom(loop, failure)
+    seldom(loop, {"message": "something else"})
+    loop.close()
+    assert len(caplog.records) == 2
