@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
