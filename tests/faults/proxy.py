@@ -78,6 +78,7 @@ class LossyProxy:
                 if loss.carried_out:
                     server.sendall(block)
                     back.join(SERVER_S)  # the answer arrives, and nobody gets it
+                server.shutdown(socket.SHUT_RDWR)
                 return
             with suppress(OSError):
                 server.shutdown(socket.SHUT_WR)

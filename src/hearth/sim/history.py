@@ -107,6 +107,8 @@ class Odds:
     poor: float = 0.05  # an engine without one of the types
     crowd: float = 0.15  # in all of a history
     groups: float = 0.2  # in all of a history
+    unanswered: float = 0.0005  # commits of engines
+    unanswered_request: float = 0.05
 
 
 @dataclass
@@ -133,6 +135,33 @@ def play(seed: int, odds: Odds | None = None) -> Outcome:
         if collecting:
             gc.enable()
     return history.outcome
+
+
+class _Machines:
+    """What goes wrong with machines and their connections. It has a luck of its own, so that a
+    history is what it would be without."""
+
+    def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:
+        self.luck = random.Random(f"machines {seed}")  # noqa: S311
+        self._odds, self._seen = odds, seen
+        self.healed = False
+
+    def at(self, what: str, method: str) -> str | None:
+        """Whether the answer of a COMMIT is lost."""
+        share = {"commit": self._odds.unanswered, "request": self._odds.unanswered_request}
+        if self.healed or self.luck.random() > share.get(what, 0.0):
+            return None
+        self._seen["unanswered"] += 1
+        self._seen["outage"] += what == "commit"
+        return self.luck.choice(("lost before", "lost after"))
+
+    def skew_s(self) -> float:
+        """By how much the clock of a machine is wrong."""
+        return self.luck.choice((0.0, 0.0, self.luck.uniform(-60.0, 60.0)))
+
+    def stands(self) -> bool:
+        """Whether the clocks of a machine stand while it does."""
+        return self.luck.random() < 0.5
 
 
 class _History:
@@ -168,6 +197,8 @@ class _History:
             plugins=(self.watcher,) if self.luck.random() < odds.plugin else (),
         )
         self.world.twin.random_fault = self._fault
+        self.machines = _Machines(seed, odds, self.seen)
+        self.world.place(self.machines)
         self.slow_database = self.luck.random() < odds.slow_database
         self.world.twin.outside(OUTSIDE)
         self.template: Template = {}
@@ -235,7 +266,8 @@ class _History:
         draw = self.luck.random()
         if draw < self.odds.freeze:
             self.seen["freeze"] += 1
-            self.world.freeze(engine, self.luck.uniform(5.0, 40.0))
+            seconds, standing = self.luck.uniform(5.0, 40.0), self.machines.stands()
+            self.world.freeze(engine, seconds, standing=standing)
             return False
         if draw > self.odds.freeze + self.odds.crash:
             return False
@@ -253,7 +285,8 @@ class _History:
         # for long enough without one that knows a type, what is made of it is given up
         poor = poor and all(one.tools.programs is PROGRAMS for one in self.world.engines)
         self.seen["poor"] += poor
-        self.world.start_engines(1, POOR_PROGRAMS if poor else None)
+        programs = POOR_PROGRAMS if poor else None
+        self.world.start_engines(1, programs, skew_s=self.machines.skew_s())
 
     # -- the story -------------------------------------------------------------------------
 
@@ -614,7 +647,7 @@ class _History:
         return template, restored
 
     async def _heal(self) -> None:
-        self.healed = True
+        self.healed = self.machines.healed = True
         for engine in list(self.world.engines):
             if engine.tools.programs is POOR_PROGRAMS:
                 self.world.kill(engine)

@@ -287,10 +287,14 @@ class World:
 
     # -- engines ---------------------------------------------------------------------------
 
-    def start_engines(self, count: int = 2, programs: Programs | None = None) -> None:
-        """`programs` are those of the world, unless these engines know other types."""
+    def start_engines(
+        self, count: int = 2, programs: Programs | None = None, *, skew_s: float = 0.0
+    ) -> None:
+        """`programs` are those of the world, unless these engines know other types; `skew_s` is by
+        how much the clocks of their machines are wrong."""
         for _ in range(count):
             handle = _Handle(self)
+            handle.skew_s = skew_s
             engine = Engine(
                 Tools(
                     store=SeveredStore(self.store, handle),
@@ -354,9 +358,10 @@ class World:
                 raise NoAnswer("test", "no answer")
             raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
 
-    def freeze(self, engine: Engine, seconds: float) -> None:
-        """The engine does not get on for a while, and then goes on as if nothing had been."""
-        self._handles[engine.id].freeze(seconds)
+    def freeze(self, engine: Engine, seconds: float, *, standing: bool = False) -> None:
+        """The engine does not get on for a while, and then goes on as if nothing had been;
+        `standing`: its clocks have not seen it either."""
+        self._handles[engine.id].freeze(seconds, standing=standing)
 
     async def thawed(self) -> None:
         """Until every engine that stands still goes on, and has had a moment for it."""

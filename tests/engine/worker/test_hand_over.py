@@ -59,3 +59,30 @@ def test_a_delete_that_comes_while_its_stack_is_given_back_is_begun_once():
         late += run(loop, story())
         world.close()
     assert late == []
+
+
+@pytest.mark.parametrize("before_s", [0.0, 0.5, 1.5, 2.5])
+def test_a_claim_that_is_under_way_is_handed_over_too(before_s):
+    """The database takes its time, and the engine is stopped before it knows what it was given."""
+    loop = VirtualLoop()
+    world = World(
+        loop, PROGRAMS, lambda loop: TwinCloud(loop.time, op_time_s=5.0), slow=lambda: 1.0
+    )
+
+    async def story() -> None:
+        world.start_engines(1)
+        await asyncio.sleep(10.0)
+        stack_id = await world.create("s", revision_of(CHAIN), timeout_mins=60)
+        await asyncio.sleep(before_s)
+        first = world.engines[0]
+        await first.stop()
+        world.kill(first)
+        row = world.stack(stack_id)
+        assert (row.owner, row.takeovers) == (None, 0)
+        world.start_engines(1)
+        await world.rest(limit_s=90.0)
+        assert world.stack(stack_id).state == "CREATE_COMPLETE"
+        assert world.stack(stack_id).takeovers == 0
+
+    run(loop, story())
+    world.close()

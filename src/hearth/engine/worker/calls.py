@@ -249,16 +249,26 @@ class Calls:
     async def sweep(self, kind: ResourceType, live: Live, *, for_good: bool = False) -> None:
         """Delete what turned up under the record's key beside the recorded thing.
 
-        With `for_good`, when the record is about to go, after as long as anything may turn up.
+        What could not be looked for or deleted now is watched for later. With `for_good`, when the
+        record is about to go, all of it is gone in the end: after as long as anything may turn up.
         """
         wait_s = self.work.tools.stray_watch_s if for_good else kind.visibility_delay_s
         for stray in strays.of(self.work, self.record_id):
             rest = strays.rest_s(self.work, stray, wait_s)
             if rest > 0:
                 await (self.pause(rest) if for_good else asyncio.sleep(rest))
-            turned_up = await strays.sweep(kind, live)
-            while for_good and turned_up:
+            passing = 0
+            while True:
+                try:
+                    turned_up = await strays.sweep(kind, live)
+                except CloudFault as fault:
+                    passing += 1
+                    if for_good and (not fault.passing or passing > PASSING_MAX):
+                        raise
+                    log.info("%s: strays cannot be looked after now: %s", live.name, fault)
+                    turned_up = True
+                if not for_good or not turned_up:
+                    break
                 await self.pause(strays.AGAIN_S)
-                turned_up = await strays.sweep(kind, live)
             if for_good:
                 strays.forget(self.work, stray)

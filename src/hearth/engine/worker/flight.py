@@ -231,8 +231,9 @@ class Flight(Calls):
             found = None
             if phase == "intent" and i == at:
                 found = await self.looked_for(kind, step, live)
-                if found is None:  # what an earlier engine sent may still be on its way
-                    self.strayed(kind, live, "the engine that sent it died")
+                # what an earlier engine sent may still be on its way, or have come twice
+                self.strayed(kind, live, "the engine that sent it died")
+                if found is None:
                     await self.until_committed()  # whoever comes next knows of two calls
             if found is None:
                 lost = phase == "intent" and i == at and action is Action.CREATE
