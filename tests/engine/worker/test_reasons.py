@@ -59,7 +59,8 @@ def repeating(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_stored_reason_tells_it(place: str, tmp_path: Path):
+def test_no_stored_reason_tells_it(place: str, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("DEBUG", "hearth")
     template, files = PLACES[place]
 
     async def story(house: Inside) -> str:
@@ -90,5 +91,6 @@ def test_no_stored_reason_tells_it(place: str, tmp_path: Path):
             return await story(house)
 
     stored = asyncio.run(told())
-    assert SECRET not in stored
+    assert SECRET not in stored + caplog.text
+    assert "Invalid value ****** of ******." in caplog.text
     assert "Invalid value ****** of ******." in stored
