@@ -247,7 +247,7 @@ def test_guests_are_told_what_the_catalogue_says(url: str | None, told: str):
         ({"reauthentication": "always"}, "reauthentication_auth_method"),
         ({"cfn_port": "70000"}, "bind_port"),
         ({"signers": "multi_cloud = true"}, "[ec2authtoken] clouds: not set"),
-        ({"driver": "log"}, "driver: messagingv2, messaging or noop; not ['log']"),
+        ({"driver": "syslog"}, "driver: messagingv2, messaging, log or noop; not ['syslog']"),
         ({"driver": "messagingv2"}, "transport_url: not set"),
         ({"driver": "messagingv2", "transport": "kafka://h/"}, "rabbit://, not kafka"),
         ({"driver": "messaging", "transport": "rabbit://h", "level": "loud"}, "not LOUD"),

@@ -59,8 +59,8 @@ LOG = (
     _live("debug", bool, False, "Log at DEBUG instead of INFO. HEARTH_LOG in the environment wins."),
     _live("default_log_levels", list, [], "Levels of single loggers, as NAME=LEVEL.",
           differs="the libraries it names in Heat are not here; those that are log warnings only"),
-    _is("log_file", str, None, "File that the log is appended to; moved away, it is made anew. Else stderr."),
-    _is("log_dir", str, None, "Directory of a log_file that is no absolute path."),
+    _is("log_file", str, None, "File that the log is appended to; moved away, it is made anew. Else stderr.", formerly=(("DEFAULT", "logfile"),)),
+    _is("log_dir", str, None, "Directory of a log_file that is no absolute path.", formerly=(("DEFAULT", "logdir"),)),
     _is("use_json", bool, False, "One JSON object per line of the log."),
 )
 # fmt: on
