@@ -115,7 +115,8 @@ def changed(option: Option, folder: Path) -> str:
     if option.kind is bool:
         return str(not option.default)
     if option.kind in (int, float):
-        return str(int(option.default or 0) + 7)
+        more = int(option.default or 0) + 7
+        return str(more if option.most is None or more <= option.most else option.most - 7)
     return next((one for one in option.choices if one and one != option.default), "other")
 
 

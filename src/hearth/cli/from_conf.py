@@ -14,6 +14,7 @@ from hearth.cli.signers import signers
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.reach import Reach, Tls
+from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.house import Limits
 from hearth.store.retention import Retention
 from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
@@ -52,6 +53,12 @@ def settings(conf: Any, url: str, cfn_url: str) -> Settings:
         by_application=conf.deferred_auth_method == "application_credential",
         trust_roles=tuple(conf.trusts_delegated_roles),
         identity_url=conf.clients_keystone.auth_uri or "",
+        identity_interface=conf.server_keystone_endpoint_type,
+        servers=ServerDefaults(
+            conf.default_user_data_format,
+            conf.default_software_config_transport,
+            conf.max_server_name_length,
+        ),
         heat_url=_heat_url(conf, url),
         cfn_url=with_version(conf.heat_metadata_server_url or ""),
         cfn_here=with_version(cfn_url),
@@ -218,6 +225,7 @@ def _limits(conf: Any) -> Limits:
         template_characters=conf.max_template_size,
         body_bytes=conf.max_json_body_size,
         hidden_stack_tags=tuple(conf.hidden_stack_tags),
+        observe_on_update=conf.observe_on_update,
         yaql_iterators=conf.yaql.limit_iterators,
         yaql_memory_bytes=conf.yaql.memory_quota,
     )

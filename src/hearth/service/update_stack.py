@@ -32,7 +32,7 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
         tags=tags,
         requester=requester(caller),
         by=caller.user_name,
-        told=wanted.told,
+        told=_told(house, wanted),
         copy_of=wanted.revision,
     )
     now = house.clock.now()
@@ -41,6 +41,11 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
     )
     house.bus.tell()
     return after
+
+
+def _told(house: House, wanted: Wanted) -> str | None:
+    """What an update is told; None keeps what the last one was told."""
+    return accept.CONVERGE if house.limits.observe_on_update else wanted.told
 
 
 async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> Aim:
@@ -56,7 +61,8 @@ async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) ->
     world = StoredWorld(there, kinds=house.programs.types_of(there))
     program = await checked(house, caller, row, revision, world=world)
     _immutable(before, program)
-    told = row.told if wanted.told is None else wanted.told
+    asked = _told(house, wanted)
+    told = row.told if asked is None else asked
     return Aim(row, revision, program, records, observe=told == accept.CONVERGE)
 
 
