@@ -276,3 +276,15 @@ def test_the_log_is_no_broker_for_other_drivers(tmp_path: Path):
     both = settings(written(tmp_path, **more).conf, "http://me", "http://cfn").notifications
     assert both is not None
     assert (both.logged, both.envelope) == (True, True)
+
+
+def test_a_warning_is_not_said_again(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    first = written(tmp_path, DEFAULT={"num_engine_workers": "4", "nonsense": "1"})
+    first.tell()
+    assert len(caplog.records) == 2
+    written(tmp_path, DEFAULT={"num_engine_workers": "5", "nonsense": "2"}).tell(first)
+    assert len(caplog.records) == 2
+    more = {"num_engine_workers": "5", "nonsense": "2", "periodic_interval": "1", "other": "x"}
+    written(tmp_path, DEFAULT=more).tell(first)
+    said = [record.getMessage() for record in caplog.records[2:]]
+    assert [one.rpartition(": ")[2].split()[0] for one in said] == ["periodic_interval", "other"]
