@@ -128,6 +128,21 @@ def test_the_operator_may_have_every_update_observe(tmp_path: Path) -> None:
     told(tmp_path, story)
 
 
+def test_a_parameter_that_is_left_out_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(stack: Stack) -> None:
+        known = Wanted(existing=True, parameters={"size": 6})
+        assert await stack.update(known) == "UPDATE_COMPLETE"
+        assert "ignored" not in caplog.text
+        odd = Wanted(existing=True, parameters={"size": 6, "zz\nforged": "hunter2"})
+        assert await stack.update(odd) == "UPDATE_COMPLETE"
+        assert f"stack {stack.row.id}: its template has no parameter 'zz\\nforged'" in caplog.text
+        assert "hunter2" not in caplog.text
+
+    told(tmp_path, story)
+
+
 def test_a_partial_update_is_laid_over_what_there_is(tmp_path: Path) -> None:
     async def story(stack: Stack) -> None:
         sinks = [{"type": "zaqar-queue", "target": "q"}]

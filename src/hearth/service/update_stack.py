@@ -1,5 +1,7 @@
 """Update, delete and cancel."""
 
+import logging
+
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import ImmutableParameterModified, Rejected
 from hearth.model.state import Action
@@ -9,11 +11,13 @@ from hearth.service.foresight import Aim
 from hearth.service.house import House
 from hearth.service.revisions import stored_revision
 from hearth.service.types_used import demand_types_of
-from hearth.service.wanted import Wanted, checked, revision_from, revision_of
+from hearth.service.wanted import Wanted, checked, ignored_parameters, revision_from, revision_of
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
 from hearth.template import Program
+
+log = logging.getLogger(__name__)
 
 
 async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> StackRow:
@@ -21,6 +25,8 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
     aim = await aim_of(house, caller, row, wanted)
+    if ignored := ignored_parameters(wanted, aim.revision):
+        log.warning("stack %s: its template has no %s: ignored", row.id, ", ".join(ignored))
     tags = wanted.tags
     if tags is None and not wanted.existing:
         tags = ()
