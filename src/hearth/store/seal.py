@@ -11,7 +11,7 @@ In a column of texts a sealed value stands as base64 behind a mark; a text witho
 older release's, or says what every stack says (`PLAIN_TEXTS`).
 """
 
-import base64
+import binascii
 import copy
 import hashlib
 import hmac
@@ -82,7 +82,7 @@ class Sealer:
         if text in PLAIN_TEXTS:
             return text
         sealed = self.seal_bytes(text.encode(), column, *key)
-        return TEXT_MARK + base64.b64encode(sealed).decode()
+        return TEXT_MARK + binascii.b2a_base64(sealed, newline=False).decode()
 
     def unseal_text(self, stored: str, column: str, *key: object) -> str:
         """The text, which an older release may have stored as it is. Raises `Unsealable`."""
@@ -160,7 +160,7 @@ def _place(column: str, key: tuple[object, ...]) -> bytes:
 
 def _of_text(stored: str) -> bytes:
     try:
-        return base64.b64decode(stored[len(TEXT_MARK) :], validate=True)
+        return binascii.a2b_base64(stored[len(TEXT_MARK) :], strict_mode=True)
     except ValueError:
         raise Unsealable("the sealed text was changed") from None
 
