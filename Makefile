@@ -22,6 +22,7 @@ install: $(STAMP)
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Hearth needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
+	@echo "Installing Hearth into $(VENV): a minute or two, once"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian, apt install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -30,8 +31,9 @@ $(STAMP): requirements.lock pyproject.toml
 demo: install
 	@$(BIN)/hearth demo
 
+# make dev PORT=0 takes any free port
 dev: install
-	@$(BIN)/hearth dev --data .hearth
+	@$(BIN)/hearth dev --data .hearth $(if $(PORT),--port $(PORT))
 
 # three at a time: most tests wait for something; those of a file share a cloud
 test: install

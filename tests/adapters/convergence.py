@@ -22,6 +22,7 @@ from hearth.sim.cloud import OP_TIME_S, Fault, TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Other, Thing
 from hearth.sim.world import World
+from hearth.store import reads
 from hearth.store.accept import Operation
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import event, resource
@@ -154,7 +155,9 @@ class _Player:
             write=False,
         )
         query = sa.select(event).where(event.c.stack_id == self.stack_id).order_by(event.c.seq)
-        events = world.store.transact(lambda tx: tx.rows(query), write=False)
+        events = world.store.transact(
+            lambda tx: [reads.event_of(tx, row).event for row in tx.rows(query)], write=False
+        )
         live: dict[str, list[str]] = {}
         for thing in world.twin.things.values():
             live.setdefault(thing.name, []).append(thing.id)

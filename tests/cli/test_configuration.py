@@ -115,7 +115,8 @@ def changed(option: Option, folder: Path) -> str:
     if option.kind is bool:
         return str(not option.default)
     if option.kind in (int, float):
-        return str(int(option.default or 0) + 7)
+        more = int(option.default or 0) + 7
+        return str(more if option.most is None or more <= option.most else option.most - 7)
     return next((one for one in option.choices if one and one != option.default), "other")
 
 
@@ -231,3 +232,59 @@ def test_two_files_are_one_configuration_and_the_later_counts(tmp_path: Path):
     more = tmp_path / "more.conf"
     more.write_text("[DEFAULT]\nmax_stacks_per_tenant = 2\n")
     assert read([tmp_path / "heat.conf", more]).conf.max_stacks_per_tenant == 2
+
+
+FORMER = [(option, *old) for option in OPTIONS for old in option.formerly]
+
+
+@pytest.mark.parametrize(
+    ("option", "group", "name"), FORMER, ids=lambda one: getattr(one, "name", one)
+)
+def test_older_names_of_heat_conf_still_count(
+    option: Option, group: str, name: str, tmp_path: Path
+):
+    special = {"driver": "log", "transport_url": "rabbit://other/", "connection": "sqlite:///x"}
+    value = special.get(option.name, "other")
+    path = tmp_path / "heat.conf"
+    path.write_text(f"[{group}]\n{name} = {value}\n")
+    found = read([path])
+    assert found.unknown == found.idle == {}
+    place = found.conf if option.group == "DEFAULT" else found.conf[option.group]
+    assert value in str(place[option.name])
+
+
+def test_there_are_older_names():
+    assert ("DEFAULT", "notification_driver") in {(group, name) for _, group, name in FORMER}
+
+
+def test_a_working_file_of_the_original_is_served(tmp_path: Path):
+    more = {
+        "oslo_messaging_notifications": {"driver": "log"},
+        "ec2authtoken": {"auth_type": "none"},
+    }
+    found = settings(written(tmp_path, **more).conf, "http://me", "http://cfn")
+    assert found.notifications is not None
+    assert found.notifications.logged
+    assert found.notifications.transport_url == ""
+
+
+def test_the_log_is_no_broker_for_other_drivers(tmp_path: Path):
+    more = {"DEFAULT": {"notification_driver": "log\nnotification_driver = messagingv2"}}
+    with pytest.raises(WrongSetting, match="transport_url: not set"):
+        settings(written(tmp_path, **more).conf, "http://me", "http://cfn")
+    more["DEFAULT"]["transport_url"] = "rabbit://h/"
+    both = settings(written(tmp_path, **more).conf, "http://me", "http://cfn").notifications
+    assert both is not None
+    assert (both.logged, both.envelope) == (True, True)
+
+
+def test_a_warning_is_not_said_again(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    first = written(tmp_path, DEFAULT={"num_engine_workers": "4", "nonsense": "1"})
+    first.tell()
+    assert len(caplog.records) == 2
+    written(tmp_path, DEFAULT={"num_engine_workers": "5", "nonsense": "2"}).tell(first)
+    assert len(caplog.records) == 2
+    more = {"num_engine_workers": "5", "nonsense": "2", "periodic_interval": "1", "other": "x"}
+    written(tmp_path, DEFAULT=more).tell(first)
+    said = [record.getMessage() for record in caplog.records[2:]]
+    assert [one.rpartition(": ")[2].split()[0] for one in said] == ["periodic_interval", "other"]

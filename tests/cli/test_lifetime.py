@@ -158,7 +158,26 @@ def refused(hearth: Site) -> bool:
 def test_each_role_stops_and_reads_again(tmp_path: Path, role: str):
     with served(tmp_path, "--role", role) as hearth:
         hearth.reload(DEFAULT={"max_stacks_per_tenant": "1"})
+        assert ("http://" in hearth.url) == (role == "api"), "an engine listens nowhere"
         assert hearth.stop() == 0
+        said = hearth.log.read_text()
+    assert said.index(": stopping") < said.index(": stopped")
+    assert ("released 0 stacks" in said) == (role == "engine")
+
+
+def test_the_log_names_the_request_that_asked(hearth: Site):
+    made = make(hearth, "asked")
+    stack_id, request_id = made.json()["stack"]["id"], made.headers["X-OpenStack-Request-ID"]
+    line = hearth.told(f"{request_id}: CREATE completed")
+    assert f"stack asked ({stack_id}) of project {hearth.project()}, {request_id}: " in line
+
+
+def test_notifications_go_into_the_log(tmp_path: Path):
+    """With the words of a heat.conf that is years old."""
+    with served(tmp_path, DEFAULT={"notification_driver": "log"}) as hearth:
+        assert make(hearth, "noted").status_code == 201
+        line = hearth.told("oslo.messaging.notification.orchestration.stack.create.end")
+    assert '"stack_name": "noted"' in line
 
 
 def test_nobody_gets_in_while_the_engine_waits_for_its_calls(tmp_path: Path):

@@ -1,8 +1,13 @@
 """The command itself."""
 
+import re
 import subprocess
+from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 
+import click
+import pytest
 from click.testing import CliRunner
 
 from hearth.cli.main import cli
@@ -24,3 +29,30 @@ def test_an_unknown_command_is_refused_with_help():
     done = CliRunner().invoke(cli, ["dve"])
     assert done.exit_code == 2
     assert "No such command 'dve'" in done.output
+
+
+def groups(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    """The paths of all groups of commands."""
+    if isinstance(command, click.Group):
+        yield path
+        for name, below in command.commands.items():
+            yield from groups(below, *path, name)
+
+
+@pytest.mark.parametrize("path", list(groups(cli)), ids=" ".join)
+def test_help_says_of_each_command_what_it_does_uncut(path: tuple[str, ...]):
+    said = CliRunner().invoke(cli, [*path, "--help"])
+    assert said.exit_code == 0
+    listed = said.output.partition("Commands:\n")[2]
+    assert listed
+    assert not re.search(r"\.\.\.$", listed, re.MULTILINE), listed
+
+
+def test_make_passes_a_port_on():
+    make = ["make", "-n", "-o", "install", "dev"]
+    folder = Path(__file__).resolve().parents[2]
+    for more, told in ((["PORT=0"], "--port 0"), ([], "--data .hearth")):
+        done = subprocess.run(
+            [*make, *more], cwd=folder, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip().endswith(told)

@@ -19,7 +19,7 @@ from hearth.cli import signers
 from hearth.cli.configuration import read
 from hearth.cli.early import WrongSetting
 from hearth.cli.settings import Settings
-from hearth.cli.wiring import _cfn_url
+from hearth.cli.wiring import _cfn_url, _identity_url
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from tests.clients.dev import HEARTH
@@ -233,6 +233,20 @@ def test_guests_are_told_what_the_catalogue_says(url: str | None, told: str):
 
 
 @pytest.mark.slow
+def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
+    user = PasswordCredential(
+        f"{cloud.url}/identity/v3", "hearth", "secret", project_name="service",
+        user_domain_id="default", project_domain_id="default",
+    )  # fmt: skip
+    settings = Settings("", "", user.auth_url, user, identity_url="http://told/v3")
+    assert asyncio.run(_identity_url(settings)) == "http://told/v3"
+    chosen = replace(settings, identity_interface="internal")
+    assert asyncio.run(_identity_url(chosen)).startswith(f"{cloud.url}/identity")
+    away = replace(chosen, service_user=replace(user, password="wrong"))
+    assert asyncio.run(_identity_url(away)) == "http://told/v3"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
@@ -247,7 +261,7 @@ def test_guests_are_told_what_the_catalogue_says(url: str | None, told: str):
         ({"reauthentication": "always"}, "reauthentication_auth_method"),
         ({"cfn_port": "70000"}, "bind_port"),
         ({"signers": "multi_cloud = true"}, "[ec2authtoken] clouds: not set"),
-        ({"driver": "log"}, "driver: messagingv2, messaging or noop; not ['log']"),
+        ({"driver": "syslog"}, "driver: messagingv2, messaging, log or noop; not ['syslog']"),
         ({"driver": "messagingv2"}, "transport_url: not set"),
         ({"driver": "messagingv2", "transport": "kafka://h/"}, "rabbit://, not kafka"),
         ({"driver": "messaging", "transport": "rabbit://h", "level": "loud"}, "not LOUD"),

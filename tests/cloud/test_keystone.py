@@ -1,6 +1,7 @@
 """Every kind of credential against a real HTTP Keystone."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -160,3 +161,14 @@ def test_equal_credentials_share_a_session():
         return pool.cloud(demo) is pool.cloud(again)
 
     assert story_of(tell)
+
+
+def test_what_keystone_says_is_told_once():
+    async def tell(running, pool, demo):
+        with pytest.raises(CloudFault) as caught:
+            await pool.cloud(replace(demo, password="wrong")).token()
+        return str(caught.value)
+
+    said = story_of(tell)
+    assert said.count("(HTTP 401)") == 1, said
+    assert said.count("requires authentication") == 1, said

@@ -156,7 +156,7 @@ class House:
         self.engine.wake()
         query = sa.select(tables.stack).where(tables.stack.c.id == ident)
         for _ in range(3000):
-            row = await self.store.read(lambda tx: stack_row(tx.first(query)))
+            row = await self.store.read(lambda tx: stack_row(tx, tx.first(query)))
             if row.status.value != "IN_PROGRESS":
                 return row
             await asyncio.sleep(0.01)

@@ -293,9 +293,10 @@ def test_a_large_stack_is_posted_in_pieces_that_the_service_takes() -> None:
         ident = await house.make(QUEUE)
         rows = sa.select(outbox)
         found = (await house.store.read(lambda tx: tx.rows(rows)))[0]
-        body = house.store.sealer.unseal(found.body)
+        place = ("outbox.body", found.kind)
+        body = house.store.sealer.unseal(found.body, *place)
         body["event"]["reason"] = "x" * 65_000
-        sealed = house.store.sealer.seal(body)
+        sealed = house.store.sealer.seal(body, *place)
         more = [{**found._asdict(), "id": None, "body": sealed} for _ in range(10)]
         await house.store.run(lambda tx: tx.execute(outbox.insert(), more))
         assert await house.poster().post() < await house.waiting() + 10

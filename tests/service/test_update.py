@@ -16,7 +16,7 @@ from hearth.service.create_stack import create_stack
 from hearth.service.find_stack import find_stack
 from hearth.service.operate_stack import operate_stack
 from hearth.service.outputs import outputs
-from hearth.service.update_stack import delete_stack, update_stack
+from hearth.service.update_stack import aim_of, delete_stack, update_stack
 from hearth.service.wanted import Wanted
 from hearth.store import reads
 from hearth.store.rows import Revision, StackRow
@@ -112,6 +112,33 @@ def test_a_full_update_takes_all_from_the_request(tmp_path: Path) -> None:
         assert stack.row.tags is None
         assert (stack.row.timeout_mins, stack.row.disable_rollback) == (7, False)  # these stay
         assert stack.row.told == "converge"
+
+    told(tmp_path, story)
+
+
+def test_the_operator_may_have_every_update_observe(tmp_path: Path) -> None:
+    async def story(stack: Stack) -> None:
+        house = stack.house
+        house.limits = replace(house.limits, observe_on_update=True)
+        await stack.update(FIRST)
+        assert stack.row.told == "converge"
+        aim = await aim_of(house, CALLER, stack.row, FIRST)
+        assert aim.observe
+
+    told(tmp_path, story)
+
+
+def test_a_parameter_that_is_left_out_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(stack: Stack) -> None:
+        known = Wanted(existing=True, parameters={"size": 6})
+        assert await stack.update(known) == "UPDATE_COMPLETE"
+        assert "ignored" not in caplog.text
+        odd = Wanted(existing=True, parameters={"size": 6, "zz\nforged": "hunter2"})
+        assert await stack.update(odd) == "UPDATE_COMPLETE"
+        assert f"stack {stack.row.id}: its template has no parameter 'zz\\nforged'" in caplog.text
+        assert "hunter2" not in caplog.text
 
     told(tmp_path, story)
 

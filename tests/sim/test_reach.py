@@ -19,6 +19,8 @@ from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing
 from hearth.sim.world import World
 from hearth.store.accept import Operation
+from hearth.store.database import Tx
+from hearth.store.reads import event_of
 from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.tables import event, stack
 
@@ -63,8 +65,11 @@ class Reach(World):
 
     def tree(self) -> dict[int, StackRow]:
         """The stacks by depth, of one whose tree has no branches."""
-        rows = self.store.transact(lambda tx: tx.rows(sa.select(stack)), write=False)
-        return {row.depth: stack_row(row) for row in rows}
+
+        def read(tx: Tx) -> dict[int, StackRow]:
+            return {row.depth: stack_row(tx, row) for row in tx.rows(sa.select(stack))}
+
+        return self.store.transact(read, write=False)
 
     def states(self) -> list[str]:
         return [row.state for _, row in sorted(self.tree().items())]
@@ -72,7 +77,9 @@ class Reach(World):
     def events(self, row: StackRow) -> list[str]:
         """What a stack itself went through, with reasons."""
         query = sa.select(event).where(event.c.stack_id == row.id).order_by(event.c.seq)
-        rows = self.store.transact(lambda tx: tx.rows(query), write=False)
+        rows = self.store.transact(
+            lambda tx: [event_of(tx, row).event for row in tx.rows(query)], write=False
+        )
         return [
             f"{one.action}_{one.status} {one.reason}"
             for one in rows

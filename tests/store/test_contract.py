@@ -343,7 +343,7 @@ def test_concurrent_transactions_all_come_through(store: Store) -> None:
         return lambda tx: accept.create(tx, new, 1.0, new_id)
 
     made(store, "counted")
-    root = store.transact(lambda tx: stack_row(tx.first(sa.select(tables.stack)))).root_id
+    root = store.transact(lambda tx: stack_row(tx, tx.first(sa.select(tables.stack)))).root_id
 
     def bumper(tx) -> None:
         tx.execute(

@@ -1,34 +1,89 @@
 """Sealing."""
 
+import re
+
 import pytest
 
-from hearth.store.seal import Sealer, Unsealable, pepper_of, sealer_from_secret, sealer_of
+from hearth.store.seal import (
+    NONCE_BYTES,
+    PLAIN_TEXTS,
+    TEXT_MARK,
+    Sealer,
+    Unsealable,
+    pepper_of,
+    sealer_from_secret,
+    sealer_of,
+)
+
+HERE = ("table.column", "id")
 
 
 def test_a_sealed_value_opens_again_and_shows_nothing():
     sealer = sealer_from_secret("one")
-    sealed = sealer.seal({"password": "s3cret"})
+    sealed = sealer.seal({"password": "s3cret"}, *HERE)
     assert b"s3cret" not in sealed
-    assert sealer.unseal(sealed) == {"password": "s3cret"}
-    assert sealer.seal(1) != sealer.seal(1)
+    assert sealer.unseal(sealed, *HERE) == {"password": "s3cret"}
+    assert sealer.seal(1, *HERE) != sealer.seal(1, *HERE)
 
 
 def test_keys_rotate_and_old_values_stay_readable():
     old = sealer_from_secret("one")
-    sealed, mark = old.seal("x"), old.fingerprint("x")
+    sealed, mark = old.seal("x", *HERE), old.fingerprint("x")
     new = sealer_of(["two", "one"]).with_pepper(pepper_of("one"))
-    assert new.unseal(sealed) == "x"
+    assert new.unseal(sealed, *HERE) == "x"
     assert new.fingerprint("x") == mark
     with pytest.raises(Unsealable):
-        old.unseal(new.seal("y"))
+        old.unseal(new.seal("y", *HERE), *HERE)
 
 
 def test_a_changed_value_does_not_open():
     sealer = sealer_from_secret("one")
-    sealed = bytearray(sealer.seal("x"))
+    sealed = bytearray(sealer.seal("x", *HERE))
     sealed[-1] ^= 1
     with pytest.raises(Unsealable):
-        sealer.unseal(bytes(sealed))
+        sealer.unseal(bytes(sealed), *HERE)
+
+
+def test_a_value_opens_at_its_place_only():
+    sealer = sealer_from_secret("one")
+    sealed, text = sealer.seal("x", *HERE), sealer.seal_text("x", *HERE)
+    for elsewhere in [("table.column", "other"), ("table.other", "id"), ("table.column",)]:
+        with pytest.raises(Unsealable, match=re.escape(elsewhere[0])):
+            sealer.unseal(sealed, *elsewhere)
+        with pytest.raises(Unsealable, match="moved"):
+            sealer.unseal_text(text, *elsewhere)
+
+
+def test_values_of_an_earlier_release_open_anywhere_until_they_are_sealed_anew():
+    sealer = sealer_from_secret("one")
+    old = without_place(sealer, b'"x"')
+    assert sealer.unseal(old, *HERE) == "x"
+    assert not sealer.is_newest(old)
+    assert sealer.unseal_text("as it was", *HERE) == "as it was"
+    assert not sealer.is_newest_text("as it was")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "state changed", "No valid host", "\x02", "\x02AAAA", "ü\x00☃"]
+)
+def test_a_sealed_text_opens_again(text: str):
+    sealer = sealer_from_secret("one")
+    stored = sealer.seal_text(text, *HERE)
+    assert sealer.unseal_text(stored, *HERE) == text
+    assert sealer.is_newest_text(stored)
+    assert stored.isprintable() or stored.startswith(TEXT_MARK)
+    if text not in PLAIN_TEXTS:
+        assert text not in stored.removeprefix(TEXT_MARK)
+        with pytest.raises(Unsealable):
+            sealer.unseal_text(stored[:-4] + "!", *HERE)
+
+
+def without_place(sealer: Sealer, plain: bytes) -> bytes:
+    """A value as releases sealed it that knew no places."""
+    nonce = b"n" * NONCE_BYTES
+    key_id = sealer.key_id(sealer.seal_bytes(b"", *HERE)).encode()
+    cipher = sealer._ciphers[key_id]
+    return bytes([1, len(key_id)]) + key_id + nonce + cipher.encrypt(nonce, plain, None)
 
 
 def test_equality_needs_the_pepper():

@@ -25,11 +25,6 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
                 cloud.image.create_image(
                     name=image, disk_format="raw", container_format="bare", data=b"bytes"
                 )
-            network = cloud.network
-            outside, subnet = network.find_network("public"), network.find_subnet("private-subnet")
-            gateway = {"network_id": outside.id}
-            router = network.create_router(name="t-router", external_gateway_info=gateway)
-            network.add_interface_to_router(router, subnet_id=subnet.id)
         yield running
 
 

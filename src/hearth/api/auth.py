@@ -199,7 +199,8 @@ class Authenticated:
         if caller is None:
             await unauthorized(self._auth_url)(scope, receive, send)
             return
-        scope.setdefault("state", {})["caller"] = caller
+        state = scope.setdefault("state", {})
+        state["caller"] = replace(caller, request_id=state.get("request_id", ""))
         await self._app(scope, receive, send)
 
 

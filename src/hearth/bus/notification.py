@@ -1,6 +1,7 @@
 """Notifications as oslo.messaging puts them on the wire, envelope version 2.0."""
 
 import json
+import logging
 import socket
 import uuid
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+LOGGER = "oslo.messaging.notification"
 SERVICE = "orchestration"
 ERROR = "ERROR"
 LEVELS = ("DEBUG", "INFO", "WARN", "ERROR", "CRITICAL")
@@ -27,6 +29,7 @@ class Notifications:
     publisher_id: str = f"{SERVICE}.{socket.gethostname()}"
     exchange: str = "heat"
     envelope: bool = True  # the driver messagingv2; without it messaging
+    logged: bool = False  # the driver log, beside the others; alone where there is no transport_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ def message_of(state: Mapping[str, Any], description: str, to: Notifications) ->
         outer = {"oslo.version": "2.0", "oslo.message": json.dumps(inner)}
     keys = tuple(f"{topic}.{priority.lower()}" for topic in to.topics)
     return Message(state["id"], keys, json.dumps(outer).encode())
+
+
+def log_message(message: Message) -> None:
+    """Put a notification into the log, as the driver log of oslo.messaging does."""
+    outer = json.loads(message.body)
+    inner = json.loads(outer["oslo.message"]) if "oslo.message" in outer else outer
+    level = logging.getLevelNamesMapping()[inner["priority"]]
+    logging.getLogger(f"{LOGGER}.{inner['event_type']}").log(level, "%s", json.dumps(inner))
 
 
 def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:

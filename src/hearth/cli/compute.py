@@ -6,6 +6,7 @@ ends with that socket, and all its processes with it.
 """
 
 import gc
+import json
 import os
 import select
 import signal
@@ -14,6 +15,7 @@ import sys
 
 from hearth.engine.worker.compute.job import carry_out
 from hearth.engine.worker.compute.wire import pack, send
+from hearth.resources.nova.defaults import ServerDefaults, with_defaults
 
 MESSAGE_MAX = 32
 COMMON = (
@@ -27,10 +29,10 @@ COMMON = (
 """Types that most templates have: loaded once, not in each process."""
 
 
-def main(number: int) -> None:
+def main(number: int, servers: ServerDefaults) -> None:
     """Serve the socket with this file descriptor until it is closed."""
     control = socket.socket(fileno=number)
-    prepare()
+    prepare(servers)
     gc.collect()
     gc.freeze()
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -54,19 +56,20 @@ def main(number: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def prepare() -> None:
+def prepare(servers: ServerDefaults) -> None:
     """Load what jobs need, so that each has it from its first moment."""
     import yaql.standard_library  # noqa: F401
 
     from hearth.cli.installed import use_installed
     from hearth.resources.heat import template_resource  # noqa: F401
-    from hearth.resources.registry import shared_catalog
+    from hearth.resources.registry import default_catalog, share
     from hearth.service import revisions, validate  # noqa: F401
     from hearth.template.functions.query import _library
 
     use_installed()
+    catalog = share(with_defaults(default_catalog(), servers))
     for name in COMMON:
-        shared_catalog().find(name)
+        catalog.find(name)
     _library()
 
 
@@ -112,4 +115,5 @@ def _reap(running: set[int]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    told = json.loads(sys.argv[1]) if len(sys.argv) > 2 else {}
+    main(int(sys.argv[-1]), ServerDefaults(**told))

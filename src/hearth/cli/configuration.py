@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,14 @@ class Configuration:
         """All values in force, by place. Secrets are among them."""
         return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
 
-    def tell(self) -> None:
-        """Say in the log what is not understood: one line for each kind."""
-        if self.idle:
-            log.warning("these settings do nothing here: %s", ", ".join(sorted(self.idle)))
-        if self.unknown:
-            log.warning("these settings are not known: %s", ", ".join(self.not_known()))
+    def tell(self, before: "Configuration | None" = None) -> None:
+        """Say in the log what is not understood, and was not `before`: one line for each kind."""
+        told = before or replace(self, idle={}, unknown={})
+        if idle := sorted(self.idle.keys() - told.idle.keys()):
+            log.warning("these settings do nothing here: %s", ", ".join(idle))
+        if self.unknown.keys() - told.unknown.keys():
+            words = [one for one in self.not_known() if one not in told.not_known()]
+            log.warning("these settings are not known: %s", ", ".join(words))
 
     def not_known(self) -> list[str]:
         """The settings that nobody knows, with suggestions."""

@@ -53,6 +53,11 @@ def _row(option: Option) -> str:
     told = option.does
     if option.choices and not option.name.endswith("_auth_method"):
         told += f" One of {', '.join(one for one in option.choices if one)}."
+    if option.formerly:
+        older = (
+            name if group == "DEFAULT" else f"[{group}] {name}" for group, name in option.formerly
+        )
+        told += f" Once `{'`, `'.join(older)}`, which still counts."
     if option.differs:
         told += f" Not Heat's default: {option.differs}."
     return f"| `{option.name}`{marked} | {_default(option)} | {told} |\n"

@@ -14,6 +14,7 @@ from hearth.cli.signers import signers
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.reach import Reach, Tls
+from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.house import Limits
 from hearth.store.retention import Retention
 from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
@@ -52,6 +53,12 @@ def settings(conf: Any, url: str, cfn_url: str) -> Settings:
         by_application=conf.deferred_auth_method == "application_credential",
         trust_roles=tuple(conf.trusts_delegated_roles),
         identity_url=conf.clients_keystone.auth_uri or "",
+        identity_interface=conf.server_keystone_endpoint_type,
+        servers=ServerDefaults(
+            conf.default_user_data_format,
+            conf.default_software_config_transport,
+            conf.max_server_name_length,
+        ),
         heat_url=_heat_url(conf, url),
         cfn_url=with_version(conf.heat_metadata_server_url or ""),
         cfn_here=with_version(cfn_url),
@@ -90,7 +97,8 @@ def _demand(conf: Any) -> None:
         words = f"auth_encryption_key: it needs {KEY_CHARACTERS_MIN} characters or more"
         raise WrongSetting(f"{words}; `openssl rand -hex 32` makes one")
     for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
-        if (kind := conf[place].auth_type) not in (None, "password", "v3password"):
+        kinds = (None, "password", "v3password", *(("none",) if place == "ec2authtoken" else ()))
+        if (kind := conf[place].auth_type) not in kinds:
             raise WrongSetting(f"[{place}] auth_type: password, not {kind}")
 
 
@@ -217,6 +225,7 @@ def _limits(conf: Any) -> Limits:
         template_characters=conf.max_template_size,
         body_bytes=conf.max_json_body_size,
         hidden_stack_tags=tuple(conf.hidden_stack_tags),
+        observe_on_update=conf.observe_on_update,
         yaql_iterators=conf.yaql.limit_iterators,
         yaql_memory_bytes=conf.yaql.memory_quota,
     )
@@ -290,20 +299,24 @@ def _notifications(conf: Any) -> Notifications | None:
     drivers = {driver for driver in group.driver if driver not in ("", "noop")}
     if not drivers:
         return None
-    if len(drivers) > 1 or not drivers <= {"messaging", "messagingv2"}:
-        raise WrongSetting(f"{place} driver: messagingv2, messaging or noop; not {sorted(drivers)}")
-    url = group.transport_url or conf.transport_url
-    if not url:
+    logged = "log" in drivers
+    sent = drivers - {"log"}
+    if len(sent) > 1 or not sent <= {"messaging", "messagingv2"}:
+        words = f"{place} driver: messagingv2, messaging, log or noop; not {sorted(drivers)}"
+        raise WrongSetting(words)
+    url = (group.transport_url or conf.transport_url) if sent else ""
+    if sent and not url:
         raise WrongSetting(f"{place} transport_url: not set, and the driver needs one")
     level = conf.default_notification_level.upper()
     if level not in LEVELS:
         raise WrongSetting(f"default_notification_level: one of {', '.join(LEVELS)}; not {level}")
     try:
-        addresses(url)
+        if sent:
+            addresses(url)
     except ValueError as problem:
         raise WrongSetting(f"{place} transport_url: {problem}") from None
     to = Notifications(
         url, tuple(group.topics), level, exchange=conf.control_exchange,
-        envelope="messagingv2" in drivers,
+        envelope="messagingv2" in drivers, logged=logged,
     )  # fmt: skip
     return replace(to, publisher_id=conf.default_publisher_id or to.publisher_id)

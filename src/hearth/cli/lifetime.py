@@ -4,13 +4,13 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from hearth.bus.notification import Notifications
+from hearth.bus.notification import Message, Notifications, log_message
 from hearth.cli.memory import few_heaps, keep_small
 from hearth.cli.served import applications, server
 from hearth.cli.wiring import Running, calm_collector
@@ -26,6 +26,7 @@ ASK_S = 10.0  # between two questions for the time, where no beats bring it
 POSTS_AT_ONCE = 16
 TELL_S = 60.0
 
+Publish = Callable[[Message], Awaitable[None]]
 Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -86,6 +87,7 @@ async def until_stopped(
     ready()
     stopped = loop.create_task(stop.wait())
     await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    log.info("stopping")
     broken = [task for task in tasks if task.done()]
     for task in broken:
         log.error("a part of the process ended by itself", exc_info=task.exception())
@@ -99,6 +101,7 @@ async def until_stopped(
     await asyncio.gather(*tasks, return_exceptions=True)
     stopped.cancel()
     small.cancel()
+    log.info("stopped")
     return 1 if broken else 0
 
 
@@ -156,15 +159,29 @@ async def _taken_leave(running: Running) -> None:
 
 async def _send(running: Running, to: Notifications) -> None:
     """Send notifications for as long as the process works."""
-    from hearth.bus.rabbit import NotSent, Publisher
-
     house = running.house
-    async with Publisher(to) as publisher:
-        sender = Sender(
-            house.store, house.programs, running.engine.id, to, publisher.publish, NotSent
-        )
+
+    async def send(publish: Publish, failures: type[Exception]) -> None:
+        sender = Sender(house.store, house.programs, running.engine.id, to, publish, failures)
         house.bus.listen(sender.wake)
         await sender.run()
+
+    async def only_log(message: Message) -> None:
+        log_message(message)
+
+    if not to.transport_url:
+        await send(only_log, OSError)
+        return
+    from hearth.bus.rabbit import NotSent, Publisher
+
+    async with Publisher(to) as publisher:
+
+        async def publish(message: Message) -> None:
+            await publisher.publish(message)
+            if to.logged:
+                log_message(message)
+
+        await send(publish, NotSent)
 
 
 async def _post_events(running: Running) -> None:

@@ -8,6 +8,7 @@ from typing import IO
 import click
 
 import hearth
+from hearth.cli.commands import Commands
 from hearth.cli.manage_commands import configs_option, manage
 
 
@@ -18,7 +19,7 @@ class Told(click.ClickException):
         click.echo(f"hearth: {self.message}", err=True)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(hearth.__version__, prog_name="hearth", message="%(prog)s %(version)s")
 def cli() -> None:
     """Orchestration for OpenStack: templates in, running infrastructure out."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from hearth.cli.commands import Commands
+
 GRANULARITIES = ("days", "hours", "minutes", "seconds")
 
 configs_option = click.option(
@@ -19,7 +21,7 @@ configs_option = click.option(
 )
 
 
-class ByHeatsNames(click.Group):
+class ByHeatsNames(Commands):
     """Commands whose names may be written with underscores, as heat-manage's are."""
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:

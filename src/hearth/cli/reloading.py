@@ -39,12 +39,13 @@ class Reloading:
             return
         finally:
             thread.shutdown(wait=False)
-        before, after = self._told.values(), told.values()
+        former = self._told
+        before, after = former.values(), told.values()
         changed = {place for place, value in after.items() if before.get(place) != value}
         self._told = told
         put(self._running, settings, policy)
         levels(told.conf)
-        told.tell()
+        told.tell(former)
         words = ", ".join(sorted(changed & LIVE)) or "nothing but policies"
         log.warning("the settings were read again; in force by now: %s", words)
         if fixed := sorted(changed - LIVE):

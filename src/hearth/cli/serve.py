@@ -65,7 +65,8 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
         found = read(configs)
         return found, settings_of(found.conf, url, cfn_url)
 
-    ready = f"hearth is ready: {role} {url}/v1 (pid {os.getpid()})"
+    at_url = f" {url}/v1" if sockets else ""
+    ready = f"hearth is ready: {role}{at_url} (pid {os.getpid()})"
     if cfn_sockets:
         ready += f", cloudformation {cfn_url}/v1/"
     async with wired(settings) as running:

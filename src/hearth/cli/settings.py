@@ -12,6 +12,7 @@ from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.guard import Network
 from hearth.cloud.reach import Reach, Tls
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
+from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.caller import STACK_USER_ROLE
 from hearth.service.house import Limits
 from hearth.store.database import ACTION_TIMEOUT_S
@@ -50,10 +51,12 @@ class Settings:
     by_application: bool = False  # delegate by application credentials, not by trusts
     trust_roles: tuple[str, ...] = ()  # what trusts delegate; none: all roles of the requester
     identity_url: str = ""  # as servers reach Keystone; none: auth_url
+    identity_interface: str = ""  # that of the catalogue's which servers are told; none: the above
     heat_url: str = ""  # as servers and users reach it, `{project}` for the project id
     cfn_url: str = ""  # of the CloudFormation API, with its version; none: as the catalogue says
     cfn_here: str = ""  # the same where the catalogue says nothing
     waitcondition_url: str = ""
+    servers: ServerDefaults = field(default_factory=ServerDefaults)
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
     action_timeout_s: float = ACTION_TIMEOUT_S

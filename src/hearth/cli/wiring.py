@@ -2,10 +2,11 @@
 
 import contextlib
 import gc
+import json
 import logging
 import random
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TextIO
 
@@ -24,13 +25,14 @@ from hearth.cloud.fetch import fetch_template
 from hearth.cloud.pool import CloudConfig, CloudPool
 from hearth.cloud.reach import Reach
 from hearth.engine.worker.compute.compute import Compute
-from hearth.engine.worker.compute.pool import Pool
+from hearth.engine.worker.compute.pool import COMMAND, Pool
 from hearth.engine.worker.engine import Engine, Tools
-from hearth.engine.worker.lifecycle import installed
+from hearth.engine.worker.lifecycle import BadPlugin, installed
 from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
-from hearth.resources.registry import shared_catalog
+from hearth.resources.nova.defaults import with_defaults
+from hearth.resources.registry import default_catalog, share
 from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
@@ -90,15 +92,20 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
     use_installed()
+    try:
+        plugins = installed()
+    except BadPlugin as problem:
+        raise WrongSetting(str(problem)) from problem
     store = open_store(settings)
     pool = CloudPool(await _cloud_config(settings))
     judges = _judges(pool, settings)
-    compute = Compute(Pool())
+    catalog = share(with_defaults(default_catalog(), settings.servers))
+    compute = Compute(Pool((*COMMAND, json.dumps(asdict(settings.servers)))))
     clock = DatabaseClock()
     await clock.ask(store)
     clouds = StackClouds(pool)
     programs = Programs(
-        shared_catalog(),
+        catalog,
         template_type=TemplateResource,
         base=global_environment(settings.environment_dir),
         limits=template_limits(settings.limits),
@@ -108,7 +115,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     endpoints = Endpoints(
         heat=settings.heat_url,
         cfn=cfn_url,
-        identity=settings.identity_url or settings.auth_url,
+        identity=await _identity_url(settings),
         region=settings.region,
         waitcondition=settings.waitcondition_url,
         metadata=f"{cfn_url}/" if cfn_url else "",
@@ -117,7 +124,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     policy = Policy(settings.policy)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
-        luck=random.random, endpoints=endpoints, plugins=installed(),
+        luck=random.random, endpoints=endpoints, plugins=plugins,
         retries=settings.retries, fetch=lambda url: fetch_template(url, house.fetching),
         refused_types=partial(refused_types, policy),
     )  # fmt: skip
@@ -139,6 +146,22 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store.close()
         if held is not None:
             held.close()
+
+
+async def _identity_url(settings: Settings) -> str:
+    """Where servers reach Keystone: as the catalogue says, if that is asked for; else as set."""
+    usual = settings.identity_url or settings.auth_url
+    if not settings.identity_interface:
+        return usual
+    config = replace(await _cloud_config(settings), interface=settings.identity_interface)
+    pool = CloudPool(replace(config, services={}))
+    try:
+        return await pool.cloud(settings.service_user).endpoint("identity")
+    except CloudFault as fault:
+        log.warning("servers are told %s: %s", usual, fault)
+        return usual
+    finally:
+        await pool.aclose()
 
 
 async def _cfn_url(pool: CloudPool, settings: Settings) -> str:

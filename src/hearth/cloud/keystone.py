@@ -142,7 +142,7 @@ class KeystoneSession:
             case ka_errors.ConnectFailure():
                 return CloudFault("identity", 0, "ConnectFailure", words)
             case ka_errors.HttpError():
-                words = str(error.message)
+                words = str(error.message).replace(f" (HTTP {error.http_status})", "")
                 brief = words if self._guard is None else words[:BRIEF_LIMIT]
                 return CloudFault("identity", error.http_status, kind, brief)
             case ka_errors.AuthorizationFailure():

@@ -152,7 +152,10 @@ def uuid(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: how it is checked, its default (a value or a factory), and who may set it when."""
+    """One field: how it is checked, its default (a value or a factory), and who may set it when.
+
+    With `admin` others may name it when they create, with its default, as Neutron's policy has it.
+    """
 
     check: Check = anything
     default: Any = None
@@ -220,12 +223,13 @@ class Collection:
                 continue
             if not (declared.create if creating else declared.update):
                 raise Invalid(Fault.READ_ONLY, [name], f"{name} cannot be set")
-            if declared.admin and not admin:
-                raise Invalid(Fault.FORBIDDEN, [name], f"{name} may be set by an admin only")
             try:
                 values[name] = declared.check(value)
             except Unconvertible as error:
                 raise Invalid(Fault.CONVERSION, [name], f"{name}: {error}") from None
             except ValueError as error:
                 raise Invalid(Fault.INVALID, [name], f"{name}: {error}") from None
+            usual = creating and declared.default is not None and values[name] == declared.initial()
+            if declared.admin and not admin and not usual:
+                raise Invalid(Fault.FORBIDDEN, [name], f"{name} may be set by an admin only")
         return values

@@ -62,6 +62,8 @@ _FLAVORS = (
 _IMAGES = (
     ("cirros", "qcow2", 4096),
     ("cirros-0.3.2-x86_64-disk", "qcow2", 4096),
+    ("cirros-0.3.5-x86_64-disk", "qcow2", 4096),
+    ("cirros-0.6.2-x86_64-disk", "qcow2", 4096),
     ("fedora-20.x86_64", "qcow2", 8192),
 )
 _KEYPAIRS = ("stack_key", "test_key", "default")
@@ -169,9 +171,12 @@ def plant_catalogue(cloud: DevCloud) -> None:
 
 
 def _networks(cloud: DevCloud) -> None:
+    """As devstack makes them: `private` reaches `public` by way of `router1`."""
     from hearth.devcloud.neutron.networks import new_network
+    from hearth.devcloud.neutron.routers import seeded_router
     from hearth.devcloud.neutron.subnets import new_subnet
 
+    made: dict[str, tuple[Thing, Thing]] = {}
     for name, project, cidr, external in (
         ("public", "admin", "172.24.4.0/22", True),
         ("private", "demo", "10.0.0.0/24", False),
@@ -180,7 +185,10 @@ def _networks(cloud: DevCloud) -> None:
         owner = fixed_hex("project", project)
         network = new_network(cloud, fixed("network", name), owner, given, seed=True)
         given = {"name": f"{name}-subnet", "cidr": cidr, "enable_dhcp": not external}
-        new_subnet(cloud, fixed("subnet", name), network, given, seed=True)
+        subnet = new_subnet(cloud, fixed("subnet", name), network, given, seed=True)
+        made[name] = network, subnet
+    ids = (fixed("router", "router1"), fixed("port", "gateway"), fixed("port", "interface"))
+    seeded_router(cloud, "router1", made["public"][0], made["private"][1], ids)
 
 
 def _compute(cloud: DevCloud) -> None:

@@ -174,10 +174,18 @@ def default_catalog() -> Catalog:
     return Catalog(_over(installed_types(), builtin_types()), retired_types())
 
 
-@cache
+_shared: list[Catalog] = []
+
+
+def share(catalog: Catalog) -> Catalog:
+    """Make this the catalogue of the process."""
+    _shared[:] = [catalog]
+    return catalog
+
+
 def shared_catalog() -> Catalog:
     """The types of this process: what a catalogue from another one becomes here."""
-    return default_catalog()
+    return _shared[0] if _shared else share(default_catalog())
 
 
 def type_named(name: str) -> ResourceType:

@@ -32,6 +32,7 @@ class Caller:
     is_admin_project: bool = True
     service_roles: frozenset[str] = frozenset()
     guest_role: str = STACK_USER_ROLE
+    request_id: str = field(default="", compare=False)
     delegated: str | None = None  # by a TRUST, a RESTRICTED or UNRESTRICTED credential
 
     @property

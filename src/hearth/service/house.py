@@ -41,6 +41,7 @@ class Limits:
     template_characters: int = 524288
     body_bytes: int = 1024 * 1024
     hidden_stack_tags: tuple[str, ...] = ()  # stacks with one are listed on request only
+    observe_on_update: bool = False  # whether each update is one that was asked to converge
     yaql_iterators: int = 200  # elements of one sequence in a YAQL expression
     yaql_memory_bytes: int = 10000
 

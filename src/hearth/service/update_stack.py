@@ -1,5 +1,7 @@
 """Update, delete and cancel."""
 
+import logging
+
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import ImmutableParameterModified, Rejected
 from hearth.model.state import Action
@@ -9,11 +11,13 @@ from hearth.service.foresight import Aim
 from hearth.service.house import House
 from hearth.service.revisions import stored_revision
 from hearth.service.types_used import demand_types_of
-from hearth.service.wanted import Wanted, checked, requested, revision_from
+from hearth.service.wanted import Wanted, checked, ignored_parameters, requested, revision_from
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
 from hearth.store.rows import StackRow
 from hearth.template import Program
+
+log = logging.getLogger(__name__)
 
 
 async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> StackRow:
@@ -21,6 +25,8 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
     aim = await aim_of(house, caller, row, wanted)
+    if ignored := ignored_parameters(wanted, aim.revision):
+        log.warning("stack %s: its template has no %s: ignored", row.id, ", ".join(ignored))
     tags = wanted.tags
     if tags is None and not wanted.existing:
         tags = ()
@@ -32,7 +38,7 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
         tags=tags,
         requester=requester(caller),
         by=caller.user_name,
-        told=wanted.told,
+        told=_told(house, wanted),
         copy_of=wanted.revision,
     )
     now = house.clock.now()
@@ -41,6 +47,11 @@ async def update_stack(house: House, caller: Caller, row: StackRow, wanted: Want
     )
     house.bus.tell()
     return after
+
+
+def _told(house: House, wanted: Wanted) -> str | None:
+    """What an update is told; None keeps what the last one was told."""
+    return accept.CONVERGE if house.limits.observe_on_update else wanted.told
 
 
 async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) -> Aim:
@@ -61,7 +72,8 @@ async def aim_of(house: House, caller: Caller, row: StackRow, wanted: Wanted) ->
     world = StoredWorld(there, kinds=house.programs.types_of(there))
     program = await checked(house, caller, row, revision, world=world)
     _immutable(before, program)
-    told = row.told if wanted.told is None else wanted.told
+    asked = _told(house, wanted)
+    told = row.told if asked is None else asked
     return Aim(row, revision, program, records, observe=told == accept.CONVERGE)
 
 

@@ -104,6 +104,17 @@ async def requested(
     )
 
 
+def ignored_parameters(wanted: Wanted, revision: Revision) -> list[str]:
+    """Parameters, as they are shown, that a request with `existing` gives and no template has.
+
+    As in Heat they are left out; a request without `existing` is refused with them.
+    """
+    if not wanted.existing or not wanted.parameters:
+        return []
+    declared = parameter_types(revision.template, revision.files)
+    return [f"parameter {name!r}" for name in sorted(wanted.parameters.keys() - declared.keys())]
+
+
 def revision_from(wanted: Wanted, source: Revision, current: Revision) -> Revision:
     """An older revision with the request's parameters laid over its own. Raises Rejected."""
     given = Environment.parse({}).with_parameters(wanted.parameters)

@@ -17,6 +17,7 @@ from hearth.sim.draw import CHILD_OUTPUT, FIXED, KEYS, SECRET, Template
 from hearth.sim.grouped import by_chance, members
 from hearth.sim.world import World
 from hearth.store import reads
+from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.tables import event, stack
 
@@ -148,7 +149,13 @@ def ended(every: list[Any]) -> Iterator[str]:
 
 def events_of(world: World) -> list[Any]:
     """All events, in the order of each tree of stacks."""
-    return world.store.transact(lambda tx: tx.rows(_EVENTS), write=False)
+
+    def read(tx: Tx) -> list[Any]:
+        return [
+            row._replace(reason=reads.event_of(tx, row).event.reason) for row in tx.rows(_EVENTS)
+        ]
+
+    return world.store.transact(read, write=False)
 
 
 def _in_order(events: list[Any]) -> Iterator[str]:

@@ -30,7 +30,7 @@ from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store, Tx, Unanswered
 from hearth.store.prepared import Prepared
-from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
+from hearth.store.rows import DATA, Event, Revision, StackRow, record_of, stack_row
 from hearth.store.tables import event, mail, node, resource, resource_data, revision, stack, stray
 
 T = TypeVar("T")
@@ -481,7 +481,7 @@ class World:
             return [
                 (row.resource_id, name)
                 for row in rows
-                for name, mark in tx.unseal(row.data).items()
+                for name, mark in tx.unseal(row.data, DATA, row.resource_id).items()
                 if str(mark).startswith(f"{hooks.SET}:")
             ]
 
@@ -518,7 +518,7 @@ class World:
 
     def stack(self, stack_id: str) -> StackRow:
         return self.store.transact(
-            lambda tx: stack_row(tx.first(_STACK, {"id": stack_id})), write=False
+            lambda tx: stack_row(tx, tx.first(_STACK, {"id": stack_id})), write=False
         )
 
     def has_mail(self, stack_id: str) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
@@ -18,7 +17,7 @@ from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import COLUMNS, Event, Revision, StackRow, cut, stack_row
+from hearth.store.rows import COLUMNS, Event, Revision, StackRow, stack_row, stack_values
 from hearth.store.tables import mail, node, resource, snapshot, stack, tree
 from hearth.store.texts import (
     content_of,
@@ -139,9 +138,9 @@ class Pile:
     def write(self, tx: Tx) -> None:
         """Write all of it."""
         if self.stacks:
-            tx.many(_STACK, [_new_values(row) for row in self.stacks])
+            tx.many(_STACK, [_new_values(tx, row) for row in self.stacks])
         if self.changed:
-            tx.many(_WRITE, [bound(stack_values(row)) for row in self.changed])
+            tx.many(_WRITE, [bound(stack_values(tx, row)) for row in self.changed])
         put_rows(tx, self.revisions)
         events.append(tx, self.events)
         if self.mail:
@@ -163,7 +162,7 @@ class Asked:
 def asked(tx: Tx, wanted: Sequence[tuple[str, Operation]]) -> Asked:
     """Lock the stacks that requests are about, and read what deciding on them needs."""
     ids = sorted({stack_id for stack_id, _ in wanted})
-    rows = {row.id: stack_row(row) for row in tx.listed(_LOCK, ids)}
+    rows = {row.id: stack_row(tx, row) for row in tx.listed(_LOCK, ids)}
     moved = sorted({i for i, one in wanted if one.revision is not None and i in rows})
     standing = [i for i in sorted({i for i, one in wanted if one.stands}) if i in rows]
     return Asked(
@@ -188,7 +187,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
         credentials.put(tx, new.credential, now)
     row = _new_row(tx, new, now, traversal)
     try:
-        tx.do(_STACK, _new_values(row))
+        tx.do(_STACK, _new_values(tx, row))
     except IntegrityError:
         raise _taken(new.name) from None
     put_rows(tx, [revision_values(tx, new.id, 1, new.revision, now, new.creator)])
@@ -367,7 +366,7 @@ def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, no
         "name": name,
         "action": Action.CREATE.value,
         "status": Status.IN_PROGRESS.value,
-        "reason": "Stack SNAPSHOT started",
+        "reason": tx.seal_text("Stack SNAPSHOT started", "snapshot.reason", snapshot_id),
         "created_at": now,
         "body": None,
     }
@@ -449,7 +448,7 @@ def lock(tx: Tx, stack_id: str) -> StackRow:
     found = tx.first(*_LOCK.of([stack_id]))
     if found is None:
         raise _no_such(stack_id)
-    return stack_row(found)
+    return stack_row(tx, found)
 
 
 def _no_such(stack_id: str) -> Rejected:
@@ -462,21 +461,17 @@ def send(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
 
 
 def _letter(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> dict[str, Any]:
-    return {"stack_id": stack_id, "kind": kind, "body": tx.seal(body), "created_at": now}
+    return {
+        "stack_id": stack_id,
+        "kind": kind,
+        "body": tx.seal(body, "mail.body", stack_id),
+        "created_at": now,
+    }
 
 
-def stack_values(row: StackRow) -> dict[str, Any]:
-    """All columns of a stack."""
-    values = msgspec.structs.asdict(row)
-    values["reason"] = cut(row.reason)
-    values["first_failure"] = row.first_failure and cut(row.first_failure)
-    values["action"], values["status"] = row.action.value, row.status.value
-    return values
-
-
-def _new_values(row: StackRow) -> dict[str, Any]:
+def _new_values(tx: Tx, row: StackRow) -> dict[str, Any]:
     """The columns of a new stack, which is due at once."""
-    values = stack_values(row)
+    values = stack_values(tx, row)
     del values["due_at"]
     return values
 

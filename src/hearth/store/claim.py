@@ -12,10 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
-from hearth.store import reads
+from hearth.store import credentials, reads
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import Revision, StackRow, record_of, stack_row
+from hearth.store.rows import DATA, METADATA, Revision, StackRow, record_of, stack_row
 from hearth.store.standstill import end_all
 from hearth.store.tables import (
     credential,
@@ -272,7 +272,7 @@ def load(tx: Tx, stack_id: str) -> Loaded | None:
 
 def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
     """Those of the stacks that are there, as they are now."""
-    mine = {row.id: stack_row(row) for row in tx.listed(_STACKS, ids)}
+    mine = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
     if not mine:
         return {}
     revisions = get_revisions(tx, ids)
@@ -285,17 +285,23 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
     )
     of = sorted({row.credential_id for row in mine.values() if row.credential_id})
     found = tx.listed(_CREDENTIALS, of)
-    held = {row.id: (row.kind, tx.unseal(row.body)) for row in found}
+    held = {row.id: (row.kind, credentials.opened(tx, row.body, row.id)) for row in found}
     return {
         i: Loaded(
             row,
             revisions[i],
             [record_of(tx, r) for r in records[i]],
-            {r.resource_id: tx.unseal(r.data) for r in kept[i]},
-            {r.resource_id: tx.unseal(r.metadata) for r in kept[i]},
+            {r.resource_id: tx.unseal(r.data, DATA, r.resource_id) for r in kept[i]},
+            {r.resource_id: tx.unseal(r.metadata, METADATA, r.resource_id) for r in kept[i]},
             [_in_flight(tx, r) for r in flights[i]],
             [
-                Stray(r.id, r.resource_id, r.resource_type, r.since, tx.unseal(r.facts))
+                Stray(
+                    r.id,
+                    r.resource_id,
+                    r.resource_type,
+                    r.since,
+                    tx.unseal(r.facts, "stray.facts", r.id),
+                )
                 for r in lost[i]
             ],
             held.get(row.credential_id or ""),
@@ -313,14 +319,14 @@ def _by_stack(rows: Iterable[Any]) -> defaultdict[str, list[Any]]:
 
 
 def _letter(tx: Tx, row: Any) -> Letter:
-    return row.id, row.kind, tx.unseal(row.body)
+    return row.id, row.kind, tx.unseal(row.body, "mail.body", row.stack_id)
 
 
 def _in_flight(tx: Tx, row: Any) -> InFlight:
     names = ("resource_id", "traversal", "kind", "action", "phase", "step", "attempt", "started_at")
     return InFlight(
         **{name: getattr(row, name) for name in names},
-        wanted=tx.unseal(row.wanted),
+        wanted=tx.unseal(row.wanted, "node.wanted", row.resource_id),
         due_at=row.due_at,
     )
 
@@ -367,7 +373,7 @@ def traversal(tx: Tx, stack_id: str) -> str | None:
 def metadata(tx: Tx, resource_id: str) -> Any:
     """A resource's metadata as it is now."""
     row = tx.first(_METADATA, {"id": resource_id})
-    return tx.unseal(row.metadata) if row else {}
+    return tx.unseal(row.metadata, METADATA, resource_id) if row else {}
 
 
 def live(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
@@ -378,7 +384,7 @@ def live(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
 def row(tx: Tx, stack_id: str) -> StackRow | None:
     """A stack, deleted or not."""
     found = tx.first(_STACK, {"id": stack_id})
-    return stack_row(found) if found is not None else None
+    return stack_row(tx, found) if found is not None else None
 
 
 def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:

@@ -25,6 +25,8 @@ from hearth.store.document import document
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import (
+    DATA,
+    METADATA,
     Event,
     StackRow,
     json_list,
@@ -32,6 +34,7 @@ from hearth.store.rows import (
     record_values,
     seal_held,
     stack_row,
+    stack_values,
 )
 from hearth.store.server_metadata import kept
 from hearth.store.tables import credential, mail, node, resource, resource_data, stack, stray
@@ -191,7 +194,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
             copy_revision(tx, part.stack_id, *changes.copy_revision, part.now)
     stacks = [c.stack for _, c in valid if c.stack is not None]
     if stacks:
-        tx.many(_STACK, [accept.bound(accept.stack_values(row)) for row in stacks])
+        tx.many(_STACK, [accept.bound(stack_values(tx, row)) for row in stacks])
     for _, changes in valid:
         if changes.credential:
             credentials.change(tx, *changes.credential)
@@ -250,7 +253,7 @@ def _ask_children(
             row = tx.first(_CHILD, {"b_id": child})
             if row is None:
                 continue
-            told = stack_row(row).having(
+            told = stack_row(tx, row).having(
                 status=Status.FAILED, reason=f"{kind}: {why}",
                 first_failure=None, parent_traversal=operation.parent_traversal,
             )  # fmt: skip
@@ -315,15 +318,15 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     newest = {i: record for _, changes in valid for i, record in changes.versions()}
     whole = {i for _, changes in valid for i in changes.full}
     state = [
-        {f"b_{name}": value for name, value in record_state(record).items()}
+        {f"b_{name}": value for name, value in record_state(tx, record).items()}
         for i, record in newest.items()
         if i not in whole
     ]
     full = [
         {
-            **{f"b_{name}": value for name, value in record_state(newest[i]).items()},
+            **{f"b_{name}": value for name, value in record_state(tx, newest[i]).items()},
             "b_requires": json_list(newest[i].requires),
-            "b_state": seal_held(tx, newest[i].held),
+            "b_state": seal_held(tx, newest[i]),
             "b_type": newest[i].type,
         }
         for i in sorted(whole)
@@ -348,8 +351,8 @@ def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     insert, update = [], []
     for resource_id, stack_id in owners.items():
         row = there.get(resource_id)
-        data = dict(tx.unseal(row.data)) if row else {}
-        metadata: Any = tx.unseal(row.metadata) if row else {}
+        data = dict(tx.unseal(row.data, DATA, resource_id)) if row else {}
+        metadata: Any = tx.unseal(row.metadata, METADATA, resource_id) if row else {}
         for _, changes in valid:
             for key, value in changes.data.get(resource_id, {}).items():
                 if value is None:
@@ -358,7 +361,10 @@ def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
                     data[key] = value
             if resource_id in changes.metadata:
                 metadata = kept(metadata, changes.metadata[resource_id])
-        values = {"data": tx.seal(data), "metadata": tx.seal(metadata)}
+        values = {
+            "data": tx.seal(data, DATA, resource_id),
+            "metadata": tx.seal(metadata, METADATA, resource_id),
+        }
         if row is None:
             insert.append(
                 {**values, "resource_id": resource_id, "stack_id": stack_id, "version": 1}
@@ -410,7 +416,7 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
             "phase": n.phase,
             "step": n.step,
             "attempt": n.attempt,
-            "wanted": tx.seal(n.wanted),
+            "wanted": tx.seal(n.wanted, "node.wanted", n.resource_id),
             "started_at": n.started_at,
             "due_at": n.due_at,
         }
@@ -449,7 +455,7 @@ def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
             "resource_id": row.resource_id,
             "resource_type": row.resource_type,
             "since": row.since,
-            "facts": tx.seal(row.facts),
+            "facts": tx.seal(row.facts, "stray.facts", row.id),
         }
         for part, changes in valid
         for row in changes.strays

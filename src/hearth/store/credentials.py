@@ -13,6 +13,7 @@ from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.tables import credential
 
+_BODY = "credential.body"
 _ID = credential.c.id == sa.bindparam("b_id", type_=sa.String())
 _INSERT = Prepared(credential.insert())
 _LOCK = Prepared(sa.select(credential).where(_ID).with_for_update())
@@ -22,7 +23,12 @@ _WRITE = Prepared(credential.update().where(_ID).values(body=sa.bindparam("b_bod
 def put(tx: Tx, new: tuple[str, str, Any], now: float) -> None:
     """Store a credential: (id, kind, body)."""
     id_, kind, body = new
-    tx.do(_INSERT, {"id": id_, "kind": kind, "body": tx.seal(body), "created_at": now})
+    tx.do(_INSERT, {"id": id_, "kind": kind, "body": tx.seal(body, _BODY, id_), "created_at": now})
+
+
+def opened(tx: Tx, body: bytes | None, credential_id: str | None) -> Any:
+    """The facts in a row's body; None where there is no row."""
+    return tx.unseal(body, _BODY, credential_id)
 
 
 def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
@@ -30,17 +36,15 @@ def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
     row = tx.first(_LOCK, {"b_id": credential_id})
     if row is None:
         return False
-    tx.do(
-        _WRITE,
-        {"b_id": credential_id, "b_body": tx.seal(changed_facts(tx.unseal(row.body), changed))},
-    )
+    facts = changed_facts(opened(tx, row.body, credential_id), changed)
+    tx.do(_WRITE, {"b_id": credential_id, "b_body": tx.seal(facts, _BODY, credential_id)})
     return True
 
 
 def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
     """The key under which the next trust is made: the one that is stored, else `wanted`."""
     row = tx.first(_LOCK, {"b_id": credential_id})
-    known: str | None = None if row is None else tx.unseal(row.body).get("next_key")
+    known: str | None = None if row is None else opened(tx, row.body, credential_id).get("next_key")
     if known is None:
         change(tx, credential_id, {"next_key": wanted})
     return known or wanted

@@ -136,11 +136,18 @@ class Tx:
             known = self._hashes[text] = self.sealer.fingerprint(text)
         return known
 
-    def seal(self, value: Any) -> bytes:
-        return self.sealer.seal(value)
+    def seal(self, value: Any, column: str, *key: object) -> bytes:
+        """A value for `table.column` of the row with that key (tables.py, `key_of`)."""
+        return self.sealer.seal(value, column, *key)
 
-    def unseal(self, sealed: bytes | None) -> Any:
-        return None if sealed is None else self.sealer.unseal(sealed)
+    def unseal(self, sealed: bytes | None, column: str, *key: object) -> Any:
+        return None if sealed is None else self.sealer.unseal(sealed, column, *key)
+
+    def seal_text(self, text: str | None, column: str, *key: object) -> str | None:
+        return None if text is None else self.sealer.seal_text(text, column, *key)
+
+    def unseal_text(self, stored: str | None, column: str, *key: object) -> Any:
+        return None if stored is None else self.sealer.unseal_text(stored, column, *key)
 
     @property
     def dialect(self) -> str:

@@ -11,7 +11,7 @@ from hearth.engine.core.decide import EXTERNAL
 from hearth.engine.core.record import Record
 from hearth.model.state import Action
 from hearth.store.database import Tx
-from hearth.store.rows import StackRow, record_of, stack_row
+from hearth.store.rows import DATA, METADATA, StackRow, record_of, stack_row
 from hearth.store.tables import resource, resource_data, stack
 from hearth.store.texts import get_revision
 
@@ -46,7 +46,7 @@ def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
         for r in tx.rows(sa.select(resource_data).where(resource_data.c.stack_id == row.id))
     }
     children = {
-        child.id: stack_row(child)
+        child.id: stack_row(tx, child)
         for child in tx.rows(
             sa.select(stack).where(stack.c.parent_id == row.id, stack.c.deleted_at.is_(None))
         )
@@ -83,6 +83,6 @@ def _entry(tx: Tx, record: Record, kept: dict[str, Any]) -> dict[str, Any]:
         **({EXTERNAL: outside} if (outside := record.held.parts.get(EXTERNAL)) else {}),
         "action": record.action.value,
         "status": record.status.value,
-        "metadata": tx.unseal(beside.metadata) if beside else {},
-        "resource_data": tx.unseal(beside.data) if beside else {},
+        "metadata": tx.unseal(beside.metadata, METADATA, record.id) if beside else {},
+        "resource_data": tx.unseal(beside.data, DATA, record.id) if beside else {},
     }

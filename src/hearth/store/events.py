@@ -136,8 +136,8 @@ def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
         "physical_id": one.physical_id,
         "action": one.action,
         "status": one.status,
-        "reason": cut(one.reason),
-        "properties": None if kept is None else tx.seal(kept),
+        "reason": tx.seal_text(cut(one.reason), "event.reason", one.root_id, seq),
+        "properties": None if kept is None else tx.seal(kept, "event.properties", one.root_id, seq),
     }
 
 

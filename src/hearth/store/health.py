@@ -55,7 +55,7 @@ def mark(
     after = marked(before, healthy=healthy, reason=reason, now=now) if before else None
     if after is None:
         return True
-    tx.execute(resource.update().where(resource.c.id == record_id).values(record_state(after)))
+    tx.execute(resource.update().where(resource.c.id == record_id).values(record_state(tx, after)))
     events.append(tx, [event(row, after, event_id, now)])
     return True
 

@@ -13,7 +13,7 @@ from hearth.model.state import Action, Hook
 from hearth.store import accept, events, reads
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed
-from hearth.store.rows import Event
+from hearth.store.rows import DATA, Event
 from hearth.store.tables import resource_data
 
 SET = "set"
@@ -47,7 +47,9 @@ def paused(action: Action, hook: Hook) -> str:
 def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Hook]:
     """By record id the hook at which it waits in a traversal, of at least one record; those that
     wait at none are left out."""
-    data = {r.resource_id: tx.unseal(r.data) for r in tx.listed(_DATA, record_ids)}
+    data = {
+        r.resource_id: tx.unseal(r.data, DATA, r.resource_id) for r in tx.listed(_DATA, record_ids)
+    }
     return {i: hook for i, kept in data.items() for hook in Hook if is_set(kept, hook, traversal)}
 
 

@@ -8,17 +8,19 @@ key, a process without it does not start.
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from hearth.store.database import Store, Tx
 from hearth.store.seal import Sealer, Unsealable, key_id_of, pepper_of
-from hearth.store.tables import SEALED, keyring, metadata
+from hearth.store.tables import SEALED, SEALED_TEXT, key_of, keyring, metadata
 
 PEPPER = "pepper"
 BATCH = 200  # rows that one transaction seals anew
 
+_PLACE = ("keyring.body", PEPPER)
 _ITS = sa.select(keyring.c.body).where(keyring.c.name == PEPPER)
 
 
@@ -49,18 +51,19 @@ def unlock(store: Store, secrets: Sequence[str]) -> None:
 
 def _pepper(tx: Tx) -> bytes | None:
     row = tx.first(_ITS)
-    return None if row is None else tx.sealer.unseal_bytes(row.body)
+    return None if row is None else tx.sealer.unseal_bytes(row.body, *_PLACE)
 
 
 def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
     sample = store.transact(_sample, write=False)
     secret = secrets[0]
     if sample is not None:
-        store.sealer.unseal_bytes(sample)
+        sealed, place = sample
+        store.sealer.unseal_bytes(sealed, *place)
         ours = {key_id_of(one): one for one in secrets}
-        secret = ours[Sealer.key_id(sample)]
+        secret = ours[Sealer.key_id(sealed)]
     pepper = pepper_of(secret)
-    row = {"name": PEPPER, "body": store.sealer.seal_bytes(pepper)}
+    row = {"name": PEPPER, "body": store.sealer.seal_bytes(pepper, *_PLACE)}
     try:
         store.transact(lambda tx: tx.execute(keyring.insert(), row))
     except IntegrityError:  # another process was faster
@@ -68,19 +71,30 @@ def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
     return pepper
 
 
-def _sample(tx: Tx) -> bytes | None:
-    """Any sealed value; None where there is none."""
+def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
+    """Any sealed value and its place; None where there is none."""
     for table, column in sealed_columns():
-        row = tx.first(sa.select(column.label("body")).where(column.is_not(None)).limit(1))
-        if row is not None and table is not keyring:
-            return bytes(row.body)
+        if table is keyring or column.type is not SEALED:
+            continue
+        keys = [table.c[name] for name in key_of(table)]
+        query = sa.select(*keys, column.label("sealed_body")).where(column.is_not(None)).limit(1)
+        row = tx.first(query)
+        if row is not None:
+            return bytes(row.sealed_body), _place(table, column, row)
     return None
 
 
-def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[bytes]]]:
+def _place(table: sa.Table, column: sa.Column[Any], row: Any) -> tuple[str, ...]:
+    """What a value of the row is bound to, as the sealer takes it."""
+    return f"{table.name}.{column.name}", *(str(getattr(row, name)) for name in key_of(table))
+
+
+def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
     """Every column that holds sealed values, that of the pepper last."""
     for table in sorted(metadata.sorted_tables, key=lambda table: table is keyring):
-        yield from ((table, column) for column in table.columns if column.type is SEALED)
+        for column in table.columns:
+            if column.type is SEALED or column.type is SEALED_TEXT:
+                yield table, column
 
 
 def rekey(store: Store) -> Iterator[tuple[str, int]]:
@@ -100,25 +114,36 @@ def rekey(store: Store) -> Iterator[tuple[str, int]]:
 
 
 def _batch(
-    table: sa.Table, column: sa.Column[bytes], after: tuple[object, ...] | None, tx: Tx
+    table: sa.Table, column: sa.Column[Any], after: tuple[object, ...] | None, tx: Tx
 ) -> tuple[int, tuple[object, ...] | None]:
     """Seal the next rows anew; gives how many, and the key of the last, None at the end."""
     keys = list(table.primary_key.columns)
-    query = sa.select(*keys, column.label("sealed_body")).order_by(*keys).limit(BATCH)
+    of = dict.fromkeys([*keys, *(table.c[name] for name in key_of(table))])
+    query = sa.select(*of, column.label("sealed_body")).order_by(*keys).limit(BATCH)
     if after is not None:
         query = query.where(_behind(keys, after))
     rows = tx.rows(query)
     done = 0
     for row in rows:
-        sealed = row.sealed_body
-        if sealed is None or tx.sealer.is_newest(bytes(sealed)):
+        body = _anew(tx.sealer, row.sealed_body, _place(table, column, row))
+        if body is None:
             continue
-        this = sa.and_(*(key == getattr(row, key.name) for key in keys), column == sealed)
-        body = tx.sealer.seal_bytes(tx.sealer.unseal_bytes(bytes(sealed)))
+        this = sa.and_(*(key == getattr(row, key.name) for key in keys), column == row.sealed_body)
         tx.execute(table.update().where(this).values({column.name: body}))
         done += 1
     last = tuple(getattr(rows[-1], key.name) for key in keys) if len(rows) == BATCH else None
     return done, last
+
+
+def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | None:
+    """The value sealed with the newest key, for its place; None where nothing is to be done."""
+    if isinstance(stored, str):
+        if sealer.is_newest_text(stored):
+            return None
+        return sealer.seal_text(sealer.unseal_text(stored, *place), *place)
+    if stored is None or sealer.is_newest(bytes(stored)):
+        return None
+    return sealer.seal_bytes(sealer.unseal_bytes(bytes(stored), *place), *place)
 
 
 def _behind(keys: Sequence[sa.Column[object]], after: tuple[object, ...]) -> sa.ColumnElement[bool]:

@@ -13,10 +13,11 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from hearth.model.state import Status
+from hearth.store import credentials
 from hearth.store.claim import LEASE_S
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import Event, cut
+from hearth.store.rows import Event, cut, stack_row
 from hearth.store.tables import credential, engine, outbox, revision, stack
 
 STATE = "state"
@@ -39,7 +40,14 @@ _PENDING = Prepared(
     sa.select(outbox).where(outbox.c.kind == STATE, _MINE).order_by(outbox.c.id).limit(_MOST)
 )
 _ROOT = Prepared(
-    sa.select(revision.c.body.label("asked"), credential.c.kind, credential.c.body.label("facts"))
+    sa.select(
+        revision.c.stack_id,
+        revision.c.number,
+        revision.c.body.label("asked"),
+        credential.c.id.label("credential_id"),
+        credential.c.kind,
+        credential.c.body.label("facts"),
+    )
     .select_from(stack)
     .join(
         revision, sa.and_(revision.c.stack_id == stack.c.id, revision.c.number == stack.c.revision)
@@ -100,7 +108,7 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
     for one in notices:
         its = found[one.stack_id]
         scaling = {"status": one.status.value, "facts": dict(one.facts)}
-        body = {**_state(tx, one.id, one.time, its, its), "scaling": scaling}
+        body = {**_state(tx, one.id, one.time, stack_row(tx, its[:-1]), its), "scaling": scaling}
         tx.many(_INSERT, [_row(tx, STATE, one.time, body)])
 
 
@@ -125,10 +133,15 @@ def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
     With them goes whom they are posted as, in case the stack and its credential are gone by then.
     """
     its = tx.first(_ROOT, {"b_root": root_id})
-    sinks = tx.unseal(its.asked)["environment"].get("event_sinks") or []
+    asked = tx.unseal(its.asked, "revision.body", its.stack_id, its.number)
+    sinks = asked["environment"].get("event_sinks") or []
     if not sinks:
         return
-    credential = None if its.kind is None else (its.kind, tx.unseal(its.facts))
+    credential = (
+        None
+        if its.kind is None
+        else (its.kind, credentials.opened(tx, its.facts, its.credential_id))
+    )
     lanes = [tx.sealer.fingerprint([root_id, one["type"], one["target"]]) for one in sinks]
     rows = []
     for one in events:
@@ -140,12 +153,12 @@ def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
 
 
 def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
-    return {"kind": kind, "body": tx.seal(body), "due_at": now, "attempts": 0}
+    return {"kind": kind, "body": tx.seal(body, "outbox.body", kind), "due_at": now, "attempts": 0}
 
 
 def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any]:
     """What a message tells: the state that `one` has, of the stack in the row `its`."""
-    facts = tx.unseal(its.facts) or {}
+    facts = credentials.opened(tx, its.facts, its.credential_id) or {}
     return {
         "id": ident,
         "time": time,
@@ -185,7 +198,10 @@ def later(tx: Tx, row_id: int, pause_s: float) -> None:
 
 
 def _leaving(tx: Tx, rows: Iterable[Any]) -> list[Leaving]:
-    return [Leaving(row.id, row.kind, tx.unseal(row.body), row.attempts) for row in rows]
+    return [
+        Leaving(row.id, row.kind, tx.unseal(row.body, "outbox.body", row.kind), row.attempts)
+        for row in rows
+    ]
 
 
 def sent(tx: Tx, ids: Sequence[int]) -> None:

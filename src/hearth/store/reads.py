@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.model.state import Action
+from hearth.store import credentials
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed, Prepared
-from hearth.store.rows import Event, Revision, StackRow, record_of, stack_row
+from hearth.store.rows import DATA, METADATA, Event, Revision, StackRow, record_of, stack_row
 from hearth.store.tables import credential, event, node, resource, resource_data, stack
 from hearth.store.texts import get_revision
 
@@ -41,7 +42,7 @@ def find_stack(
     found = tx.first(by_id)
     if found is None:
         found = _by_name(tx, project_id, identity)
-    return stack_row(found) if found is not None else None
+    return stack_row(tx, found) if found is not None else None
 
 
 def user_project(tx: Tx, stack_id: str) -> str | None:
@@ -91,7 +92,7 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
     if wanted.limit:
         query = query.limit(wanted.limit)
-    return [stack_row(row) for row in tx.rows(query)]
+    return [stack_row(tx, row) for row in tx.rows(query)]
 
 
 def count_stacks(tx: Tx, wanted: StackFilter) -> int:
@@ -156,7 +157,7 @@ def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
         .order_by(stack.c.depth, stack.c.created_at)
     )
     found: dict[str, StackRow] = {root.id: root}
-    for row in map(stack_row, rows):
+    for row in (stack_row(tx, row) for row in rows):
         if row.parent_id in found:
             found[row.id] = row
     return list(found.values())[1:]
@@ -227,7 +228,7 @@ def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[S
         .distinct()
         .limit(2)
     )
-    return [stack_row(row) for row in tx.rows(query)]
+    return [stack_row(tx, row) for row in tx.rows(query)]
 
 
 _ROOT = stack.alias("root")
@@ -296,7 +297,12 @@ def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
     row = tx.first(sa.select(resource_data).where(resource_data.c.resource_id == resource_id))
     if row is None:
         return 0, {}, {}
-    return row.version, tx.unseal(row.data), tx.unseal(row.metadata)
+    return row.version, *_opened(tx, row)
+
+
+def _opened(tx: Tx, row: Any) -> tuple[dict[str, str], Any]:
+    key = row.resource_id
+    return tx.unseal(row.data, DATA, key), tx.unseal(row.metadata, METADATA, key)
 
 
 METADATA_BYTES_MAX = 1024 * 1024
@@ -322,7 +328,10 @@ def set_data(
     Raises Rejected for metadata that is too large.
     """
     demand_metadata(metadata)
-    values = {"data": tx.seal(dict(data)), "metadata": tx.seal(metadata)}
+    values = {
+        "data": tx.seal(dict(data), DATA, resource_id),
+        "metadata": tx.seal(metadata, METADATA, resource_id),
+    }
     if version == 0:
         there = sa.select(resource_data.c.version).where(resource_data.c.resource_id == resource_id)
         if tx.first(there.with_for_update()) is not None:
@@ -382,7 +391,7 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
     if wanted.limit:
         query = query.limit(wanted.limit)
-    return [_numbered(row) for row in tx.rows(query)]
+    return [event_of(tx, row) for row in tx.rows(query)]
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
@@ -391,18 +400,23 @@ def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
     if row is None:
         return None
     if row.physical_id == stack_id:  # of the stack itself
-        return _numbered(row)
+        return event_of(tx, row)
     begun = (
-        sa.select(event.c.properties)
+        sa.select(event.c.properties, event.c.root_id, event.c.seq)
         .where(event.c.stack_id == stack_id, event.c.resource_name == row.resource_name)
         .where(event.c.seq <= row.seq, event.c.properties.is_not(None))
         .order_by(event.c.seq.desc())
         .limit(1)
     )
-    return _numbered(row, tx.unseal(tx.value(begun)))
+    its = tx.first(begun)
+    if its is None:
+        return event_of(tx, row)
+    properties = tx.unseal(its.properties, "event.properties", its.root_id, its.seq)
+    return event_of(tx, row, properties)
 
 
-def _numbered(row: Any, properties: Any = None) -> NumberedEvent:
+def event_of(tx: Tx, row: Any, properties: Any = None) -> NumberedEvent:
+    """An event from a row that has all columns of the table but the properties, or them too."""
     one = Event(
         row.id,
         row.stack_id,
@@ -413,7 +427,7 @@ def _numbered(row: Any, properties: Any = None) -> NumberedEvent:
         row.physical_id,
         row.action,
         row.status,
-        row.reason,
+        tx.unseal_text(row.reason, "event.reason", row.root_id, row.seq),
         properties,
     )
     return NumberedEvent(row.seq, one)
@@ -429,10 +443,10 @@ def credential_of(tx: Tx, row: StackRow) -> tuple[str, Any] | None:
     if row.credential_id is None:
         return None
     found = tx.first(sa.select(credential).where(credential.c.id == row.credential_id))
-    return (found.kind, tx.unseal(found.body)) if found else None
+    return (found.kind, credentials.opened(tx, found.body, found.id)) if found else None
 
 
 def stack_by_physical_id(tx: Tx, physical_id: str) -> StackRow | None:
     """A nested stack by its id, whoever's it is (callers have checked the parent)."""
     row = tx.first(sa.select(stack).where(stack.c.id == physical_id))
-    return stack_row(row) if row is not None else None
+    return stack_row(tx, row) if row is not None else None

@@ -19,6 +19,10 @@ def cut(reason: str) -> str:
     return reason if len(reason) <= REASON_MAX else f"{reason[: REASON_MAX - 1]}…"
 
 
+DATA = "resource_data.data"  # what its sealed values are bound to, with the resource
+METADATA = "resource_data.metadata"
+
+
 class StackRow(msgspec.Struct, frozen=True):
     """A row of the table `stack`, column by column, with its words as enums."""
 
@@ -64,9 +68,11 @@ class StackRow(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, **changes)
 
 
-def stack_row(row: Any) -> StackRow:
+def stack_row(tx: Tx, row: Any) -> StackRow:
     """A row of a select over all columns of `stack`."""
     values = list(row)
+    for place, column in _TEXTS:
+        values[place] = tx.unseal_text(values[place], column, values[0])
     for place, word in _WORDS:
         values[place] = word(values[place])
     return StackRow(*values)
@@ -77,6 +83,18 @@ _WORDS = [
     (COLUMNS.index(name), word)
     for name, word in (("action", Action), ("status", Status), ("disable_rollback", bool))
 ]
+_TEXTS = [(COLUMNS.index(name), f"stack.{name}") for name in ("reason", "first_failure")]
+
+
+def stack_values(tx: Tx, row: StackRow) -> dict[str, Any]:
+    """All columns of a stack."""
+    values = msgspec.structs.asdict(row)
+    values["action"], values["status"] = row.action.value, row.status.value
+    for _, column in _TEXTS:
+        name = column.removeprefix("stack.")
+        text = values[name]
+        values[name] = None if text is None else tx.seal_text(cut(text), column, row.id)
+    return values
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -126,14 +144,14 @@ def characters_of(template: str, files: Mapping[str, str]) -> int:
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:
     """All columns of a record."""
     return {
-        **record_state(record),
+        **record_state(tx, record),
         "stack_id": "",
         "name": record.name,
         "type": record.type,
         "since": record.since,
         "replaces": record.replaces,
         "requires": json_list(record.requires),
-        "state": seal_held(tx, record.held),
+        "state": seal_held(tx, record),
         "created_at": record.created_at,
     }
 
@@ -144,13 +162,13 @@ def json_list(ids: Iterable[str]) -> str:
     return '["' + '","'.join(listed) + '"]' if listed else "[]"
 
 
-def record_state(record: Record) -> dict[str, Any]:
+def record_state(tx: Tx, record: Record) -> dict[str, Any]:
     """The columns that move while a record is worked on."""
     return {
         "id": record.id,
         "action": record.action.value,
         "status": record.status.value,
-        "reason": cut(record.reason),
+        "reason": tx.seal_text(cut(record.reason), "resource.reason", record.id),
         "physical_id": record.physical_id,
         "until": record.until,
         "traversal": record.traversal,
@@ -159,12 +177,10 @@ def record_state(record: Record) -> dict[str, Any]:
     }
 
 
-def seal_held(tx: Tx, held: Held) -> bytes:
-    return tx.sealer.seal_bytes(msgspec.json.encode(held, enc_hook=str))
-
-
-def unseal_held(tx: Tx, sealed: bytes) -> Held:
-    return _held(tx.sealer.unseal_bytes(sealed))
+def seal_held(tx: Tx, record: Record) -> bytes:
+    """What the record holds, for the column `state`."""
+    held = msgspec.json.encode(record.held, enc_hook=str)
+    return tx.sealer.seal_bytes(held, "resource.state", record.id)
 
 
 _held = msgspec.json.Decoder(Held).decode
@@ -183,13 +199,13 @@ def record_of(tx: Tx, row: Any) -> Record:
         created_at=row.created_at,
         action=_ACTIONS[row.action],
         status=_STATUSES[row.status],
-        reason=row.reason,
+        reason=tx.unseal_text(row.reason, "resource.reason", row.id),
         until=row.until,
         physical_id=row.physical_id,
         traversal=row.traversal,
         replaces=row.replaces,
         replaced_by=row.replaced_by,
         requires=_ids(row.requires),
-        held=unseal_held(tx, row.state),
+        held=_held(tx.sealer.unseal_bytes(row.state, "resource.state", row.id)),
         updated_at=row.updated_at,
     )

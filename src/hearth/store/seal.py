@@ -1,10 +1,17 @@
 """Sealing: values of users are encrypted before they reach a row.
 
 A sealed value is `format byte, length of the key id, key id, nonce (12 bytes), AES-GCM text`. The
-key id tells which key opens it, so keys rotate while old rows stay readable. Equality of what is
-sealed goes through `fingerprint`, a keyed hash.
+key id tells which key opens it, so keys rotate while old rows stay readable. It opens at the place
+alone for which it was sealed, a column and the key of a row: who may write to the database cannot
+give a stack the credential of another. Format 1, of earlier releases, knows no places; it still
+opens, and `rekey` (keyring.py) brings it up to date. Equality of what is sealed goes through
+`fingerprint`, a keyed hash.
+
+In a column of texts a sealed value stands as base64 behind a mark; a text without the mark is an
+older release's, or says what every stack says (`PLAIN_TEXTS`).
 """
 
+import binascii
 import copy
 import hashlib
 import hmac
@@ -16,7 +23,10 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-FORMAT = b"\x01"
+FORMAT = b"\x02"
+FORMAT_WITHOUT_PLACE = b"\x01"
+TEXT_MARK = "\x02"
+PLAIN_TEXTS = frozenset({"", "state changed"})  # words that tell nothing
 NONCE_BYTES = 12
 KEY_CHARACTERS_MIN = 32  # of a configured key; a shorter one can be guessed
 
@@ -56,31 +66,53 @@ class Sealer:
         return sealed[2 : 2 + sealed[1]].decode()
 
     def is_newest(self, sealed: bytes) -> bool:
-        """Whether the newest key sealed a value."""
+        """Whether the newest key sealed a value, for its place."""
         return sealed.startswith(self._prefix)
 
-    def seal(self, value: Any) -> bytes:
-        """A JSON value, sealed."""
-        return self.seal_bytes(_encode(value))
+    def seal(self, value: Any, column: str, *key: object) -> bytes:
+        """A JSON value, sealed for a column (`table.column`) of the row with that key."""
+        return self.seal_bytes(_encode(value), column, *key)
 
-    def unseal(self, sealed: bytes) -> Any:
-        """The JSON value. Raises `Unsealable`."""
-        return _decode(self.unseal_bytes(sealed))
+    def unseal(self, sealed: bytes, column: str, *key: object) -> Any:
+        """The JSON value. Raises `Unsealable`, also where it was sealed for another place."""
+        return _decode(self.unseal_bytes(sealed, column, *key))
 
-    def seal_bytes(self, plain: bytes) -> bytes:
+    def seal_text(self, text: str, column: str, *key: object) -> str:
+        """A text, sealed for a column of texts."""
+        if text in PLAIN_TEXTS:
+            return text
+        sealed = self.seal_bytes(text.encode(), column, *key)
+        return TEXT_MARK + binascii.b2a_base64(sealed, newline=False).decode()
+
+    def unseal_text(self, stored: str, column: str, *key: object) -> str:
+        """The text, which an older release may have stored as it is. Raises `Unsealable`."""
+        if not stored.startswith(TEXT_MARK):
+            return stored
+        return self.unseal_bytes(_of_text(stored), column, *key).decode()
+
+    def is_newest_text(self, stored: str) -> bool:
+        """Whether nothing is to be done about a text when keys change."""
+        if not stored.startswith(TEXT_MARK):
+            return stored in PLAIN_TEXTS
+        return self.is_newest(_of_text(stored))
+
+    def seal_bytes(self, plain: bytes, column: str, *key: object) -> bytes:
         nonce = os.urandom(NONCE_BYTES)
-        return self._prefix + nonce + self._encrypt(nonce, plain, None)
+        return self._prefix + nonce + self._encrypt(nonce, plain, _place(column, key))
 
-    def unseal_bytes(self, sealed: bytes) -> bytes:
-        start = 2 + sealed[1]
-        cipher = self._ciphers.get(sealed[2:start]) if sealed[:1] == FORMAT else None
-        if cipher is None:
+    def unseal_bytes(self, sealed: bytes, column: str, *key: object) -> bytes:
+        form, start = sealed[:1], 2 + sealed[1]
+        cipher = self._ciphers.get(sealed[2:start])
+        if cipher is None or form not in (FORMAT, FORMAT_WITHOUT_PLACE):
             raise Unsealable(f"no key {sealed[2:start]!r}")
         body = start + NONCE_BYTES
+        place = _place(column, key) if form == FORMAT else None
         try:
-            return cipher.decrypt(sealed[start:body], sealed[body:], None)
+            return cipher.decrypt(sealed[start:body], sealed[body:], place)
         except InvalidTag:
-            raise Unsealable("the sealed value was changed, or its key is another one") from None
+            raise Unsealable(
+                f"the sealed value of {column} was changed or moved, or its key is another one"
+            ) from None
 
     def fingerprint(self, value: Any) -> str:
         """Equal for equal values, and tells nothing without the pepper (64 hex digits)."""
@@ -120,6 +152,17 @@ def keys_in(setting: str) -> tuple[str, ...]:
     parts = [part.strip() for part in setting.split(",") if part.strip()]
     several = len(parts) > 1 and len(parts[0]) >= KEY_CHARACTERS_MIN
     return (*parts, setting) if several else (setting,)
+
+
+def _place(column: str, key: tuple[object, ...]) -> bytes:
+    return "/".join((column, *map(str, key))).encode()
+
+
+def _of_text(stored: str) -> bytes:
+    try:
+        return binascii.a2b_base64(stored[len(TEXT_MARK) :], strict_mode=True)
+    except ValueError:
+        raise Unsealable("the sealed text was changed") from None
 
 
 def _derive(secret: str, purpose: str) -> bytes:

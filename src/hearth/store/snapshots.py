@@ -99,10 +99,10 @@ def set_state(
     values: dict[str, Any] = {
         "action": action.value,
         "status": status.value,
-        "reason": cut(reason),
+        "reason": tx.seal_text(cut(reason), "snapshot.reason", snapshot_id),
     }
     if body is not None:
-        values["body"] = tx.seal(body)
+        values["body"] = tx.seal(body, "snapshot.body", snapshot_id)
     tx.execute(snapshot.update().where(snapshot.c.id == snapshot_id).values(values))
 
 
@@ -137,7 +137,7 @@ def _snapshot(tx: Tx, row: Any) -> Snapshot:
         row.name,
         Action(row.action),
         Status(row.status),
-        row.reason,
+        tx.unseal_text(row.reason, "snapshot.reason", row.id),
         row.created_at,
-        tx.unseal(row.body),
+        tx.unseal(row.body, "snapshot.body", row.id),
     )

@@ -61,7 +61,7 @@ def put(tx: Tx, new: Config) -> None:
         "project_id": new.project_id,
         "name": new.name,
         "tool": new.group,
-        "body": tx.seal(body),
+        "body": tx.seal(body, "software_config.body", new.id),
         "created_at": new.created_at,
     }
     tx.execute(software_config.insert(), row)
@@ -126,5 +126,5 @@ def config_of(tx: Tx, row: Any) -> Config:
         name=row.name,
         created_at=row.created_at,
         group=row.tool,
-        **tx.unseal(row.body),
+        **tx.unseal(row.body, "software_config.body", row.id),
     )

@@ -131,14 +131,14 @@ def _values(tx: Tx, one: Deployment) -> dict[str, Any]:
         "server_id": one.server_id,
         "action": one.action,
         "status": one.status,
-        "body": tx.seal(body),
+        "body": tx.seal(body, "software_deployment.body", one.id),
         "created_at": one.created_at,
         "updated_at": one.updated_at,
     }
 
 
 def _deployment(tx: Tx, row: Any) -> Deployment:
-    body = tx.unseal(row.body)
+    body = tx.unseal(row.body, "software_deployment.body", row.id)
     return Deployment(
         id=row.id,
         project_id=row.project_id,

@@ -24,6 +24,7 @@ NAME = String(255, collation=None).with_variant(
     mysql.VARCHAR(255, collation="utf8mb4_bin"), "mysql", "mariadb"
 )
 TEXT = Text().with_variant(mysql.LONGTEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
+SEALED_TEXT = Text().with_variant(mysql.LONGTEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
 SEALED = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 TIME: Double[float] = Double()
 COUNTER = BigInteger().with_variant(Integer(), "sqlite")
@@ -83,8 +84,8 @@ stack = Table(
     Column("depth", Integer, nullable=False),
     Column("action", String(16), nullable=False),
     Column("status", String(16), nullable=False),
-    Column("reason", TEXT, nullable=False),
-    Column("first_failure", TEXT),
+    Column("reason", SEALED_TEXT, nullable=False, comment="sealed"),
+    Column("first_failure", SEALED_TEXT, comment="sealed"),
     Column("revision", Integer, nullable=False, comment="the revision aimed at"),
     Column(
         "previous_revision", Integer, nullable=False, comment="where a rollback goes; 0 is nothing"
@@ -133,7 +134,7 @@ resource = Table(
     Column("type", NAME, nullable=False, comment="as written in the template"),
     Column("action", String(16), nullable=False),
     Column("status", String(16), nullable=False),
-    Column("reason", TEXT, nullable=False),
+    Column("reason", SEALED_TEXT, nullable=False, comment="sealed"),
     Column("physical_id", NAME, index=True),
     Column("since", Integer, nullable=False, comment="first revision in which it has its name"),
     Column("until", Integer, comment="first revision in which it no longer has it"),
@@ -208,7 +209,7 @@ event = Table(
     Column("physical_id", NAME),
     Column("action", String(16), nullable=False),
     Column("status", String(16), nullable=False),
-    Column("reason", TEXT, nullable=False),
+    Column("reason", SEALED_TEXT, nullable=False, comment="sealed"),
     Column("properties", SEALED, comment="sealed"),
     Index("ix_event_stack_id", "stack_id", "seq"),
 )
@@ -258,7 +259,7 @@ snapshot = Table(
     Column("name", NAME),
     Column("action", String(16), nullable=False, comment="CREATE or DELETE"),
     Column("status", String(16), nullable=False),
-    Column("reason", TEXT, nullable=False),
+    Column("reason", SEALED_TEXT, nullable=False, comment="sealed"),
     Column("created_at", TIME, nullable=False),
     Column("body", SEALED, comment="sealed: the stack's document, once it is complete"),
 )
@@ -290,3 +291,10 @@ software_deployment = Table(
     Column("updated_at", TIME),
     Index("ix_software_deployment_list", "project_id", "created_at"),
 )
+
+_KEYS = {mail: ("stack_id",), outbox: ("kind",)}  # their ids are known too late
+
+
+def key_of(table: Table) -> tuple[str, ...]:
+    """The columns whose values a sealed value of a row is bound to."""
+    return _KEYS.get(table) or tuple(column.name for column in table.primary_key.columns)

@@ -107,7 +107,7 @@ def revision_values(
         "number": number,
         "content": tx.sealer.fingerprint([template, body]),
         "template": template,
-        "body": tx.seal(body),
+        "body": tx.seal(body, "revision.body", stack_id, number),
         "created_at": now,
         "created_by": created_by,
         "copy_of": copy_of,
@@ -146,7 +146,13 @@ def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
 def copy_revision(tx: Tx, stack_id: str, number: int, as_number: int, now: float) -> None:
     """The same content again under a new number (a rollback's revision)."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
-    put_rows(tx, [{**row._asdict(), "number": as_number, "created_at": now, "copy_of": number}])
+    body = tx.seal(_opened(tx, row), "revision.body", stack_id, as_number)
+    new = {"number": as_number, "body": body, "created_at": now, "copy_of": number}
+    put_rows(tx, [{**row._asdict(), **new}])
+
+
+def _opened(tx: Tx, row: Any) -> Any:
+    return tx.unseal(row.body, "revision.body", row.stack_id, row.number)
 
 
 def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
@@ -160,7 +166,7 @@ def get_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, Revision]:
 
 
 def _revisions(tx: Tx, rows: Sequence[Any]) -> dict[str, Revision]:
-    bodies = [(row, tx.unseal(row.body)) for row in rows]
+    bodies = [(row, _opened(tx, row)) for row in rows]
     keys = {key for row, body in bodies for key in (row.template, *body["files"].values())}
     texts = get_texts(tx, keys)
     return {row.stack_id: _revision(row, body, texts) for row, body in bodies}
@@ -198,7 +204,7 @@ def put_texts(tx: Tx, texts: dict[str, str]) -> None:
     asked = sorted(texts.keys() - tx.stored)
     there = {row.hash for row in tx.listed(_KNOWN, asked)}
     rows = [
-        {"hash": key, "body": tx.sealer.seal_bytes(texts[key].encode())}
+        {"hash": key, "body": tx.sealer.seal_bytes(texts[key].encode(), "blob.body", key)}
         for key in asked
         if key not in there
     ]
@@ -209,4 +215,6 @@ def put_texts(tx: Tx, texts: dict[str, str]) -> None:
 
 def get_texts(tx: Tx, keys: Iterable[str]) -> dict[str, str]:
     rows = tx.listed(_TEXTS, sorted(set(keys)))
-    return {row.hash: tx.sealer.unseal_bytes(row.body).decode() for row in rows}
+    return {
+        row.hash: tx.sealer.unseal_bytes(row.body, "blob.body", row.hash).decode() for row in rows
+    }

@@ -28,7 +28,11 @@ def test_the_demo_ends_with_an_empty_cloud(tmp_path: Path):
     assert int(account[1]) >= 15
     assert "app.server               CREATE_COMPLETE" in done.stdout
     assert "web was changed in place" in done.stdout
-    assert "$ openstack stack create -t " in done.stdout
+    assert "$ openstack stack create -t shop/three_tier.yaml -e shop/env.yaml" in done.stdout
+    commands = re.findall(r"(?m)^\$ (.*)$", done.stdout)
+    source = next(words.split()[2] for words in commands if words.startswith("cp -r "))
+    assert (Path(source) / "three_tier.yaml").exists(), "the templates stay there"
+    assert not any(str(tmp_path) in words for words in commands), "what goes with the demo"
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []
     assert time.monotonic() - began < 30

@@ -59,3 +59,22 @@ def test_a_token_ends_when_its_time_is_over() -> None:
 
 def test_a_member_sees_no_users(served: Served) -> None:
     assert served.call("GET", "/identity/v3/users").status_code == 403
+
+
+def test_names_are_the_same_in_upper_and_lower_case(served: Served) -> None:
+    """As in the databases that Keystone is installed on: to log in, in lists, and when made."""
+    scope = {"project": {"name": "DEMO", "domain": {"name": "default"}}}
+    token = log_in(served, scope, name="Demo", domain={"name": "dEFAULT"})
+    assert token.status_code == 201
+    assert token.json()["token"]["user"]["name"] == "demo"
+    for kind, key in (("domains", "domain"), ("projects", "project"), ("users", "user")):
+        path = f"/identity/v3/{kind}"
+        one = served.call("GET", path, user="admin").json()[kind][0]
+        other = one["name"].swapcase()
+        found = served.call("GET", f"{path}?name={other}", user="admin").json()[kind]
+        assert one["id"] in [thing["id"] for thing in found]
+        again = {key: {"name": other, "domain_id": one.get("domain_id") or "default"}}
+        if kind == "domains":
+            again = {key: {"name": other}}
+        assert served.call("POST", path, again, user="admin").status_code == 409
+    assert log_in(served, name="demo", domain={"name": "Defaults"}).status_code == 401

@@ -223,7 +223,7 @@ def test_a_firewall_takes_no_change_while_one_is_carried_out(demo: Network) -> N
     assert demo.refused("DELETE", rule_path) == (409, "FirewallRuleInUse")
     again = {"firewall_policy": {"firewall_rules": ids}}
     assert demo.refused("POST", policies, again) == (409, "FirewallRuleInUse")
-    firewall = demo.make("fw/firewalls", "firewall", firewall_policy_id=policy["id"])
+    firewall = demo.make("fw/firewalls", "firewall", firewall_policy_id=policy["id"], router_ids=[])
     path = f"fw/firewalls/{firewall['id']}"
     assert firewall["status"] == "PENDING_CREATE"
     assert demo("GET", path).json()["firewall"]["status"] == "INACTIVE"

@@ -73,11 +73,8 @@ def test_a_volume_of_an_image_goes_with_the_server_when_asked(served: Served) ->
 
 
 def test_a_floating_ip_is_among_the_addresses(served: Served) -> None:
+    """The private network reaches the public one from the start, as devstack's does."""
     public = fixed("network", "public")
-    router = {"router": {"external_gateway_info": {"network_id": public}}}
-    router = served.call("POST", "/network/v2.0/routers", router).json()["router"]
-    path = f"/network/v2.0/routers/{router['id']}/add_router_interface"
-    assert served.call("PUT", path, {"subnet_id": fixed("subnet", "private")}).ok
     given = port(served)
     server = boot(served, networks=[{"port": given["id"]}])
     body = {"floatingip": {"floating_network_id": public, "port_id": given["id"]}}

@@ -159,3 +159,78 @@ def test_one_that_was_overtaken_is_told_as_failed(package: Any) -> None:
         assert posts == [("CREATE", True), ("UPDATE", False)]
 
     told(story)
+
+
+OF_HEAT = """
+import time
+
+CALLS = []
+
+
+class Old:
+    def do_pre_op(self, cnxt, stack, current_stack=None, action=None):
+        time.sleep(0.3)  # as Heat's may
+        CALLS.append(("pre", cnxt.tenant_id, stack.id, stack.name, stack.root_stack_id(), action))
+        if stack.name == "refused":
+            raise ValueError("not this one")
+
+    def do_post_op(self, cnxt, stack, current_stack=None, action=None, is_stack_failure=False):
+        CALLS.append(("post", stack.name, action, is_stack_failure))
+
+    def get_ordinal(self):
+        return 3
+
+
+class Silent:
+    pass
+"""
+
+
+def a_package(folder: Path, module: str, points: str) -> str:
+    """A package with these entry points, on the path; its name."""
+    name = f"of_heat_{folder.name}"
+    about = folder / f"{name}-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    listed = points.format(name)
+    (about / "entry_points.txt").write_text(f"[heat.stack_lifecycle_plugins]\n{listed}\n")
+    (folder / f"{name}.py").write_text(module)
+    return name
+
+
+def test_plug_ins_of_heat_are_called_as_heat_calls_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = a_package(tmp_path, OF_HEAT, "b = {0}:Silent\na = {0}:Old")
+    monkeypatch.syspath_prepend(tmp_path)
+    first, second = lifecycle.installed()
+    assert (first.ordinal, second.ordinal) == (3, lifecycle.ORDINAL)
+
+    async def story() -> float:
+        began = asyncio.get_running_loop().time()
+        occasion = lifecycle.Occasion("CREATE", "i", "web", "p", "r")
+        calls = lifecycle.Calls([first, second], occasion)
+        before = asyncio.create_task(calls.before())
+        await asyncio.sleep(0)
+        quick = asyncio.get_running_loop().time() - began
+        await before
+        await calls.after(failed=True)
+        calls = lifecycle.Calls([first], replace(occasion, stack_name="refused"))
+        with pytest.raises(lifecycle.PreFailed, match="not this one"):
+            await calls.before()
+        return quick
+
+    assert asyncio.run(story()) < 0.2, "the loop waited for a plug-in"
+    assert __import__(name).CALLS[:2] == [
+        ("pre", "p", "i", "web", "r", "CREATE"),
+        ("post", "web", "CREATE", True),
+    ]
+
+
+def test_a_plug_in_that_cannot_be_loaded_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_package(tmp_path, "from heat.engine import lifecycle_plugin", "gone = {0}:Gone")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(lifecycle.BadPlugin, match=r"plug-in gone .* cannot be loaded"):
+        lifecycle.installed()

@@ -15,6 +15,7 @@ from hearth.resources.heat.test_resource import TestResource
 from hearth.service.create_stack import create_stack
 from hearth.service.wanted import Wanted
 from hearth.store import claim, reads
+from hearth.store.rows import record_of, stack_row
 from hearth.store.tables import event, resource, stack
 
 SECRET = "hunter2-and-more"
@@ -58,7 +59,8 @@ def repeating(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_stored_reason_tells_it(place: str, tmp_path: Path):
+def test_no_stored_reason_tells_it(place: str, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("DEBUG", "hearth")
     template, files = PLACES[place]
 
     async def story(house: Inside) -> str:
@@ -73,9 +75,12 @@ def test_no_stored_reason_tells_it(place: str, tmp_path: Path):
                 row = found
 
         def reasons(tx: Any) -> list[str]:
-            told = [sa.select(table.c.reason.label("told")) for table in (stack, resource, event)]
-            told.append(sa.select(stack.c.first_failure.label("told")))
-            return [str(one.told) for query in told for one in tx.rows(query)]
+            queries = [sa.select(table) for table in (stack, resource, event)]
+            stacks, records, events = (tx.rows(query) for query in queries)
+            rows = [stack_row(tx, one) for one in stacks]
+            told = [one.reason for one in (*rows, *(record_of(tx, one) for one in records))]
+            told += [str(one.first_failure) for one in rows]
+            return [*told, *(reads.event_of(tx, one).event.reason for one in events)]
 
         assert row.status == "FAILED"
         assert await store.read(lambda tx: reads.records(tx, row.id))
@@ -86,5 +91,6 @@ def test_no_stored_reason_tells_it(place: str, tmp_path: Path):
             return await story(house)
 
     stored = asyncio.run(told())
-    assert SECRET not in stored
+    assert SECRET not in stored + caplog.text
+    assert "Invalid value ****** of ******." in caplog.text
     assert "Invalid value ****** of ******." in stored

@@ -1,6 +1,7 @@
 """The application of this API: at the root of a port of its own, and below /cfn of the main one."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -28,7 +29,8 @@ async def query(request: Request) -> Response:
     asked = await read(request, form=True)
     request.state.as_json = asked.as_json
     gate: Gate = request.app.state.gate
-    caller = await gate.caller(request, asked)
+    request_id = getattr(request.state, "request_id", "")
+    caller = replace(await gate.caller(request, asked), request_id=request_id)
     request.state.caller = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:

@@ -1,6 +1,7 @@
 """Requests as values. What is not well formed is refused here, with the field's name."""
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,8 @@ from hearth.service.gather import gathered
 from hearth.service.wanted import Wanted
 from hearth.store.reads import EventFilter, StackFilter
 from hearth.template.versions import VERSION_KEYS
+
+log = logging.getLogger(__name__)
 
 TAG_CHARACTERS_MAX = 80
 INTEGER_MAX = 2**31 - 1
@@ -101,6 +104,9 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
         raise bad("Environment is not valid: it must be a map or text")
     converge = data.get("converge")
     rollback, timeout = data.get("disable_rollback"), data.get("timeout_mins")
+    minutes = None if timeout is None else integer(timeout, "timeout_mins")
+    if minutes == 0:
+        log.warning("timeout_mins 0 stands for the limit that stacks have anyway")
     return Wanted(
         template=_template(data.get("template")),
         template_url=None if "template" in data else _text(data, "template_url"),
@@ -112,7 +118,7 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
             for name, text in files.items()
         },
         files_container=_text(data, "files_container"),
-        timeout_mins=None if timeout is None else integer(timeout, "timeout_mins") or None,
+        timeout_mins=minutes or None,
         disable_rollback=None if rollback is None else boolean(rollback, "disable_rollback"),
         tags=_tags(data.get("tags")),
         existing=existing,

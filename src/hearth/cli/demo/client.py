@@ -9,6 +9,7 @@ from keystoneauth1.identity import v3
 
 from hearth.cli.demo.house import House, Trouble
 
+FOLDER = files("hearth.cli.demo") / "templates"
 ROOT = "three_tier.yaml"
 FILES = ("tier.yaml",)
 
@@ -56,12 +57,7 @@ def request_body(environment: str) -> dict[str, Any]:
 
 def text_of(name: str) -> str:
     """A file that comes with the demo."""
-    return (files("hearth.cli.demo") / "templates" / name).read_text()
-
-
-def path_of(name: str) -> str:
-    """Where that file is, for commands to be typed."""
-    return str(files("hearth.cli.demo") / "templates" / name)
+    return (FOLDER / name).read_text()
 
 
 def outputs_of(stack: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from hearth.cli.demo.board import Board, Line
-from hearth.cli.demo.client import ROOT, Client, outputs_of, path_of, request_body
+from hearth.cli.demo.client import FOLDER, ROOT, Client, outputs_of, request_body
 from hearth.cli.demo.guest import read_script, signal_in
 from hearth.cli.demo.house import House, Trouble, hearth_dev
 from hearth.cli.demo.screen import Plain, Screen, Terminal, View
@@ -76,7 +76,12 @@ class Play:
     def all(self) -> None:
         """Every act, in order. Raises Trouble as soon as something is not as it should be."""
         self._screen.say(f"Hearth and its cloud are up (identity {self._house.auth_url}).")
-        self._command(f". {self._house.openrc}")
+        for words in (
+            "hearth dev --data .hearth    # in another terminal; this demo's own goes with it",
+            ". .hearth/openrc",
+            f"cp -r {FOLDER} {NAME}",
+        ):
+            self._command(words)
         self._slow_down()
         self._user.behind_the_scenes("POST", "ledger/mark")
         self._create()
@@ -97,16 +102,16 @@ class Play:
         self._user.behind_the_scenes("POST", "knobs", json=rules)
 
     def _create(self) -> None:
-        template, environment = path_of(ROOT), path_of("env.yaml")
-        self._command(f"openstack stack create -t {template} -e {environment} --wait {NAME}")
+        files = f"-t {NAME}/{ROOT} -e {NAME}/env.yaml"
+        self._command(f"openstack stack create {files} --wait {NAME}")
         body = {"stack_name": NAME, **request_body("env.yaml")}
         self._user.call(STACKS, "POST", "/stacks", json=body)
         self._watch("CREATE", f"Creating the stack {NAME}")
         self._command(f"openstack stack resource list -n 5 {NAME}")
 
     def _update(self) -> None:
-        template, environment = path_of(ROOT), path_of("update.yaml")
-        self._command(f"openstack stack update -t {template} -e {environment} --wait {NAME}")
+        files = f"-t {NAME}/{ROOT} -e {NAME}/update.yaml"
+        self._command(f"openstack stack update {files} --wait {NAME}")
         self._user.call(STACKS, "PUT", f"/stacks/{NAME}", json=request_body("update.yaml"))
         self._watch("UPDATE", "Updating it: a new release on web, another key for app")
 

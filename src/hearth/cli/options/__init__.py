@@ -57,3 +57,4 @@ def _base(group: str) -> str:
 
 
 _PLACES = {(option.group, option.name) for option in OPTIONS}
+_PLACES |= {place for option in OPTIONS for place in option.formerly}

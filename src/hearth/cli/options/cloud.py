@@ -66,7 +66,7 @@ def _trust(group: str, default: bool | None) -> tuple[Option, ...]:
 
 
 DATABASE = (
-    Option("database", "connection", str, None, "Address of the database: postgresql, mysql, mariadb or sqlite. The drivers are ours.", secret=True),
+    Option("database", "connection", str, None, "Address of the database: postgresql, mysql, mariadb or sqlite. The drivers are ours.", secret=True, formerly=(("DEFAULT", "sql_connection"),)),
 )
 TOKENS = (
     *_user("keystone_authtoken", "as which tokens are checked and the service acts"),

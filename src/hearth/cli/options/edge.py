@@ -64,9 +64,9 @@ POLICY = (
     _policy("remote_timeout", float, 60, "Seconds that such an address may take.", least=0),
 )
 OTHERS = (
-    Option("oslo_messaging_notifications", "driver", tuple, [], "messagingv2 or messaging: notifications are sent; noop or none: they are not."),
-    Option("oslo_messaging_notifications", "transport_url", str, None, "Their broker.", secret=True),
-    Option("oslo_messaging_notifications", "topics", list, ["notifications"], "Their topics."),
+    Option("oslo_messaging_notifications", "driver", tuple, [], "messagingv2 or messaging: notifications are sent; log: they go into the log; noop or none: there are none.", formerly=(("DEFAULT", "notification_driver"),)),
+    Option("oslo_messaging_notifications", "transport_url", str, None, "Their broker.", secret=True, formerly=(("DEFAULT", "notification_transport_url"),)),
+    Option("oslo_messaging_notifications", "topics", list, ["notifications"], "Their topics.", formerly=(("DEFAULT", "notification_topics"),)),
     Option("yaql", "limit_iterators", int, 200, "Elements of one sequence in a YAQL expression.", least=1, live=True),
     Option("yaql", "memory_quota", int, 10000, "Bytes that an expression may take.", least=1, live=True),
 )

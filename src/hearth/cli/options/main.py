@@ -25,6 +25,7 @@ STACKS = (
     _live("enable_stack_abandon", bool, False, "Whether stacks may be abandoned and exported."),
     _live("hidden_stack_tags", list, [], "Stacks with one of these tags are listed only on request."),
     _live("stack_action_timeout", int, 3600, "Seconds an operation may take where the stack does not say.", least=1),
+    _live("observe_on_update", bool, False, "Whether every update compares with what there really is, as `converge` in a request asks."),
     _is("action_retry_limit", int, 5, "Further attempts to create or delete a resource that failed.", least=0),
     _is("environment_dir", str, "/etc/heat/environment.d", "Directory of the environments that every stack builds on."),
     _live("template_fetch_timeout", float, 60, "Seconds that fetching a template may take.", least=0),
@@ -49,6 +50,12 @@ ADDRESSES = (
     _is("heat_metadata_server_url", str, None, "Where servers reach the CloudFormation API; else as the catalogue says."),
     _is("heat_waitcondition_server_url", str, None, "Where servers signal wait conditions; else below the CloudFormation API."),
 )
+SERVERS = (
+    _is("default_user_data_format", str, "HEAT_CFNTOOLS", "user_data_format of servers that name none.", choices=("HEAT_CFNTOOLS", "RAW", "SOFTWARE_CONFIG")),
+    _is("default_software_config_transport", str, "POLL_SERVER_CFN", "software_config_transport of servers that name none.", choices=("POLL_SERVER_CFN", "POLL_SERVER_HEAT", "POLL_TEMP_URL", "ZAQAR_MESSAGE")),
+    _is("max_server_name_length", int, 53, "Characters of a server's name that Hearth makes.", most=53),
+    _is("server_keystone_endpoint_type", str, "", "Which endpoint of Keystone in the catalogue servers are told; none: www_authenticate_uri, or [clients_keystone] auth_uri.", choices=("", "public", "internal", "admin")),
+)
 MESSAGES = (
     _is("transport_url", str, None, "Broker of notifications where [oslo_messaging_notifications] names none.", secret=True),
     _is("control_exchange", str, "heat", "Exchange that notifications are sent to."),
@@ -59,10 +66,10 @@ LOG = (
     _live("debug", bool, False, "Log at DEBUG instead of INFO. HEARTH_LOG in the environment wins."),
     _live("default_log_levels", list, [], "Levels of single loggers, as NAME=LEVEL.",
           differs="the libraries it names in Heat are not here; those that are log warnings only"),
-    _is("log_file", str, None, "File that the log is appended to; moved away, it is made anew. Else stderr."),
-    _is("log_dir", str, None, "Directory of a log_file that is no absolute path."),
+    _is("log_file", str, None, "File that the log is appended to; moved away, it is made anew. Else stderr.", formerly=(("DEFAULT", "logfile"),)),
+    _is("log_dir", str, None, "Directory of a log_file that is no absolute path.", formerly=(("DEFAULT", "logdir"),)),
     _is("use_json", bool, False, "One JSON object per line of the log."),
 )
 # fmt: on
 
-OPTIONS = (*LIMITS, *STACKS, *IDENTITY, *ADDRESSES, *MESSAGES, *LOG)
+OPTIONS = (*LIMITS, *STACKS, *IDENTITY, *ADDRESSES, *SERVERS, *MESSAGES, *LOG)

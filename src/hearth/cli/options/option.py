@@ -11,7 +11,7 @@ Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tupl
 class Option:
     """An option of a section. `differs` says why its default is not Heat's, `live` that it may
     change while a process runs, `own` that Heat has no such option, `library` that a library
-    registers it itself."""
+    registers it itself. `formerly` are older names that still count: (section, name)."""
 
     group: str
     name: str
@@ -26,6 +26,7 @@ class Option:
     own: bool = False
     library: bool = False
     differs: str = ""
+    formerly: tuple[tuple[str, str], ...] = ()
 
     @property
     def place(self) -> str:

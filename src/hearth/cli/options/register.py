@@ -33,6 +33,10 @@ def _oslo(option: Option) -> Any:
         more |= {"min": option.least, "max": option.most}
     if option.choices:
         more["choices"] = list(option.choices)
+    if option.formerly:
+        more["deprecated_opts"] = [
+            cfg.DeprecatedOpt(name, group) for group, name in option.formerly
+        ]
     kinds = {
         str: cfg.StrOpt,
         int: cfg.IntOpt,

@@ -37,8 +37,7 @@ def _stores(call: Call) -> Reply:
 
 
 def _schema(call: Call) -> Reply:
-    text: Body = {"type": ["null", "string"], "description": "Text"}
-    properties: Body = {name: dict(text) for name in images.IMAGES.fields}
+    properties: Body = {name: {"type": images.json_type(name)} for name in images.IMAGES.fields}
     properties["disk_format"]["enum"] = [None, *DISK_FORMATS]
     properties["container_format"]["enum"] = [None, *CONTAINER_FORMATS]
     shown: Body = {

@@ -87,6 +87,24 @@ IMAGES = Collection(
     },
     extra=True,
 )
+_JSON_TYPES: dict[str, str | list[str]] = {
+    **dict.fromkeys(("min_disk", "min_ram"), "integer"),
+    "size": ["null", "integer"],
+    "virtual_size": ["null", "integer"],
+    **dict.fromkeys(("protected", "os_hidden"), "boolean"),
+    **dict.fromkeys(("tags", "locations"), "array"),
+    **dict.fromkeys(
+        ("id", "visibility", "status", "created_at", "updated_at", "self", "file", "schema",
+         "stores", "direct_url"), "string",
+    ),
+}  # fmt: skip
+
+
+def json_type(field: str) -> str | list[str]:
+    """The type of a field as JSON schema names it."""
+    return _JSON_TYPES.get(field, ["null", "string"])
+
+
 _SHOWN = [
     "name",
     "disk_format",

@@ -7,6 +7,7 @@ from typing import Any
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import people, tokens
 from hearth.devcloud.keystone.assignments import expanded, roles_on
+from hearth.devcloud.keystone.names import named
 from hearth.devcloud.keystone.rest import bad, link, listed, missing
 from hearth.devcloud.store import Store, Thing
 
@@ -69,7 +70,7 @@ def _by_password(store: Store, given: Body) -> Thing:
         found = store.get("identity.users", given["id"])
     else:
         domain = _domain(store, given.get("domain") or {})
-        users = store.where("identity.users", name=given["name"], domain_id=domain.id)
+        users = named(store, "identity.users", given["name"], domain_id=domain.id)
         found = users[0] if users else None
     if found is None or found.hidden.get("password") != given["password"]:
         raise unauthorized()
@@ -80,8 +81,7 @@ def _domain(store: Store, given: Body) -> Thing:
     if given.get("id"):
         found = store.get("identity.domains", given["id"])
     else:
-        named = store.where("identity.domains", name=given["name"])
-        found = named[0] if named else None
+        found = next(iter(named(store, "identity.domains", given["name"])), None)
     if found is None or not found.body["enabled"]:
         raise unauthorized()
     return found
@@ -96,8 +96,8 @@ def _by_credential(store: Store, given: Body) -> Thing:
         user_id = owner.get("id")
         if not user_id:
             domain = _domain(store, owner.get("domain") or {})
-            named = store.where("identity.users", name=owner["name"], domain_id=domain.id)
-            user_id = named[0].id if named else ""
+            users = named(store, "identity.users", owner["name"], domain_id=domain.id)
+            user_id = users[0].id if users else ""
         wanted = {"name": given["name"], "user_id": user_id}
         owned = store.where("identity.application_credentials", **wanted)
         found = owned[0] if owned else None
@@ -166,8 +166,8 @@ def _project(store: Store, given: Body) -> Thing:
         found = store.get("identity.projects", given["id"])
     else:
         domain = _domain(store, given.get("domain") or {})
-        named = store.where("identity.projects", name=given["name"], domain_id=domain.id)
-        found = named[0] if named else None
+        projects = named(store, "identity.projects", given["name"], domain_id=domain.id)
+        found = projects[0] if projects else None
     if found is None or not found.body["enabled"]:
         raise unauthorized()
     return found

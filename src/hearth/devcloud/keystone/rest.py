@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from hearth.devcloud.collection import Collection, Invalid
 from hearth.devcloud.http import Body, Call, Handler, Refusal, Reply, Route
+from hearth.devcloud.keystone.names import named, same_name
 from hearth.devcloud.listing import filtered
 from hearth.devcloud.store import Thing
 
@@ -149,7 +150,10 @@ class Rest:
         """GET of the collection, filtered by any field."""
         if not self.may_list(call):
             admin_only(call)
-        things = filtered(call.cloud.store.all(self.collection.table), call.query, _NOT_FILTERS)
+        query = {key: values for key, values in call.query.items() if key != "name"}
+        things = filtered(call.cloud.store.all(self.collection.table), query, _NOT_FILTERS)
+        if wanted := call.query.get("name"):
+            things = [t for t in things if any(same_name(t.body.get("name"), n) for n in wanted)]
         return listed(call, self.collection.plural, [self.view(call, thing) for thing in things])
 
     def show(self, call: Call) -> Reply:
@@ -179,9 +183,9 @@ class Rest:
         call.cloud.store.remove(thing)
         return Reply(204)
 
-    def unique(self, call: Call, thing: Thing | None, **fields: object) -> None:
+    def unique(self, call: Call, thing: Thing | None, *, name: object, **fields: object) -> None:
         """Raises a 409 when another one has these values."""
-        for other in call.cloud.store.where(self.collection.table, **fields):
+        for other in named(call.cloud.store, self.collection.table, name, **fields):
             if other is not thing:
                 raise Refusal(409, message=f"Conflict: {self.collection.singular} exists already.")
 

@@ -103,9 +103,16 @@ _BOUND: Body = {
 
 
 def new_port(
-    cloud: DevCloud, network: Thing, project_id: str, given: Body, *, implicit: bool = False
+    cloud: DevCloud,
+    network: Thing,
+    project_id: str,
+    given: Body,
+    *,
+    implicit: bool = False,
+    seed: str | None = None,
 ) -> Thing:
-    """A port with its addresses; raises what the network does not allow."""
+    """A port with its addresses; raises what the network does not allow. `seed` is the id of one
+    that is there from the start."""
     store = cloud.store
     values = {**PORTS.for_create({"network_id": network.id}), **given}
     secure = values["port_security_enabled"]
@@ -120,7 +127,7 @@ def new_port(
     mac = values["mac_address"] or addresses.new_mac(store)
     _free_mac(cloud, network.id, mac)
     pairs = _pairs({**values, "port_security_enabled": secure}, mac)
-    port_id = store.new_id()
+    port_id = seed or store.new_id()
     fixed = _addresses(cloud, network, port_id, mac, values["fixed_ips"], values["device_owner"])
     body = {
         "id": port_id,
@@ -150,7 +157,7 @@ def new_port(
         "ip_allocation": "immediate" if fixed else "none",
         **stamped(cloud, 1),
     }
-    thing = Thing(port_id, _TABLE, project_id, body)
+    thing = Thing(port_id, _TABLE, project_id, body, seed=seed is not None)
     bind(thing)
     return store.insert(thing, implicit=implicit)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -23,6 +23,9 @@ from hearth.devcloud.neutron.ports import new_port, ports, remove_port
 from hearth.devcloud.neutron.rest import Rest, bad_request, not_authorized, owned, stamped, touch
 from hearth.devcloud.neutron.subnets import subnets
 from hearth.devcloud.store import Store, Thing
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
 
 _GATEWAY = "network:router_gateway"
 _INTERFACE = "network:router_interface"
@@ -83,27 +86,73 @@ def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | No
     return None
 
 
+def _new_router(cloud: DevCloud, router_id: str, project_id: str, values: Body) -> Thing:
+    """A router of checked values, without a gateway."""
+    body = {
+        "id": router_id,
+        "name": values["name"],
+        **owned(project_id),
+        "admin_state_up": values["admin_state_up"],
+        "status": "ACTIVE",
+        "external_gateway_info": None,
+        "description": values["description"],
+        "availability_zones": [],
+        "availability_zone_hints": values["availability_zone_hints"],
+        "routes": [],
+        "flavor_id": values["flavor_id"],
+        "conntrack_helpers": [],
+        "enable_ndp_proxy": values["enable_ndp_proxy"],
+        "distributed": bool(values["distributed"]),
+        "ha": bool(values["ha"]),
+        **stamped(cloud, 1),
+    }
+    return Thing(router_id, ROUTERS.table, project_id, body)
+
+
+def _plug_gateway(
+    cloud: DevCloud, router: Thing, network: Thing, info: Body, seed: str | None = None
+) -> None:
+    given: Body = {"device_id": router.id, "device_owner": _GATEWAY}
+    wanted = info.get("external_fixed_ips")
+    given |= {"fixed_ips": wanted or None, "port_security_enabled": False}
+    port = new_port(cloud, network, "", given, implicit=True, seed=seed)
+    router.body["external_gateway_info"] = {
+        "network_id": network.id,
+        "external_fixed_ips": port.body["fixed_ips"],
+        "enable_snat": info.get("enable_snat", True),
+    }
+
+
+def _plug(cloud: DevCloud, router: Thing, subnet: Thing, seed: str | None = None) -> Thing:
+    """The port of a router in a subnet, at the address of its gateway."""
+    network = cloud.store.table("network.networks")[subnet.body["network_id"]]
+    given: Body = {
+        "device_id": router.id,
+        "device_owner": _INTERFACE,
+        "fixed_ips": [{"subnet_id": subnet.id, "ip_address": subnet.body["gateway_ip"]}],
+        "security_groups": [],
+        "port_security_enabled": False,
+    }
+    return new_port(cloud, network, router.project_id or "", given, implicit=True, seed=seed)
+
+
+def seeded_router(
+    cloud: DevCloud, name: str, external: Thing, subnet: Thing, ids: tuple[str, str, str]
+) -> None:
+    """A router between a subnet and an external network that is there from the start, in the
+    subnet's project; `ids` are its own, its gateway's and its interface's."""
+    own, gateway, interface = ids
+    values = ROUTERS.for_create({"name": name})
+    router = _new_router(cloud, own, subnet.project_id or "", values)
+    router.seed = True
+    _plug_gateway(cloud, router, external, {}, gateway)
+    cloud.store.insert(router)
+    _plug(cloud, router, subnet, interface)
+
+
 class _Routers(Rest):
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        body = {
-            "id": call.cloud.store.new_id(),
-            "name": values["name"],
-            **owned(project_id),
-            "admin_state_up": values["admin_state_up"],
-            "status": "ACTIVE",
-            "external_gateway_info": None,
-            "description": values["description"],
-            "availability_zones": [],
-            "availability_zone_hints": values["availability_zone_hints"],
-            "routes": [],
-            "flavor_id": values["flavor_id"],
-            "conntrack_helpers": [],
-            "enable_ndp_proxy": values["enable_ndp_proxy"],
-            "distributed": bool(values["distributed"]),
-            "ha": bool(values["ha"]),
-            **stamped(call.cloud, 1),
-        }
-        thing = Thing(body["id"], ROUTERS.table, project_id, body)
+        thing = _new_router(call.cloud, call.cloud.store.new_id(), project_id, values)
         if values["external_gateway_info"]:
             self._set_gateway(call, thing, values["external_gateway_info"])
         return call.cloud.store.insert(thing)
@@ -141,14 +190,7 @@ class _Routers(Rest):
             return
         if present:
             self._clear_gateway(call, router)
-        given: Body = {"device_id": router.id, "device_owner": _GATEWAY}
-        given |= {"fixed_ips": wanted or None, "port_security_enabled": False}
-        port = new_port(call.cloud, network, "", given, implicit=True)
-        router.body["external_gateway_info"] = {
-            "network_id": network.id,
-            "external_fixed_ips": port.body["fixed_ips"],
-            "enable_snat": info.get("enable_snat", True),
-        }
+        _plug_gateway(call.cloud, router, network, info)
         touch(call.cloud, router)
 
     def _clear_gateway(self, call: Call, router: Thing) -> None:
@@ -233,7 +275,9 @@ class _Routers(Rest):
         else:
             subnet = subnets.find(call, given["subnet_id"])
             self._check_new(store, router, [subnet])
-            port = self._plug(call, router, subnet)
+            if subnet.body["gateway_ip"] is None:
+                raise bad_request(f"Subnet {subnet.id} must have a gateway IP")
+            port = _plug(call.cloud, router, subnet)
         touch(call.cloud, router)
         return self._interface(router, port, port.body["fixed_ips"][0]["subnet_id"])
 
@@ -252,20 +296,6 @@ class _Routers(Rest):
                     if addresses.overlaps(net, [other.body["cidr"]]):
                         text_ = f"Cidr {net} of subnet {subnet.id} overlaps with {other.id}."
                         raise bad_request(f"Bad router request: {text_}")
-
-    @staticmethod
-    def _plug(call: Call, router: Thing, subnet: Thing) -> Thing:
-        if subnet.body["gateway_ip"] is None:
-            raise bad_request(f"Subnet {subnet.id} must have a gateway IP")
-        network = call.cloud.store.table("network.networks")[subnet.body["network_id"]]
-        given: Body = {
-            "device_id": router.id,
-            "device_owner": _INTERFACE,
-            "fixed_ips": [{"subnet_id": subnet.id, "ip_address": subnet.body["gateway_ip"]}],
-            "security_groups": [],
-            "port_security_enabled": False,
-        }
-        return new_port(call.cloud, network, router.project_id or "", given, implicit=True)
 
     def remove_interface(self, call: Call) -> Reply:
         """PUT remove_router_interface: by subnet, by port or by both."""

@@ -190,12 +190,15 @@ class Engine:
         with suppress(TimeoutError):
             async with asyncio.timeout(HAND_OVER_S):  # a claim under way is ours as well
                 await self._looking.wait()
+        held = len(self.works)
         for work in list(self.works.values()):
             work.hand_over()
         while self.works and self.tools.clock.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+        left = len(self.works)
         for work in self.works.values():
             work.kill()  # a call of theirs does not end; the next owner looks for it
+        log.info("released %d stacks, left %d with a call that has not ended", held - left, left)
         if self._beating is not None:
             self._beating.cancel()
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))

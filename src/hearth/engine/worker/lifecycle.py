@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol
 
 log = logging.getLogger(__name__)
@@ -43,10 +43,31 @@ class PreFailed(Exception):
     """A plug-in objects; the text is the stack's reason."""
 
 
+class BadPlugin(Exception):
+    """A plug-in of this installation cannot be loaded."""
+
+
 def installed() -> tuple[Plugin, ...]:
-    """The plug-ins of this installation, in the order of their turns."""
-    found = [(entry.name, entry.load()()) for entry in entry_points(group=GROUP)]
+    """The plug-ins of this installation, Heat's too, in the order of their turns.
+
+    Raises BadPlugin, so that whoever installed it knows what to mend or remove.
+    """
+    from hearth.engine.worker import lifecycle_of_heat as of_heat
+
+    found = [(entry.name, _loaded(entry)) for entry in entry_points(group=GROUP)]
+    found += [
+        (entry.name, of_heat.PluginOfHeat(_loaded(entry)))
+        for entry in entry_points(group=of_heat.GROUP)
+    ]
     return tuple(plugin for _, plugin in sorted(found, key=_turn))
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()()
+    except Exception as problem:
+        where = f"the lifecycle plug-in {entry.name} ({entry.value})"
+        raise BadPlugin(f"{where} cannot be loaded: {problem!r}") from problem
 
 
 def _turn(named: tuple[str, Any]) -> tuple[int, str]:
@@ -86,4 +107,4 @@ class Calls:
 
 
 def _name(plugin: Plugin) -> str:
-    return type(plugin).__qualname__
+    return str(getattr(plugin, "name", type(plugin).__qualname__))

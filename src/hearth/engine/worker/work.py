@@ -17,7 +17,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
 from hearth.engine.core.foresee import MASK
 from hearth.engine.core.record import Record
-from hearth.engine.worker import strays
+from hearth.engine.worker import life_log, strays
 from hearth.engine.worker.nest import news
 from hearth.engine.worker.operation import Operation
 from hearth.engine.worker.snapshots import drop
@@ -254,6 +254,8 @@ class StackWork:
             if self.strays:
                 self.spawn(strays.watch(self))
         elif not self.operation.over:  # else it rolls back, by a plan of its own after the commit
+            further = any(one.traversal == self.stack.traversal for one in loaded.records)
+            life_log.begun(self.stack, self.credential, further=further)
             await self.operation.begin()
         return True
 
@@ -275,6 +277,7 @@ class StackWork:
         self.operation.ended(failed=True)  # if it has not come to its end by itself
         self.operation = Operation(self, loaded.revision)
         if self.stack.status is Status.IN_PROGRESS:
+            life_log.begun(self.stack, self.credential, further=False)
             await self.operation.begin()
 
     def _stay_ahead(self) -> None:
@@ -374,6 +377,10 @@ class StackWork:
             for ticket in tickets:
                 ticket.cancel()
             raise
+        if fate is not Fate.LOST:
+            life_log.happened(self.stack, self.credential, sure.events)
+        if fate is Fate.DONE:
+            life_log.happened(self.stack, self.credential, advance.events)
         if fate is Fate.SUPERSEDED:
             self._undo(self._flying)
             self._undo(self.undo)
@@ -433,6 +440,7 @@ class StackWork:
         )  # fmt: skip
         with suppress(Exception):
             await self.engine.committer.submit(part, self.stack.root_id)
+            life_log.happened(self.stack, self.credential, sure.events)
 
     # -- what types reach through their `Live` ---------------------------------------------
 

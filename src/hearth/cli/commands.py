@@ -1,0 +1,21 @@
+"""Groups of commands whose list says of each what it does, uncut."""
+
+import click
+
+
+class Commands(click.Group):
+    """A group; those below it are of the same kind."""
+
+    group_class = type  # click: as the group they are in
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with the whole first sentence of its help."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(limit=1000))
+            for name, command in found
+            if command is not None and not command.hidden
+        ]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)

@@ -1,0 +1,40 @@
+"""What an operator may set of servers: the defaults of two properties, and how long names are."""
+
+import copy
+from dataclasses import dataclass, replace
+
+from hearth.resources.registry import Catalog
+
+SERVERS = ("OS::Nova::Server", "AWS::EC2::Instance")
+NAME_CHARACTERS = 53
+
+
+@dataclass(frozen=True)
+class ServerDefaults:
+    """The names are those of heat.conf: default_user_data_format and so on."""
+
+    user_data_format: str = "HEAT_CFNTOOLS"
+    software_config_transport: str = "POLL_SERVER_CFN"
+    name_characters: int = NAME_CHARACTERS
+
+
+def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
+    """The catalogue with servers that have these defaults; those of packages stay as they are."""
+    if defaults == ServerDefaults():
+        return catalog
+    wanted = {
+        "user_data_format": defaults.user_data_format,
+        "software_config_transport": defaults.software_config_transport,
+    }
+    for name in SERVERS:
+        kind = catalog.find(name)
+        if kind is None or not type(kind).__module__.startswith("hearth.resources."):
+            continue
+        changed = copy.copy(kind)
+        changed.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
+        changed.properties = {
+            key: replace(prop, default=wanted[key]) if key in wanted else prop
+            for key, prop in kind.properties.items()
+        }
+        catalog = catalog.with_type(changed)
+    return catalog
