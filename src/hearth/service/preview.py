@@ -12,9 +12,11 @@ from hearth.model.problem import Rejected
 from hearth.model.unknown import nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
-from hearth.service.foresight import UNBORN, Aim, Insight, foresee_stack
+from hearth.service.foresight import NESTED_MAX, UNBORN, Aim, Insight, foresee_stack
 from hearth.service.house import House
 from hearth.service.outputs import OutputValue
+from hearth.service.redact import may_see_hidden
+from hearth.service.resources import recorded_attributes
 from hearth.service.update_stack import aim_of
 from hearth.service.wanted import Wanted, check_name, checked, revision_of
 from hearth.store import accept, reads
@@ -36,6 +38,7 @@ GROUPS: Mapping[Foreseen, str] = {
 """The groups of an update preview. What is not certain stands with the most that may happen."""
 
 Item = dict[str, Any]
+"""A resource as previews show it; `creation_time` and `updated_time` in seconds, or None."""
 SHOW = "show"  # the attribute that is all the others
 
 
@@ -45,6 +48,16 @@ class Above:
 
     stack_name: str
     resource: str
+
+
+def _identity(row: StackRow) -> dict[str, str]:
+    """A stack as the protocol between Heat's services names it."""
+    return {
+        "tenant": row.project_id,
+        "stack_name": row.name,
+        "stack_id": row.id,
+        "path": "",
+    }
 
 
 async def plan_create(house: House, caller: Caller, name: str, wanted: Wanted) -> Insight:
@@ -111,12 +124,8 @@ def created_items(found: Insight, above: Above | None = None) -> list[Item | lis
         item = _item(aim.row.having(name=stack_name), entry, definition, None)
         if above is not None:
             item["parent_resource"] = above.resource
-        names = sorted(set(definition.type_info.attributes) - {SHOW})
         item.update(_values(aim, definition, world))
-        mirrors = getattr(definition.type_info, "mirrors", {})
-        item["attributes"] = {
-            name: item["properties"][mirrors[name]] if name in mirrors else None for name in names
-        }
+        item["attributes"] = _mirrored(definition, item["properties"])
         item["required_by"] = [
             n for n, needs in aim.program.requires.items() if entry.name in needs
         ]
@@ -139,36 +148,59 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
     return {"properties": properties, "metadata": metadata}
 
 
-def changes(found: Insight, *, show_nested: bool) -> dict[str, list[Item]]:
+def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:
+    """The attributes of a resource that is not there yet: those that only repeat a property."""
+    mirrors = getattr(definition.type_info, "mirrors", {})
+    names = sorted(set(definition.type_info.attributes) - {SHOW})
+    return {name: properties[mirrors[name]] if name in mirrors else None for name in names}
+
+
+async def changes(
+    house: House, caller: Caller, found: Insight, *, show_nested: bool
+) -> dict[str, list[Item]]:
     """The resources by what would happen to them, those of nested stacks in the same lists."""
+    row, sees = found.aim.row, may_see_hidden(house, caller)
+    below = await house.store.read(lambda tx: reads.children(tx, row, NESTED_MAX))
+    stacks = {one.id: one for one in below}
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
-    for entry, one in _shown(found, show_nested=show_nested):
+    for entry, one, above in _shown(found, None, show_nested=show_nested):
         record = next((r for r in one.aim.records if r.id == entry.record_id), None)
         definition = one.aim.program.resources.get(entry.name)
-        groups[GROUPS[entry.foreseen]].append(_item(one.aim.row, entry, definition, record))
+        item = _item(one.aim.row, entry, definition, record)
+        if above is not None:
+            item["parent_resource"] = above
+        if record is not None:
+            attributes = recorded_attributes(house, record, sees=sees)
+            hidden = one.aim.masked and not sees
+            item["attributes"] = dict.fromkeys(attributes, MASK) if hidden else attributes
+            if (nested := stacks.get(record.physical_id or "")) is not None:
+                item["nested_stack_id"] = _identity(nested)
+        elif definition is not None and one.plan.world is not None:
+            properties = _values(one.aim, definition, one.plan.world)["properties"]
+            item["attributes"] = _mirrored(definition, properties)
+        groups[GROUPS[entry.foreseen]].append(item)
     return groups
 
 
-def _shown(found: Insight, *, show_nested: bool) -> Iterator[tuple[Entry, Insight]]:
-    """All but older records of a name, which are still to be cleaned up."""
+def _shown(
+    found: Insight, above: str | None, *, show_nested: bool
+) -> Iterator[tuple[Entry, Insight, str | None]]:
+    """All but older records of a name, which are still to be cleaned up; each with its plan and
+    the resource `above` it.
+    """
     standing = {record.id for record in reads.in_charge(found.aim.records).values()}
     for entry in found.plan.entries:
         going = entry.foreseen in (Foreseen.DELETE, Foreseen.RETAIN)
         if not going or entry.record_id in standing:
-            yield entry, found
+            yield entry, found, above
         if show_nested and entry.name in found.below:
-            yield from _shown(found.below[entry.name], show_nested=True)
+            yield from _shown(found.below[entry.name], entry.name, show_nested=True)
 
 
 def _item(
     row: StackRow, entry: Entry, definition: ResourceDefinition | None, record: Record | None
 ) -> Item:
-    identity = {
-        "tenant": row.project_id,
-        "stack_name": row.name,
-        "stack_id": row.id,
-        "path": "",
-    }
+    identity = _identity(row)
     return {
         "resource_name": entry.name,
         "resource_type": entry.type,
@@ -180,8 +212,8 @@ def _item(
         "metadata": {},
         "attributes": {},
         "required_by": [],
-        "creation_time": None,
-        "updated_time": None,
+        "creation_time": record.created_at if record else None,
+        "updated_time": (record.updated_at or record.created_at) if record else None,
         "stack_name": row.name,
         "resource_identity": {**identity, "path": f"/resources/{entry.name}"},
         "stack_identity": identity,

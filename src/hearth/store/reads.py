@@ -87,7 +87,7 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
     if wanted.marker is not None:
         query = _after(tx, query, columns, wanted.marker, down=down)
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    if wanted.limit:
+    if wanted.limit is not None:
         query = query.limit(wanted.limit)
     return [stack_row(row) for row in tx.rows(query)]
 
@@ -209,6 +209,12 @@ _NAMED = Prepared(
 def records_named(tx: Tx, stack_id: str, name: str) -> list[Record]:
     """The records of one name in a stack, oldest first."""
     return [record_of(tx, row) for row in tx.rows(_NAMED, {"stack_id": stack_id, "name": name})]
+
+
+def name_of(tx: Tx, record_id: str) -> str | None:
+    """The resource's name of a record; None if there is no such record."""
+    found: str | None = tx.value(sa.select(resource.c.name).where(resource.c.id == record_id))
+    return found
 
 
 def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[StackRow]:
@@ -359,7 +365,7 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
             query = query.where(event.c.seq < row.seq if down else event.c.seq > row.seq)
     columns = [column for column in columns if column is not event.c.seq] + [event.c.seq]
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    if wanted.limit:
+    if wanted.limit is not None:
         query = query.limit(wanted.limit)
     return [_numbered(row) for row in tx.rows(query)]
 

@@ -26,7 +26,7 @@ async def validate(request: Request) -> Response:
     """
     caller = caller_of(request)
     wanted = await parse.wanted_of(request, await parse.body(request))
-    codes = request.query_params.get("ignore_errors", "")
+    codes = parse.last(request, "ignore_errors") or ""
     for code in filter(None, codes.split(",")):
         if code != "99001":
             raise parse.bad(f"Invalid codes in ignore_errors: {code}")
@@ -40,11 +40,11 @@ async def validate(request: Request) -> Response:
 
 async def type_list(request: Request) -> Response:
     """The resource types that the caller may have."""
-    status = request.query_params.get("support_status")
+    status = parse.last(request, "support_status")
     if status is not None and status not in SupportStatus.__members__:
         known = ", ".join(SupportStatus.__members__)
         raise Rejected([Invalid(None, f"Invalid support status {status}: it is one of {known}")])
-    pattern, version = request.query_params.get("name"), request.query_params.get("version")
+    pattern, version = parse.last(request, "name"), parse.last(request, "version")
     found = []
     for kind in _types(request):
         if not _matches(pattern, kind.name) or (status is None and kind.support.hidden):
@@ -123,7 +123,7 @@ async def type_template(request: Request) -> Response:
     each attribute.
     """
     kind = _type(request)
-    match request.query_params.get("template_type", "cfn").lower():
+    match (parse.last(request, "template_type") or "cfn").lower():
         case "cfn":
             return JSONResponse(made.cfn(kind))
         case "hot":
