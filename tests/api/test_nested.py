@@ -85,3 +85,23 @@ def test_an_update_preview_shows_what_is_there(api: Caller, path: str):
     assert items["v"].keys() & {"nested_stack_id"} == set()
     assert items["new"]["creation_time"] is items["new"]["updated_time"] is None
     assert items["new"]["attributes"] == {"value": 7}
+
+
+def test_a_preview_shows_what_goes_with_a_nested_stack(api: Caller, path: str):
+    nested = stacks(api, path)
+    one, other = "{type: OS::Heat::None}", "{type: OS::Heat::None, depends_on: one}"
+    template = f"{V}resources: {{other: {other}, one: {one}}}\n"
+
+    def previewed(query: str) -> dict[str, list[dict[str, Any]]]:
+        reply = api.call("PUT", f"{path}/preview{query}", {"template": template})
+        found: dict[str, list[dict[str, Any]]] = reply.json()["resource_changes"]
+        return found
+
+    assert [one["resource_name"] for one in previewed("")["deleted"]] == ["kid"]
+    gone = {one["resource_name"]: one for one in previewed("?show_nested=true")["deleted"]}
+    assert {name: one.get("parent_resource") for name, one in gone.items()} == {
+        "kid": None, "m": "kid", "v": "m",
+    }  # fmt: skip
+    assert gone["v"]["stack_name"] == nested["m"]["stack_name"]
+    users = {one["resource_name"]: one["required_by"] for one in previewed("")["added"]}
+    assert users == {"one": ["other"], "other": []}

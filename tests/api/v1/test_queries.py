@@ -104,3 +104,12 @@ def test_another_version_is_answered_with_those_there_are(api: Caller):
         reply = api.call("GET", f"{api.dev.url}/{version}/anything", headers={"X-Auth-Token": ""})
         assert reply.status_code == 300
         assert [one["id"] for one in reply.json()["versions"]] == ["v1.0"]
+
+
+def test_a_list_of_stacks_is_filtered_by_project(api: Caller, places: dict[str, str]):
+    (operation,) = (one for one in ROUTES if one.name == "stack_index")
+    mine, other = (
+        ask(api, operation, places, f"name=asked&tenant={project}")[1]["stacks"]
+        for project in (places["tenant_id"], "another")
+    )
+    assert ([one["stack_name"] for one in mine], other) == (["asked"], [])

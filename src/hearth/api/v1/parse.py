@@ -34,6 +34,7 @@ STACK_FILTERS = {
     "username": "creator",
     "parent": "parent_id",
     "owner_id": "parent_id",
+    "tenant": "project_id",
     "stack_user_project_id": "user_project_id",
     "disable_rollback": "disable_rollback",
     "timeout_mins": "timeout_mins",

@@ -79,10 +79,9 @@ async def create(request: Request) -> Response:
 
 
 def _new_name(data: Mapping[str, Any]) -> str:
-    name = data.get("stack_name")
-    if not name:
+    if "stack_name" not in data:
         raise parse.bad("No stack name specified")
-    return str(name)
+    return str(data["stack_name"] or "")
 
 
 async def preview(request: Request) -> Response:
@@ -177,7 +176,7 @@ async def update_preview(request: Request) -> Response:
     )
     found = await plan_update(house_of(request), caller_of(request), row, wanted, recorded=True)
     nested = parse.flag(request, "show_nested")
-    shown = await changes(house_of(request), caller_of(request), found, show_nested=nested)
+    shown = await changes(house_of(request), found, show_nested=nested)
     return JSONResponse(
         {
             "resource_changes": {

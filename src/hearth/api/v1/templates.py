@@ -1,6 +1,7 @@
 """The template service: validation, resource types, versions and functions of the language."""
 
 import re
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +14,7 @@ from hearth.model.problem import EntityNotFound, Invalid, NotFound, NotSupported
 from hearth.resources.base import ResourceType
 from hearth.resources.registry import retired_types
 from hearth.schema.describe import as_json
-from hearth.schema.prop import SupportStatus
+from hearth.schema.prop import Attr, Prop, SupportStatus
 from hearth.service.validate import findings
 from hearth.service.validate import validate as validate_template
 from hearth.template import describe
@@ -111,8 +112,8 @@ async def type_show(request: Request) -> Response:
         {
             "resource_type": kind.name,
             "description": _about(kind),
-            "properties": {name: as_json(prop) for name, prop in kind.properties.items()},
-            "attributes": {name: as_json(attr) for name, attr in kind.attributes.items()},
+            "properties": _visible(kind.properties),
+            "attributes": _visible(kind.attributes),
             "support_status": _support(support),
         }
     )
@@ -130,6 +131,15 @@ async def type_template(request: Request) -> Response:
             return JSONResponse(made.hot(kind))
         case other:
             raise parse.bad(f"Template type is not supported: {other}; hot and cfn are")
+
+
+def _visible(declared: Mapping[str, Prop] | Mapping[str, Attr]) -> dict[str, object]:
+    """The declarations as JSON; hidden ones are for templates that have them already."""
+    return {
+        name: as_json(one)
+        for name, one in declared.items()
+        if one.support is None or not one.support.hidden
+    }
 
 
 def _support(support: object) -> dict[str, object] | None:
