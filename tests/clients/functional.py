@@ -1,4 +1,4 @@
-"""Runs heatclient's functional tests, in the environment that holds them, and prints how each ended.
+"""Runs heatclient's functional tests, in the environment that holds them; prints how each ended.
 
     python functional.py TEMPLATE_URL
 
@@ -23,22 +23,22 @@ class Told(unittest.TestResult):
         super().__init__()
         self.told: dict[str, str | None] = {}
 
-    def startTest(self, test: Any) -> None:
+    def startTest(self, test: Any) -> None:  # noqa: N802
         super().startTest(test)
         self.told[test.id()] = None
 
     def _wrong(self, test: Any, words: Any) -> None:
         self.told[test.id()] = str(words)
 
-    def addError(self, test: Any, err: Any = None, details: Any = None) -> None:
+    def addError(self, test: Any, err: Any = None, details: Any = None) -> None:  # noqa: N802
         self._wrong(test, err[1] if err else _words(details))
 
     addFailure = addError  # noqa: N815
 
-    def addSkip(self, test: Any, reason: str | None = None, details: Any = None) -> None:
+    def addSkip(self, test: Any, reason: str | None = None, details: Any = None) -> None:  # noqa: N802
         self._wrong(test, f"skipped: {reason}")
 
-    def addSuccess(self, test: Any, details: Any = None) -> None:
+    def addSuccess(self, test: Any, details: Any = None) -> None:  # noqa: N802
         pass
 
 

@@ -270,6 +270,7 @@ class FlightRow:
     action: str
     phase: str
     step: str
+    attempt: int
     started_at: float
 
 
@@ -277,7 +278,7 @@ def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
     """By record id what is under way in these stacks."""
     if not stack_ids:
         return {}
-    names = ("resource_id", "stack_id", "action", "phase", "step", "started_at")
+    names = ("resource_id", "stack_id", "action", "phase", "step", "attempt", "started_at")
     query = sa.select(*(node.c[name] for name in names)).where(node.c.stack_id.in_(stack_ids))
     return {row.resource_id: FlightRow(**row._mapping) for row in tx.rows(query)}
 
