@@ -16,7 +16,7 @@ DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk tempest keystone dashboard peers bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench clean
 
 install: $(STAMP)
 
@@ -99,6 +99,15 @@ hostile: install
 walk: install
 	@$(BIN)/python -m tests.walk
 
+# the same requests to a running Heat and to Hearth; make compare HEARTH_ORIGINAL=http://127.0.0.1:8004
+compare: install
+	@test -n "$(HEARTH_ORIGINAL)" || { echo "set HEARTH_ORIGINAL to the address of a Heat that takes users' names as tokens"; exit 1; }
+	@$(BIN)/python -m tests.comparison.run $(HEARTH_ORIGINAL)
+
+# heatclient's own functional tests, in the same environment as the plugin's
+functional: install $(TEMPEST_STAMP)
+	@$(BIN)/pytest tests/clients/test_functional.py
+
 # the unmodified heat-tempest-plugin, in an environment of its own; make tempest REGEX=test_hooks: some of it
 tempest: install $(TEMPEST_STAMP)
 	@$(BIN)/python -m tests.tempest.run $(if $(REGEX),--regex '$(REGEX)',--json tests/tempest/result.json)
@@ -117,7 +126,7 @@ dashboard: install $(DASHBOARD_STAMP)
 	@$(BIN)/pytest tests/dashboard
 
 # what `make test` skips where it is missing
-peers: $(KEYSTONE_STAMP) $(DASHBOARD_STAMP)
+peers: $(KEYSTONE_STAMP) $(DASHBOARD_STAMP) $(TEMPEST_STAMP)
 
 $(KEYSTONE_STAMP): tests/keystone/requirements.txt tests/keystone/prepare.py
 	@test -x $(KEYSTONE_VENV)/bin/python || $(PYTHON) -m venv $(KEYSTONE_VENV)

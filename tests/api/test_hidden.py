@@ -84,6 +84,10 @@ def test_no_foresight_tells_it(api: Caller, path: str):
         reply = api.call(method, place, new)
         assert reply.status_code == 200, (place, reply.text)
         assert SECRET not in reply.text, place
+    gone = {"template": "heat_template_version: 2021-04-16"}
+    reply = api.call("PUT", f"{path}/preview?show_nested=true", gone)
+    assert len(reply.json()["resource_changes"]["deleted"]) > 5
+    assert SECRET not in reply.text
 
 
 def test_its_name_is_told_in_its_place(api: Caller, path: str):

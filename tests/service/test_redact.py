@@ -51,7 +51,7 @@ def test_a_site_may_hide_what_was_made_of_hidden_values(who: str, narrowed: bool
             listed = await resources(house.house, caller, row, detail=True)
             attributes = {one.record.name: one.attributes for one in listed}
             shown = {
-                name: (await show_resource(house.house, caller, row, name, [])).attributes
+                name: (await show_resource(house.house, caller, row, name, set())).attributes
                 for name in "abc"
             }
             return told, attributes, shown

@@ -66,7 +66,7 @@ def _templates(ground: Ground) -> Iterator[Step]:
     bad = ground.ask("generate_template", query="template_type=tosca", **server)
     yield _bad(bad, 400, "HTTPBadRequest")
     yield Step(ground.ask("template_versions"), "template_versions")
-    yield _bad(ground.ask("template_versions", by="guest"), 403, "HTTPForbidden")
+    yield _bad(ground.ask("template_versions", by="guest"), 403, "Forbidden")
     version = {"template_version": "heat_template_version.2021-04-16"}
     yield Step(ground.ask("template_functions", **version), "template_functions")
     bad = ground.ask("template_functions", template_version="heat_template_version.1999-01-01")
@@ -233,11 +233,11 @@ def _software(ground: Ground) -> Iterator[Step]:
     yield _bad(ground.ask("software_deployment_update", body=done, **none), 404, "NotFound")
     listed = ground.ask("software_deployment_index", query="server_id=a-server")
     yield Step(listed, "software_deployment_list")
-    yield _bad(ground.ask("software_deployment_index", by="guest"), 403, "HTTPForbidden")
+    yield _bad(ground.ask("software_deployment_index", by="guest"), 403, "Forbidden")
     told = ground.ask("software_deployment_metadata", **server)
     yield Step(told, "software_deployment_metadata")
     bad = ground.ask("software_deployment_metadata", by="nobody", **server)
-    yield _bad(bad, 403, "HTTPForbidden")
+    yield _bad(bad, 403, "Forbidden")
     yield _bad(
         ground.ask("software_config_delete", config_id=config_id), 409, "InvalidRestrictedAction"
     )
@@ -249,9 +249,9 @@ def _software(ground: Ground) -> Iterator[Step]:
 
 def _services(ground: Ground) -> Iterator[Step]:
     yield Step(ground.ask("build_info"), "build_info")
-    yield _bad(ground.ask("build_info", by="guest"), 403, "HTTPForbidden")
+    yield _bad(ground.ask("build_info", by="guest"), 403, "Forbidden")
     yield Step(ground.ask("service_index", by="admin"), "services")
-    yield _bad(ground.ask("service_index"), 403, "HTTPForbidden")
+    yield _bad(ground.ask("service_index"), 403, "Forbidden")
 
 
 def _ends(ground: Ground) -> Iterator[Step]:

@@ -34,7 +34,8 @@ from hearth.service.house import House
 ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ARN = "/{tenant_id}/stacks/arn:{arn:path}"
 ACCEPTED = "application/vnd.openstack.orchestration-v1"
-UNVERSIONED = re.compile(r"/(v\d+(/.*)?|versions|healthcheck|openapi\.json|cfn/.*)?$")
+VERSIONED = re.compile(r"/(v\d+(\.\d+)?(/.*)?|versions|healthcheck|openapi\.json|cfn/.*)?$")
+LONG_NAME = re.compile(r"/v1\.0(?=/|$)")
 
 
 async def version_document(request: Request) -> Response:
@@ -65,21 +66,36 @@ async def openapi_document(request: Request) -> Response:
     return JSONResponse(document(base(request)))
 
 
-class VersionFromAccept:
-    """A path without a version, from a client that names the version in its Accept header."""
+class VersionOne:
+    """Gives the path of version 1 to requests that name the version otherwise.
+
+    `/v1.0`, its id in the version document, stands for `/v1`; and a client may name the version in
+    its Accept header alone.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not UNVERSIONED.match(below(scope)):
-            accepted = Headers(scope=scope).get("accept", "")
-            if accepted.startswith(ACCEPTED):
-                root: str = scope.get("root_path", "")
-                raw = (scope.get("raw_path") or scope["path"].encode()).removeprefix(root.encode())
-                path = f"{root}/v1{below(scope)}"
-                scope = {**scope, "path": path, "raw_path": root.encode() + b"/v1" + raw}
+        if scope["type"] == "http":
+            path = below(scope)
+            if long := LONG_NAME.match(path):
+                scope = _moved(scope, len(long[0]))
+            elif not VERSIONED.match(path) and _accepts_one(scope):
+                scope = _moved(scope, 0)
         await self._app(scope, receive, send)
+
+
+def _accepts_one(scope: Scope) -> bool:
+    return Headers(scope=scope).get("accept", "").startswith(ACCEPTED)
+
+
+def _moved(scope: Scope, cut: int) -> Scope:
+    """The same request below /v1, without the first `cut` characters of its path."""
+    root: str = scope.get("root_path", "")
+    raw = (scope.get("raw_path") or scope["path"].encode()).removeprefix(root.encode())
+    path, raw = f"{root}/v1{below(scope)[cut:]}", root.encode() + b"/v1" + raw[cut:]
+    return {**scope, "path": path, "raw_path": raw}
 
 
 def application(
@@ -97,13 +113,13 @@ def application(
         Mount("/cfn", cfn.application(house, gate, rates)),
         *_by_path([replace(arn, method=method) for method in ANY_METHOD]),
         *_by_path(ROUTES),
-        Route("/v{number:int}", version_other),
-        Route("/v{number:int}/{rest:path}", version_other),
+        Route("/v{number:float}", version_other),
+        Route("/v{number:float}/{rest:path}", version_other),
     ]
     app = Starlette(
         routes=routes,
         middleware=[
-            Middleware(VersionFromAccept),
+            Middleware(VersionOne),
             Middleware(Authenticated, tokens=tokens, auth_url=auth_url),
             Middleware(RateLimited, rates=rates),
         ],

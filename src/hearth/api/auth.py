@@ -26,7 +26,7 @@ CHECKED_S = 10.0  # older than that it is asked for again, beside the request th
 KEPT_MAX = 5000
 SERVICE_ROLES = frozenset({"service"})
 SIGNED = "/cfn/"
-OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(/|$)")
+OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(\.[0-9]+)?(/|$)")
 OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/openapi.json"})
 
 

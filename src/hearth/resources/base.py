@@ -233,6 +233,13 @@ class ResourceType:
         """
         return False
 
+    async def used_by(self, live: Live) -> Sequence[str]:
+        """What keeps it from being deleted, each in a few words; empty where that is not known.
+
+        Asked when a delete met a conflict. May raise CloudFault.
+        """
+        return ()
+
     async def replace_failed(self, live: Live) -> bool:
         """Whether a failed one is replaced by the next update (spec/engine.md, 6.4)."""
         return True

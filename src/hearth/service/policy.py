@@ -8,7 +8,7 @@ from typing import Any
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.policy_rules import TYPE_RULE, defaults
-from hearth.service.problems import Forbidden, HTTPForbidden
+from hearth.service.problems import Forbidden
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +69,10 @@ class Policy:
             return bool(self._enforcer.enforce(rule, target, facts))
 
     def demand(self, rule: str, caller: Caller) -> None:
-        """Raises Rejected with HTTPForbidden."""
+        """Raises Rejected with Forbidden."""
         if not self.allows(rule, caller):
             words = f"You are not authorized to complete this action ({rule})."
-            raise Rejected([HTTPForbidden(None, words)])
+            raise Rejected([Forbidden(None, words)])
 
     def is_admin(self, caller: Caller) -> bool:
         """Whether the caller may reach other projects."""

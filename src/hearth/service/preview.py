@@ -12,14 +12,16 @@ from hearth.model.problem import Rejected
 from hearth.model.unknown import nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
-from hearth.service.foresight import UNBORN, Aim, Insight, foresee_stack
+from hearth.service.foresight import NESTED_MAX, UNBORN, Aim, Insight, foresee_stack
 from hearth.service.house import House
 from hearth.service.outputs import OutputValue
+from hearth.service.resources import recorded_attributes
 from hearth.service.update_stack import aim_of
 from hearth.service.wanted import Wanted, check_name, checked, requested
 from hearth.store import accept, reads
+from hearth.store.database import Tx
 from hearth.store.rows import StackRow
-from hearth.template import NullWorld, ResourceDefinition, World
+from hearth.template import NullWorld, Program, ResourceDefinition, World
 from hearth.template.budget import spending
 
 GROUPS: Mapping[Foreseen, str] = {
@@ -36,6 +38,7 @@ GROUPS: Mapping[Foreseen, str] = {
 """The groups of an update preview. What is not certain stands with the most that may happen."""
 
 Item = dict[str, Any]
+"""A resource as previews show it; `creation_time` and `updated_time` in seconds, or None."""
 SHOW = "show"  # the attribute that is all the others
 
 
@@ -45,6 +48,16 @@ class Above:
 
     stack_name: str
     resource: str
+
+
+def _identity(row: StackRow) -> dict[str, str]:
+    """A stack as the protocol between Heat's services names it."""
+    return {
+        "tenant": row.project_id,
+        "stack_name": row.name,
+        "stack_id": row.id,
+        "path": "",
+    }
 
 
 async def plan_create(house: House, caller: Caller, name: str, wanted: Wanted) -> Insight:
@@ -108,18 +121,12 @@ def created_items(found: Insight, above: Above | None = None) -> list[Item | lis
             items.append(created_items(found.below[entry.name], Above(stack_name, entry.name)))
             continue
         definition = aim.program.resources[entry.name]
-        item = _item(aim.row.having(name=stack_name), entry, definition, None)
-        if above is not None:
-            item["parent_resource"] = above.resource
-        names = sorted(set(definition.type_info.attributes) - {SHOW})
+        row = aim.row.having(name=stack_name)
+        item = _item(row, entry.name, entry.type, None, above.resource if above else None)
+        item["description"] = definition.description
+        item["required_by"] = _required_by(aim.program, entry.name)
         item.update(_values(aim, definition, world))
-        mirrors = getattr(definition.type_info, "mirrors", {})
-        item["attributes"] = {
-            name: item["properties"][mirrors[name]] if name in mirrors else None for name in names
-        }
-        item["required_by"] = [
-            n for n, needs in aim.program.requires.items() if entry.name in needs
-        ]
+        item["attributes"] = _mirrored(definition, item["properties"])
         items.append(item)
     return items
 
@@ -139,50 +146,119 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
     return {"properties": properties, "metadata": metadata}
 
 
-def changes(found: Insight, *, show_nested: bool) -> dict[str, list[Item]]:
+def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:
+    """The attributes of a resource that is not there yet: those that only repeat a property."""
+    mirrors = getattr(definition.type_info, "mirrors", {})
+    names = sorted(set(definition.type_info.attributes) - {SHOW})
+    return {name: properties[mirrors[name]] if name in mirrors else None for name in names}
+
+
+async def changes(house: House, found: Insight, *, show_nested: bool) -> dict[str, list[Item]]:
     """The resources by what would happen to them, those of nested stacks in the same lists."""
+    stacks = await house.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
-    for entry, one in _shown(found, show_nested=show_nested):
+    for entry, one, above in _shown(found, None, show_nested=show_nested):
         record = next((r for r in one.aim.records if r.id == entry.record_id), None)
-        definition = one.aim.program.resources.get(entry.name)
-        groups[GROUPS[entry.foreseen]].append(_item(one.aim.row, entry, definition, record))
+        group = groups[GROUPS[entry.foreseen]]
+        if record is None:
+            group.append(_born(one, entry, above))
+            continue
+        item = _there(house, one.aim.row, record, stacks, above, masked=one.aim.masked)
+        if (definition := one.aim.program.resources.get(entry.name)) is not None:
+            item["description"] = definition.description
+            item["required_by"] = _required_by(one.aim.program, entry.name)
+        group.append(item)
+        if entry.foreseen is Foreseen.DELETE and show_nested:
+            group += _gone(house, record, stacks, masked=one.aim.masked)
     return groups
 
 
-def _shown(found: Insight, *, show_nested: bool) -> Iterator[tuple[Entry, Insight]]:
-    """All but older records of a name, which are still to be cleaned up."""
+Stored = Mapping[str, tuple[StackRow, list[Record]]]
+"""Nested stacks with their records, by the stack's id."""
+
+
+def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
+    below = reads.children(tx, row, NESTED_MAX)
+    return {one.id: (one, reads.records(tx, one.id) if records else []) for one in below}
+
+
+def _born(found: Insight, entry: Entry, above: str | None) -> Item:
+    """A resource that is not there yet."""
+    aim = found.aim
+    item = _item(aim.row, entry.name, entry.type, None, above)
+    if (definition := aim.program.resources.get(entry.name)) is not None:
+        assert found.plan.world is not None
+        properties = _values(aim, definition, found.plan.world)["properties"]
+        item["attributes"] = _mirrored(definition, properties)
+        item["description"] = definition.description
+        item["required_by"] = _required_by(aim.program, entry.name)
+    return item
+
+
+def _there(
+    house: House, row: StackRow, record: Record, stacks: Stored, above: str | None, *, masked: bool
+) -> Item:
+    """A resource that is there. With `masked`, and where something hidden went in, no attribute
+    is shown.
+    """
+    item = _item(row, record.name, record.type, record, above)
+    attributes = recorded_attributes(house, record, sees=False)
+    item["attributes"] = dict.fromkeys(attributes, MASK) if masked else attributes
+    if (nested := stacks.get(record.physical_id or "")) is not None:
+        item["nested_stack_id"] = _identity(nested[0])
+    return item
+
+
+def _gone(house: House, record: Record, stacks: Stored, *, masked: bool) -> Iterator[Item]:
+    """The resources that go with a nested stack."""
+    masked = masked or bool(record.held.secret)
+    row, records = stacks.get(record.physical_id or "", (None, []))
+    if row is None:
+        return
+    for one in reads.in_charge(records).values():
+        yield _there(house, row, one, stacks, record.name, masked=masked)
+        yield from _gone(house, one, stacks, masked=masked)
+
+
+def _required_by(program: Program, name: str) -> list[str]:
+    return [user for user, needs in program.requires.items() if name in needs]
+
+
+def _shown(
+    found: Insight, above: str | None, *, show_nested: bool
+) -> Iterator[tuple[Entry, Insight, str | None]]:
+    """All but older records of a name, which are still to be cleaned up; each with its plan and
+    the resource `above` it.
+    """
     standing = {record.id for record in reads.in_charge(found.aim.records).values()}
     for entry in found.plan.entries:
         going = entry.foreseen in (Foreseen.DELETE, Foreseen.RETAIN)
         if not going or entry.record_id in standing:
-            yield entry, found
+            yield entry, found, above
         if show_nested and entry.name in found.below:
-            yield from _shown(found.below[entry.name], show_nested=True)
+            yield from _shown(found.below[entry.name], entry.name, show_nested=True)
 
 
-def _item(
-    row: StackRow, entry: Entry, definition: ResourceDefinition | None, record: Record | None
-) -> Item:
-    identity = {
-        "tenant": row.project_id,
-        "stack_name": row.name,
-        "stack_id": row.id,
-        "path": "",
-    }
-    return {
-        "resource_name": entry.name,
-        "resource_type": entry.type,
+def _item(row: StackRow, name: str, rtype: str, record: Record | None, above: str | None) -> Item:
+    """A resource without its definition; `above` is the resource that its nested stack is."""
+    identity = _identity(row)
+    item: Item = {
+        "resource_name": name,
+        "resource_type": rtype,
         "resource_action": record.action.value if record else "INIT",
         "resource_status": record.status.value if record else "COMPLETE",
         "resource_status_reason": record.reason if record else "",
         "physical_resource_id": (record.physical_id or "") if record else "",
-        "description": definition.description if definition is not None else "",
+        "description": "",
         "metadata": {},
         "attributes": {},
         "required_by": [],
-        "creation_time": None,
-        "updated_time": None,
+        "creation_time": record.created_at if record else None,
+        "updated_time": (record.updated_at or record.created_at) if record else None,
         "stack_name": row.name,
-        "resource_identity": {**identity, "path": f"/resources/{entry.name}"},
+        "resource_identity": {**identity, "path": f"/resources/{name}"},
         "stack_identity": identity,
     }
+    if above is not None:
+        item["parent_resource"] = above
+    return item

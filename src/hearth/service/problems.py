@@ -12,12 +12,12 @@ class HTTPServiceUnavailable(Worded):
 
 @dataclass(frozen=True)
 class HTTPForbidden(Worded):
-    """The caller may not do that."""
+    """The token is not of the project in the path."""
 
 
 @dataclass(frozen=True)
 class Forbidden(Worded):
-    """A user of a stack may only touch the resource it was made for."""
+    """A rule refuses; or a user of a stack asks for more than the resource it was made for."""
 
 
 @dataclass(frozen=True)

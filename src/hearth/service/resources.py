@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,11 @@ async def resources(
 ) -> list[Shown]:
     """The resources of a stack and of `depth` levels of nested ones, in one list."""
 
+    names: dict[str, str] = {}  # of resources that are nested stacks, by the stack's id
+
     def look(tx: Tx) -> tuple[list[tuple[StackRow, list[Record]]], dict[str, FlightRow]]:
+        if row.parent_record is not None and (above := reads.name_of(tx, row.parent_record)):
+            names[row.id] = above
         below = reads.children(tx, row, max(depth, 1))
         shown = [row, *(s for s in below if s.depth <= row.depth + depth)]
         busy = [one.id for one in shown if one.status is Status.IN_PROGRESS]
@@ -59,7 +63,7 @@ async def resources(
 
     found, flights = await house.store.read(look)
     by_id = {one.id: one for one, _ in found}
-    names = {r.physical_id: r.name for _, records in found for r in records if r.physical_id}
+    names |= {r.physical_id: r.name for _, records in found for r in records if r.physical_id}
     result = []
     sees = may_see_hidden(house, caller)
     for one, records in found:
@@ -76,7 +80,7 @@ async def resources(
                 sorted(users.get(record.id, ())),
                 by_id.get(record.physical_id or "") if _nests(house, record) else None,
                 names.get(one.id) if one.parent_id else None,
-                attributes=_seen(sees, record, _recorded(house, record)) if detail else None,
+                attributes=recorded_attributes(house, record, sees=sees) if detail else None,
                 waiting=waits.get(record.id),
             )
             for record in chosen.values()
@@ -126,6 +130,13 @@ def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[
     return dict.fromkeys(attributes, MASK) if secret else attributes
 
 
+def recorded_attributes(house: House, record: Record, *, sees: bool) -> Mapping[str, Any]:
+    """The attributes as recorded; masked where something hidden went in, unless the caller
+    `sees` such.
+    """
+    return _seen(sees, record, _recorded(house, record))
+
+
 def _recorded(house: House, record: Record) -> Mapping[str, Any]:
     kind = house.programs.type_of(record)
     recorded = record.held.attributes
@@ -149,15 +160,19 @@ async def find_resource(house: House, row: StackRow, name: str) -> Record:
 
 
 async def show_resource(
-    house: House, caller: Caller, row: StackRow, name: str, with_attributes: Sequence[str]
+    house: House, caller: Caller, row: StackRow, name: str, with_attributes: Set[str]
 ) -> Shown:
-    """A resource with its attributes, read live where they can be."""
+    """A resource with its attributes, read live where they can be.
+
+    Each of `with_attributes` is there, null where the resource has no such attribute.
+    """
     record = await find_resource(house, row, name)
     shown = await resources(house, caller, row)
     around = next((one for one in shown if one.record.name == name), None)
     if around is None:  # it went while it was looked for
         raise Rejected([ResourceNotFound(None, name, row.name)])
     attributes = dict(_recorded(house, record))
+    attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
     attributes.update(await _live(house, caller, row, record, with_attributes))
     _, program = await house.program(row)
     definition = program.resources.get(name)
@@ -175,13 +190,13 @@ async def show_resource(
 
 
 async def _live(
-    house: House, caller: Caller, row: StackRow, record: Record, names: Sequence[str]
+    house: House, caller: Caller, row: StackRow, record: Record, names: Set[str]
 ) -> dict[str, Any]:
     kind = house.programs.type_of(record)
     if kind is None or kind.nested or kind.pure or record.held.reference is None:
         return {}
     wanted = [n for n, a in kind.attributes.items() if not a.cached and n != "show"]
-    wanted += [n for n in names if n in kind.attributes]
+    wanted += sorted(names & kind.attributes.keys())
     live = await live_of(house, caller, row, record, kind)
     found: dict[str, Any] = {}
     for name in dict.fromkeys(wanted):

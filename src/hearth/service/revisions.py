@@ -60,8 +60,12 @@ async def _read(house: House, row: StackRow, number: int) -> tuple[RevisionRow, 
 
 
 def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
-    """The environment as the API shows it; without a program no value is."""
+    """The environment as the API shows it; without a program no value is.
+
+    The parameters of a nested stack are what its resource in the stack above gives it.
+    """
     body = dict(revision.environment)
+    body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
     hidden = None if program is None else _hidden_names(program.module)
     for section in ("parameters", "parameter_defaults"):
         values = dict(body.get(section) or {})

@@ -43,6 +43,7 @@ class Waiting:
             "step": self.flight.step,
             "phase": self.flight.phase,
             "seconds": round(self.elapsed_s, 1),
+            "attempt": self.flight.attempt + 1,
         }
         if self.nested is not None:
             call["nested"] = {"stack_name": self.nested.name, "stack_status": self.nested.state}

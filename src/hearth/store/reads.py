@@ -90,7 +90,7 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
     if wanted.marker is not None:
         query = _after(tx, query, columns, wanted.marker, down=down)
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    if wanted.limit:
+    if wanted.limit is not None:
         query = query.limit(wanted.limit)
     return [stack_row(tx, row) for row in tx.rows(query)]
 
@@ -214,6 +214,12 @@ def records_named(tx: Tx, stack_id: str, name: str) -> list[Record]:
     return [record_of(tx, row) for row in tx.rows(_NAMED, {"stack_id": stack_id, "name": name})]
 
 
+def name_of(tx: Tx, record_id: str) -> str | None:
+    """The resource's name of a record; None if there is no such record."""
+    found: str | None = tx.value(sa.select(resource.c.name).where(resource.c.id == record_id))
+    return found
+
+
 def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[StackRow]:
     """The live stacks of a project, two at most, of which something has that physical id."""
     query = (
@@ -267,6 +273,7 @@ class FlightRow:
     action: str
     phase: str
     step: str
+    attempt: int
     started_at: float
 
 
@@ -274,7 +281,7 @@ def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
     """By record id what is under way in these stacks."""
     if not stack_ids:
         return {}
-    names = ("resource_id", "stack_id", "action", "phase", "step", "started_at")
+    names = ("resource_id", "stack_id", "action", "phase", "step", "attempt", "started_at")
     query = sa.select(*(node.c[name] for name in names)).where(node.c.stack_id.in_(stack_ids))
     return {row.resource_id: FlightRow(**row._mapping) for row in tx.rows(query)}
 
@@ -389,7 +396,7 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
             query = query.where(event.c.seq < row.seq if down else event.c.seq > row.seq)
     columns = [column for column in columns if column is not event.c.seq] + [event.c.seq]
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    if wanted.limit:
+    if wanted.limit is not None:
         query = query.limit(wanted.limit)
     return [event_of(tx, row) for row in tx.rows(query)]
 

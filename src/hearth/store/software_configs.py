@@ -91,7 +91,7 @@ def of_project(
 ) -> list[Config]:
     """The configurations of a project, or of all, newest first, after the marker.
 
-    A marker that is not there is none; a limit of 0 is none.
+    A marker that is not there is none.
     """
     table = software_config.c
     query = sa.select(software_config)
@@ -102,7 +102,8 @@ def of_project(
         before = sa.and_(table.created_at == last.created_at, table.id < last.id)
         query = query.where(sa.or_(table.created_at < last.created_at, before))
     query = query.order_by(table.created_at.desc(), table.id.desc())
-    return [config_of(tx, row) for row in tx.rows(query.limit(limit) if limit else query)]
+    query = query if limit is None else query.limit(limit)
+    return [config_of(tx, row) for row in tx.rows(query)]
 
 
 def user_of(tx: Tx, config_id: str) -> str | None:

@@ -111,7 +111,7 @@ def test_the_newest_configuration_comes_first_and_pages_go_on_after_a_marker(api
     for query in ("?limit=-1", "?limit=many", "?global_tenant=maybe"):
         assert refused(api.call("GET", CONFIGS + query))[0] == "HTTPBadRequest"
     kind, _ = refused(api.call("GET", f"{CONFIGS}?global_tenant=True"), 403)
-    assert kind == "HTTPForbidden"
+    assert kind == "Forbidden"
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_guest_reads_what_its_own_stack_has_for_a_server_and_nothing_else(
         ("GET", f"{DEPLOYMENTS}/{shared['id']}"), ("PUT", f"{DEPLOYMENTS}/{shared['id']}"),
         ("DELETE", f"{DEPLOYMENTS}/{shared['id']}"),
     ]:  # fmt: skip
-        assert refused(ask(method, place), 403)[0] == "HTTPForbidden"
+        assert refused(ask(method, place), 403)[0] == "Forbidden"
 
 
 def test_a_guest_in_the_project_itself_reads_only_what_is_for_guests(api: Caller):

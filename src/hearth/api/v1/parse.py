@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,7 @@ STACK_FILTERS = {
     "username": "creator",
     "parent": "parent_id",
     "owner_id": "parent_id",
+    "tenant": "project_id",
     "stack_user_project_id": "user_project_id",
     "disable_rollback": "disable_rollback",
     "timeout_mins": "timeout_mins",
@@ -235,9 +236,14 @@ def integer(value: Any, name: str) -> int:
     return int(text)
 
 
+def given(request: Request, name: str) -> list[str]:
+    """The values of a key of the query. Forms send empty ones for what was left open: no value."""
+    return [value for value in request.query_params.getlist(name) if value]
+
+
 def last(request: Request, name: str) -> str | None:
     """A key of the query; of a repeated one the last."""
-    found = request.query_params.getlist(name)
+    found = given(request, name)
     return found[-1] if found else None
 
 
@@ -252,7 +258,7 @@ def number(request: Request, name: str) -> int | None:
 
 
 def _words(request: Request, name: str) -> tuple[str, ...]:
-    found = [w for value in request.query_params.getlist(name) for w in value.split(",")]
+    found = [w for value in given(request, name) for w in value.split(",")]
     return tuple(word for word in found if word)
 
 
@@ -273,11 +279,14 @@ def stack_filter(request: Request, project_id: str | None) -> StackFilter:
     """The query of a stack list. Unknown keys are ignored."""
     equal: dict[str, tuple[Any, ...]] = {}
     for word, column in STACK_FILTERS.items():
-        values = request.query_params.getlist(word)
+        values = given(request, word)
         if not values:
             continue
         if column == "status":
-            _status_filter(values, equal)
+            statuses, actions = status_words(values)
+            equal["status"] = statuses
+            if actions:
+                equal["action"] = actions
         elif column == "disable_rollback":
             equal[column] = tuple(boolean(value, word) for value in values)
         elif column == "timeout_mins":
@@ -300,7 +309,8 @@ def stack_filter(request: Request, project_id: str | None) -> StackFilter:
     )
 
 
-def _status_filter(values: list[str], equal: dict[str, tuple[Any, ...]]) -> None:
+def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The statuses and the actions that a filter names: `CREATE_COMPLETE` names one of each."""
     statuses, actions = [], []
     for value in values:
         action, _, status = value.upper().partition("_")
@@ -309,17 +319,15 @@ def _status_filter(values: list[str], equal: dict[str, tuple[Any, ...]]) -> None
             statuses.append(status)
         else:
             statuses.append(value.upper())
-    equal["status"] = tuple(statuses)
-    if actions:
-        equal["action"] = tuple(actions)
+    return tuple(statuses), tuple(actions)
 
 
 def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
     """The query of an event list."""
     equal = {
-        column: tuple(request.query_params.getlist(word))
+        column: tuple(values)
         for word, column in EVENT_FILTERS.items()
-        if request.query_params.getlist(word)
+        if (values := given(request, word))
     }
     return EventFilter(
         stack_ids=stack_ids,

@@ -13,7 +13,7 @@ def words(*values: str) -> Shape:
     return {"type": "string", "enum": list(values)}
 
 
-LIMIT = Query("limit", NUMBER, "At most so many.")
+LIMIT = Query("limit", NUMBER, "At most so many; 0 is none.")
 MARKER = Query("marker", TEXT, "Only those after the one with this id.")
 SORT_DIR = Query("sort_dir", DIRECTION, "The direction of sort_keys.")
 DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth, 5 at most.")
@@ -59,7 +59,7 @@ RESOURCES = (
         for name, text in (
             ("type", "Part of the type."),
             ("name", "The name."),
-            ("status", "The status alone, as COMPLETE."),
+            ("status", "The status, as COMPLETE or CREATE_COMPLETE."),
             ("action", "The action alone, as CREATE."),
             ("id", "The id of the record."),
             ("physical_resource_id", "The id of the thing in the cloud."),

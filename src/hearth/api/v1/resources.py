@@ -40,15 +40,25 @@ async def index(request: Request) -> Response:
     found = await use.resources(
         house_of(request), caller_of(request), row, depth=depth, detail=detail
     )
-    asked = {
-        key: request.query_params.getlist(key) for key in request.query_params.keys() & FILTERS
-    }
+    asked = _asked(request)
     shown = [
         _view(request, one)
         for one in found
         if all(FILTERS[key](one.record, values) for key, values in asked.items())
     ]
     return JSONResponse({"resources": shown})
+
+
+def _asked(request: Request) -> dict[str, Sequence[str]]:
+    """The values of the filters that have any; `status=CREATE_COMPLETE` names an action too."""
+    asked: dict[str, Sequence[str]] = {
+        key: values for key in FILTERS if (values := parse.given(request, key))
+    }
+    if "status" in asked:
+        asked["status"], actions = parse.status_words(asked["status"])
+        if actions:
+            asked["action"] = actions
+    return asked
 
 
 def _view(request: Request, one: use.Shown) -> view.Body:
@@ -75,7 +85,7 @@ async def show(request: Request) -> Response:
     if caller.guest:
         await use.guest_may(house, caller, row, await use.find_resource(house, row, name))
     shown = await use.show_resource(
-        house, caller, row, name, request.query_params.getlist("with_attr")
+        house, caller, row, name, set(parse.given(request, "with_attr"))
     )
     return JSONResponse({"resource": _view(request, shown)})
 

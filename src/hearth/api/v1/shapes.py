@@ -223,7 +223,10 @@ COMPONENTS: dict[str, Shape] = {
     "StackSummary": exact(SUMMARY, {"project": TEXT}),
     "Stack": exact(FULL, {"outputs": several(ref("Output"))}),
     "Output": OUTPUT,
-    "PreviewedResource": exact(PREVIEWED, {"parent_resource": TEXT, "properties": FREE}),
+    "PreviewedResource": exact(
+        PREVIEWED,
+        {"parent_resource": TEXT, "properties": FREE, "nested_stack_id": ref("Identity")},
+    ),
     "Resource": exact(RESOURCE, {"parent_resource": TEXT, "waiting": FREE, **DETAIL}),
     "DetailedResource": exact({**RESOURCE, **DETAIL}, {"parent_resource": TEXT, "waiting": FREE}),
     "Event": exact(EVENT),

@@ -79,10 +79,9 @@ async def create(request: Request) -> Response:
 
 
 def _new_name(data: Mapping[str, Any]) -> str:
-    name = data.get("stack_name")
-    if not name:
+    if "stack_name" not in data:
         raise parse.bad("No stack name specified")
-    return str(name)
+    return str(data["stack_name"] or "")
 
 
 async def preview(request: Request) -> Response:
@@ -176,8 +175,15 @@ async def update_preview(request: Request) -> Response:
         request, await parse.body(request), existing=request.method == "PATCH"
     )
     found = await plan_update(house_of(request), caller_of(request), row, wanted, recorded=True)
-    shown = changes(found, show_nested=parse.flag(request, "show_nested"))
-    return JSONResponse({"resource_changes": shown})
+    nested = parse.flag(request, "show_nested")
+    shown = await changes(house_of(request), found, show_nested=nested)
+    return JSONResponse(
+        {
+            "resource_changes": {
+                group: list(map(view.timed, items)) for group, items in shown.items()
+            }
+        }
+    )
 
 
 async def create_plan(request: Request) -> Response:

@@ -1,6 +1,7 @@
 """The template service: validation, resource types, versions and functions of the language."""
 
 import re
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +14,7 @@ from hearth.model.problem import EntityNotFound, Invalid, NotFound, NotSupported
 from hearth.resources.base import ResourceType
 from hearth.resources.registry import retired_types
 from hearth.schema.describe import as_json
-from hearth.schema.prop import SupportStatus
+from hearth.schema.prop import Attr, Prop, SupportStatus
 from hearth.service.validate import findings
 from hearth.service.validate import validate as validate_template
 from hearth.template import describe
@@ -26,7 +27,7 @@ async def validate(request: Request) -> Response:
     """
     caller = caller_of(request)
     wanted = await parse.wanted_of(request, await parse.body(request))
-    codes = request.query_params.get("ignore_errors", "")
+    codes = parse.last(request, "ignore_errors") or ""
     for code in filter(None, codes.split(",")):
         if code != "99001":
             raise parse.bad(f"Invalid codes in ignore_errors: {code}")
@@ -40,11 +41,11 @@ async def validate(request: Request) -> Response:
 
 async def type_list(request: Request) -> Response:
     """The resource types that the caller may have."""
-    status = request.query_params.get("support_status")
+    status = parse.last(request, "support_status")
     if status is not None and status not in SupportStatus.__members__:
         known = ", ".join(SupportStatus.__members__)
         raise Rejected([Invalid(None, f"Invalid support status {status}: it is one of {known}")])
-    pattern, version = request.query_params.get("name"), request.query_params.get("version")
+    pattern, version = parse.last(request, "name"), parse.last(request, "version")
     found = []
     for kind in _types(request):
         if not _matches(pattern, kind.name) or (status is None and kind.support.hidden):
@@ -111,8 +112,8 @@ async def type_show(request: Request) -> Response:
         {
             "resource_type": kind.name,
             "description": _about(kind),
-            "properties": {name: as_json(prop) for name, prop in kind.properties.items()},
-            "attributes": {name: as_json(attr) for name, attr in kind.attributes.items()},
+            "properties": _visible(kind.properties),
+            "attributes": _visible(kind.attributes),
             "support_status": _support(support),
         }
     )
@@ -123,13 +124,22 @@ async def type_template(request: Request) -> Response:
     each attribute.
     """
     kind = _type(request)
-    match request.query_params.get("template_type", "cfn").lower():
+    match (parse.last(request, "template_type") or "cfn").lower():
         case "cfn":
             return JSONResponse(made.cfn(kind))
         case "hot":
             return JSONResponse(made.hot(kind))
         case other:
             raise parse.bad(f"Template type is not supported: {other}; hot and cfn are")
+
+
+def _visible(declared: Mapping[str, Prop] | Mapping[str, Attr]) -> dict[str, object]:
+    """The declarations as JSON; hidden ones are for templates that have them already."""
+    return {
+        name: as_json(one)
+        for name, one in declared.items()
+        if one.support is None or not one.support.hidden
+    }
 
 
 def _support(support: object) -> dict[str, object] | None:

@@ -35,6 +35,15 @@ def time(seconds: float | None) -> str | None:
     return _second(int(seconds // 1))
 
 
+def timed(item: Mapping[str, Any]) -> Body:
+    """A previewed resource with its times as text."""
+    return {
+        **item,
+        "creation_time": time(item["creation_time"]),
+        "updated_time": time(item["updated_time"]),
+    }
+
+
 @lru_cache(4096)
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -96,6 +105,7 @@ def stack(
     description = program.description if program is not None else NO_DESCRIPTION
     body = {
         **summary(request, row),
+        "tags": row.tags.split(",") if row.tags else [],
         "description": description,
         "template_description": description,
         "parameters": parameter_texts(program) if program is not None else {},

@@ -15,7 +15,7 @@ from hearth.engine.core.visit import asleep
 from hearth.engine.worker import adopt, pure, visit
 from hearth.engine.worker.live import attributes_of
 from hearth.engine.worker.nest import Nest, is_there, nested_failed
-from hearth.engine.worker.trouble import Trouble, trouble_of
+from hearth.engine.worker.trouble import Trouble, next_attempt, trouble_of
 from hearth.engine.worker.wanted import evaluated_of, wanted_of
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, Live, Made, ResourceType, Step
@@ -292,7 +292,10 @@ async def _again(
         gone = flight.record.having(status=Status.COMPLETE, reason="state changed")
         work.event(gone, Status.COMPLETE)
         work.put(gone.having(physical_id=None))
-    await flight.pause(retry_delay_s(attempt, work.tools.luck()))
+    delay_s = retry_delay_s(attempt, work.tools.luck())
+    words = next_attempt(attempt, work.tools.retries, delay_s, str(trouble))
+    work.put(flight.record.having(reason=words))
+    await flight.pause(delay_s)
 
 
 async def _update(flight: "Flight", kind: ResourceType, wanted: Wanted, decision: Decision) -> None:

@@ -9,11 +9,15 @@ from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.worker import pure, strays
 from hearth.engine.worker.nest import Nest
-from hearth.engine.worker.trouble import Trouble
+from hearth.engine.worker.trouble import Trouble, next_attempt
 from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
 
 if TYPE_CHECKING:
     from hearth.engine.worker.flight import Flight
+
+
+USERS_TOLD_MAX = 3
 
 
 async def clean_up(flight: "Flight") -> None:
@@ -54,14 +58,34 @@ async def clean_up(flight: "Flight") -> None:
                 await flight.run_steps(kind, live, Action.DELETE, wanted, attempt)
             break
         except CloudFault as fault:
-            if not fault.conflict or attempt >= work.tools.retries:
+            if not fault.conflict:
                 raise
+            trouble = Trouble(fault.type, fault.message + await _used_by(kind, live))
+            if attempt >= work.tools.retries:
+                raise trouble from fault
         flight.row = None
         attempt += 1
-        await flight.pause(retry_delay_s(attempt, work.tools.luck()))
+        delay_s = retry_delay_s(attempt, work.tools.luck())
+        words = next_attempt(attempt, work.tools.retries, delay_s, str(trouble))
+        work.put(flight.record.having(reason=words))
+        if not kind.nested:  # who takes over goes on counting
+            first = flight.steps_of(kind, live, Action.DELETE)[0].name
+            row = flight.node_row(Action.DELETE, "intent", first, attempt, wanted)
+            work.sure.moved.append(row)
+        await flight.pause(delay_s)
     await flight.sweep(kind, live, for_good=True)
     flight.end_row()
     _gone(flight, flight.record)
+
+
+async def _used_by(kind: ResourceType, live: Live) -> str:
+    """Words for what keeps the thing from being deleted; empty where that is not known."""
+    try:
+        users = await kind.used_by(live)
+    except CloudFault:  # the conflict itself is what counts
+        return ""
+    more = ["..."] if len(users) > USERS_TOLD_MAX else []
+    return f" In use by {', '.join([*users[:USERS_TOLD_MAX], *more])}." if users else ""
 
 
 def _gone(flight: "Flight", record: Record) -> None:

@@ -53,5 +53,10 @@ def trouble_of(problem: Exception) -> Trouble:
             return Trouble(type(problem).__name__, str(problem))
 
 
+def next_attempt(attempt: int, retries: int, delay_s: float, why: str) -> str:
+    """What a record says between two attempts; `attempt`, from 1, is the one that failed."""
+    return f"attempt {attempt} of {retries + 1} failed, the next in {delay_s:.0f} s: {why}"
+
+
 def trouble_from(failed: Failed) -> Trouble:
     return Trouble(failed.error, failed.reason, retry=failed.retry)

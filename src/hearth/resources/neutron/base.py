@@ -1,7 +1,7 @@
 """What types of the network service have in common: tags, failed ones, what is taken away."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
@@ -13,12 +13,22 @@ from hearth.resources.collection import CollectionResource
 TEXTS = {"description": "", "dns_domain": "", "dns_name": ""}
 
 
+DHCP = "network:dhcp"
+
+
+def _told(port: Body) -> str:
+    name = f" ({port['name']})" if port.get("name") else ""
+    owner = f" of {port['device_owner']}" if port.get("device_owner") else ""
+    return f"port {port['id']}{name}{owner}"
+
+
 class NeutronResource(CollectionResource):
     """A member of a collection of the network service."""
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
     alike: ClassVar[tuple[str, ...]] = ()  # fields that no two have in common
+    ports_of: ClassVar[str] = ""  # the query for the ports that use one, with {id}
     cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → what takes it away; null for all others
     for_admins: ClassVar[frozenset[str]] = frozenset(
         {"shared", "is_default"}
@@ -52,6 +62,14 @@ class NeutronResource(CollectionResource):
         """The objects that have all of `alike` in common with this one."""
         wanted, found = shape(self.fields(live), self.alike), await self.members(live)
         return [one for one in found if shape(one, self.alike) == wanted]
+
+    async def used_by(self, live: Live) -> Sequence[str]:
+        """The ports that use it; those that the service makes for itself go with it."""
+        if not self.ports_of or live.physical_id is None:
+            return ()
+        query = self.ports_of.format(id=segment(live.physical_id))
+        ports = await live.cloud.listing("network", f"/v2.0/ports?{query}")
+        return [_told(port) for port in ports if port["device_owner"] != DHCP]
 
     def changed_fields(self, live: Live) -> Body:
         fields = super().changed_fields(live)

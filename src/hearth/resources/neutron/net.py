@@ -83,6 +83,7 @@ class Net(NeutronResource):
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     translation = (Resolve(("qos_policy",), "neutron.qos_policy"),)
+    ports_of = "network_id={id}"
     collection = Collection("network", "/v2.0/networks", body="network")
     renamed = {"qos_policy": "qos_policy_id"}
     parts: ClassVar[Sequence[Part]] = (

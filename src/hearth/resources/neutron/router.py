@@ -137,6 +137,7 @@ class Router(NeutronResource):
         Add(("l3_agent_ids",), value_path=("l3_agent_id",)),
         Delete(("l3_agent_id",)),
     )
+    ports_of = "device_id={id}"
     collection = Collection("network", "/v2.0/routers", body="router")
     comes_after = (order.Subnets(("external_gateway_info.network",)),)
     renamed = {

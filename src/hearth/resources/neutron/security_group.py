@@ -111,6 +111,7 @@ class SecurityGroup(NeutronResource):
         ),
     }
     translation = (Resolve(("rules", "remote_group_id"), "neutron.security_group"),)
+    ports_of = "security_groups={id}"
     collection = Collection("network", "/v2.0/security-groups", body="security_group")
     not_sent = frozenset({"rules"})
 

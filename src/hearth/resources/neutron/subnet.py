@@ -163,6 +163,7 @@ class Subnet(NeutronResource):
         Resolve(("subnetpool",), "neutron.subnetpool"),
         Resolve(("segment",), "neutron.segment"),
     )
+    ports_of = "fixed_ips=subnet_id%3D{id}"
     collection = Collection("network", "/v2.0/subnets", body="subnet")
     not_sent = frozenset({"tags", "network_id"})
     renamed = {"network": "network_id", "subnetpool": "subnetpool_id", "segment": "segment_id"}
