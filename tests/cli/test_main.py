@@ -49,7 +49,7 @@ def test_help_says_of_each_command_what_it_does_uncut(path: tuple[str, ...]):
 
 
 def test_make_passes_a_port_on():
-    make = ["make", "-n", "-o", "install", "dev"]
+    make = ["make", "--no-print-directory", "-n", "-o", "install", "dev"]
     folder = Path(__file__).resolve().parents[2]
     for more, told in ((["PORT=0"], "--port 0"), ([], "--data .hearth")):
         done = subprocess.run(

@@ -178,7 +178,9 @@ def test_a_stack_is_abandoned_and_adopted_with_all_that_is_its(dev: Dev, tmp_pat
     assert {name: physical(dev, "taken")[name] for name in kept} == {n: before[n] for n in kept}
     dev.shell("stack", "delete", "--yes", "taken")
     ended(dev, adopted["id"], "DELETE")
-    assert dev.left_over() == []
+    (user,) = dev.left_over()  # that came with a document, so nobody may touch it by that
+    assert user.startswith("identity users moved-handle-")
+    dev.mark()
 
 
 def physical(dev: Dev, name: str) -> dict[str, str]:

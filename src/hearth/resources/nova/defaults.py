@@ -1,6 +1,5 @@
 """What an operator may set of servers: the defaults of two properties, and how long names are."""
 
-import copy
 from dataclasses import dataclass, replace
 
 from hearth.resources.registry import Catalog
@@ -30,7 +29,8 @@ def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
         kind = catalog.find(name)
         if kind is None or not type(kind).__module__.startswith("hearth.resources."):
             continue
-        changed = copy.copy(kind)
+        changed = object.__new__(type(kind))  # a copy would be the type of that name itself
+        changed.__dict__.update(kind.__dict__)
         changed.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
         changed.properties = {
             key: replace(prop, default=wanted[key]) if key in wanted else prop
