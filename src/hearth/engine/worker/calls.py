@@ -241,7 +241,15 @@ class Calls:
         """A record without physical id, of which an attempt may have made something after all."""
         if not strays.of(self.work, self.record_id):
             return
-        for found in await kind.strays(live):
+        for unanswered in range(PASSING_MAX + 1):
+            try:
+                turned_up = await kind.strays(live)
+                break
+            except CloudFault as fault:
+                if not fault.passing or unanswered == PASSING_MAX:
+                    raise
+                await self.pause(fault.retry_after or PASSING_PAUSE_S)
+        for found in turned_up:
             live.physical_id = found
             self.work.put(self.record.having(physical_id=found))
             return

@@ -625,6 +625,8 @@ class Operation:
             stack = stack.having(user_project_id=None)
         await work.committed()  # whoever has to repeat a delete needs the trust that goes now
         for attempt in range(1, FAREWELLS_MAX + 1):
+            while not work.engine.may_write():  # noqa: ASYNC110 - a beat lets it
+                await asyncio.sleep(FAREWELL_PAUSE_S)
             try:
                 await work.tools.clouds.farewell(stack, work.credential)
                 break
