@@ -124,8 +124,8 @@ class Engine:
         self._beat_under_way = asyncio.Lock()
         self._beating: asyncio.Task[None] | None = None
         self._stopping = False
-        self._looking = asyncio.Event()  # set while nothing can be claimed
-        self._looking.set()
+        self._not_claiming = asyncio.Event()
+        self._not_claiming.set()
         self._odd: dict[str, int | None] = {}  # differences of rows and memory, seen once
 
     async def run(self) -> None:
@@ -189,7 +189,7 @@ class Engine:
         ends = self.tools.clock.monotonic() + HAND_OVER_S
         with suppress(TimeoutError):
             async with asyncio.timeout(HAND_OVER_S):  # a claim under way is ours as well
-                await self._looking.wait()
+                await self._not_claiming.wait()
         held = len(self.works)
         for work in list(self.works.values()):
             work.hand_over()
@@ -274,7 +274,7 @@ class Engine:
             await self._reconcile()
         room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))
         if sight.claimable and room > 0 and self.may_write() and not self._stopping:
-            self._looking.clear()
+            self._not_claiming.clear()
             try:
                 claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
                 for one in claims:
@@ -282,7 +282,7 @@ class Engine:
                         before.kill()  # it was taken from us, and now comes back
                     self._take(one.stack_id, one.epoch)
             finally:
-                self._looking.set()
+                self._not_claiming.set()
         if sight.mail and self.works:
             await self._fetch_mail()
 
