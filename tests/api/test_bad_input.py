@@ -177,6 +177,11 @@ def test_a_template_of_deep_json_is_refused(api: Caller):
         b'"tags": "\\uD800"}',
         b'{"stack_name": "bad", "timeout_mins": 99999999999999, '
         b'"template": {"heat_template_version": "2021-04-16"}}',
+        b'{"stack_name": "bad", "parameters": {"p": NaN}, '
+        b'"template": {"heat_template_version": "2021-04-16"}}',
+        b'{"stack_name": "bad", "parameters": {"p": 1e999}, '
+        b'"template": {"heat_template_version": "2021-04-16"}}',
+        b'{"stack_name": "b\xe9", "template": {"heat_template_version": "2021-04-16"}}',
     ],
 )
 def test_a_body_that_no_database_takes_is_refused(api: Caller, body: bytes):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 
 from hearth.api.v1.context import caller_of, house_of
@@ -22,6 +23,8 @@ from hearth.store.reads import EventFilter, StackFilter
 from hearth.template.versions import VERSION_KEYS
 
 log = logging.getLogger(__name__)
+
+_decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogate pair
 
 TAG_CHARACTERS_MAX = 80
 INTEGER_MAX = 2**31 - 1
@@ -79,9 +82,7 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     if raw.count(b"[") + raw.count(b"{") > CONTAINERS_MAX:
         raise bad(f"The request body has more than {CONTAINERS_MAX} lists and maps")
     try:
-        found: dict[str, Any] = json.loads(raw)
-        if b"\\u" in raw:  # it may be half of a surrogate pair, which is no text
-            json.dumps(found, ensure_ascii=False).encode()
+        found: dict[str, Any] = _decode(bytes(raw))
     except ValueError as problem:
         raise bad(f"The request body is not valid JSON: {problem}") from None
     except RecursionError:
