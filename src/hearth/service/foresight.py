@@ -26,6 +26,7 @@ from hearth.resources.base import Live
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
 from hearth.service.house import House
+from hearth.service.stand_ins import StandIns
 from hearth.store import claim, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow
@@ -170,15 +171,17 @@ class _Asked:
             return None
         kind = self.house.programs.kind_of(definition)
         known = await self._stored(record, regroups=kind.regroups)
-        live = _live(self.house, self.cloud, row, self.aim.records, nest, known)
-        properties = nest.evaluated.properties
-        if definition.child is None and unknown_in(properties) is not None:
-            return None
+        properties, stand_ins = nest.evaluated.properties, StandIns()
+        if definition.child is None:
+            properties = stand_ins.put(properties, definition.type_info.properties)
+            if unknown_in(properties) is not None:
+                return None
+        live = _live(self.house, self.cloud, row, self.aim.records, nest, properties, known)
         try:
             await kind.prepare(live)
         except CloudFault:  # the update itself will say it
             return None
-        child = kind.child(live)
+        child = stand_ins.declared(kind.child(live))
         revision = self.house.programs.child_revision(
             self.aim.program, definition, live, child, self.aim.revision.exports
         )
@@ -242,6 +245,7 @@ def _live(
     row: StackRow,
     records: Iterable[Record],
     nest: _Nest,
+    properties: Mapping[str, Any],
     known: _Stored,
 ) -> Live:
     """The resource as its type will see it, as far as the definition of its stack needs it."""
@@ -250,7 +254,6 @@ def _live(
     record_id = record.id if record is not None else house.new_id()
     name = nest.definition.name
     now = house.clock.now()
-    properties = nest.evaluated.properties
     return Live(
         record_id=record_id,
         name=name,

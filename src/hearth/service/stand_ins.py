@@ -1,0 +1,70 @@
+"""Parameters that stand for unknown values in the definitions of a group's members.
+
+The template of a group's child is made of values. One that is not known yet becomes a parameter
+of the child whose value is unknown, so that the child can be compiled and planned all the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hearth.model.unknown import Unknown
+from hearth.resources.base import Child
+from hearth.schema.prop import MAP, Prop
+
+NAME = "not known yet: "
+
+
+@dataclass
+class StandIns:
+    """Unknown values by the names of the parameters that stand for them."""
+
+    values: dict[str, Unknown] = field(default_factory=dict)
+
+    def put(self, properties: Mapping[str, Any], schema: Mapping[str, Prop]) -> dict[str, Any]:
+        """Properties in which nothing within a map is unknown any more. The others are as they
+        were: how many members there are, and which, has to be known."""
+        return {
+            name: self._put(value)
+            if isinstance(value, Mapping) and name in schema and schema[name].kind is MAP
+            else value
+            for name, value in properties.items()
+        }
+
+    def _put(self, value: Any) -> Any:
+        match value:
+            case Unknown():
+                name = f"{NAME}{len(self.values)}"
+                self.values[name] = value
+                return {"get_param": name}
+            case Mapping():
+                return {key: self._put(inner) for key, inner in value.items()}
+            case list() | tuple():
+                return [self._put(inner) for inner in value]
+            case _:
+                return value
+
+    def declared(self, child: Child) -> Child:
+        """The child with these parameters; what it is given as its own is unknown again."""
+        if not self.values:
+            return child
+        own = {name: self._taken_back(value) for name, value in child.parameters.items()}
+        if not isinstance(child.template, Mapping):
+            return replace(child, parameters=own)
+        declared = {name: {"type": "string"} for name in self.values}
+        return replace(
+            child,
+            template={**child.template, "parameters": declared},
+            parameters={**own, **self.values},
+        )
+
+    def _taken_back(self, value: Any) -> Any:
+        match value:
+            case {"get_param": str() as name} if name in self.values:
+                return self.values[name]
+            case Mapping():
+                return {key: self._taken_back(inner) for key, inner in value.items()}
+            case list():
+                return [self._taken_back(inner) for inner in value]
+            case _:
+                return value
