@@ -90,11 +90,11 @@ async def attributes_of(
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the last body gives, and what the template reads beyond that."""
-    attributes = {**(known or {}), **kind.recordable(live)}
+    attributes = {**(known or {}), **kind.known_attributes(live)}
     for name in work.operation.reads(record.name, kind):
         if name not in attributes:
             try:
-                attributes[name] = await kind.attribute(live, name)
+                attributes[name] = await kind.shown_attribute(live, name)
             except (CloudFault, Trouble, LookupError, TypeError) as problem:
                 log.info("attribute %s of %s: %s", name, record.name, problem)
                 if not kind.nested:  # what a stack below lacks is an error to read

@@ -18,6 +18,7 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
+from hearth.resources.mark import mark
 from hearth.resources.neutron import order
 from hearth.resources.nova import collector, interfaces, snapshots
 from hearth.resources.nova.server_properties import PROPERTIES
@@ -162,6 +163,7 @@ class Server(CollectionResource):
     )
     properties = PROPERTIES
     service = "compute"
+    undescribed = None
     known_by = "the description, which stays; that of its own ports too"
     physical_name_limit = 53
     snapshot_policy_allowed = True
@@ -195,7 +197,7 @@ class Server(CollectionResource):
 
     async def create(self, live: Live) -> Made:
         wanted = self.fields(live)
-        body: Body = {"server": {**wanted, "description": f"hearth:{live.key}"}}
+        body: Body = {"server": {**wanted, "description": mark(live)}}
         hints = dict(live.given("scheduler_hints") or {})
         if hints:
             body["os:scheduler_hints"] = hints
