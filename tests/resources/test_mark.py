@@ -2,7 +2,6 @@
 
 import asyncio
 from types import SimpleNamespace
-from uuid import uuid4
 
 import pytest
 
@@ -12,7 +11,7 @@ from hearth.resources.mark import MARK, unmarked
 from hearth.resources.registry import builtin_types
 from tests.resources.driver import drive
 
-OWN = f"{MARK}{uuid4()}"
+OWN = f"{MARK}6f1d8a52-3c0e-4b7a-9a41-5e2f0c9d7b13"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The mark: the record's key as it stands in an object that Hearth made.
 
-It lets a create be found again whose answer was lost, and is nothing that a template asked for: what
-a service shows is read without it.
+It lets a create be found again whose answer was lost, and is nothing that a template asked for:
+what a service shows is read without it.
 """
 
 import re

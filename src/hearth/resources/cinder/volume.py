@@ -9,7 +9,8 @@ from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.cinder import backups
 from hearth.resources.collection import Collection, CollectionResource, went_to
-from hearth.resources.mark import mark
+from hearth.resources.mark import mark, unmarked
+from hearth.resources.scheduler_hints import scheduler_hints
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -128,8 +129,8 @@ class Volume(CollectionResource):
 
     async def create(self, live: Live) -> Made:
         body: Body = {"volume": {**self.fields(live), "description": mark(live)}}
-        if live.given("scheduler_hints"):
-            body["OS-SCH-HNT:scheduler_hints"] = live.given("scheduler_hints")
+        if hints := await scheduler_hints(live, live.given("scheduler_hints")):
+            body["OS-SCH-HNT:scheduler_hints"] = hints
         answer = await live.cloud.request(SERVICE, "POST", "/volumes", json=body)
         made = answer.part("volume")
         return Made(physical_id=str(made["id"]), body=made)
@@ -282,7 +283,7 @@ def shown_of(body: Mapping[str, Any]) -> Body:
     return {
         **body,
         "display_name": body.get("name"),
-        "display_description": body.get("description") or "",
+        "display_description": unmarked(body.get("description")) or "",
         "metadata": json.dumps(body.get("metadata") or {}),
         "metadata_values": body.get("metadata") or {},
         "attachments": str(body.get("attachments") or []),

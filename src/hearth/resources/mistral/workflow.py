@@ -15,9 +15,9 @@ from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import IntentKey, Live, Made, Signalled, Step
 from hearth.resources.collection import forgiving
-from hearth.resources.mark import mark
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
+from hearth.resources.mark import mark
 from hearth.schema import (
     BOOLEAN,
     INTEGER,

@@ -14,8 +14,8 @@ from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Later, Live, Made, Progress, Ready
 from hearth.resources.collection import forgiving
-from hearth.resources.mark import mark
 from hearth.resources.lookup import Names
+from hearth.resources.mark import mark
 from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"

@@ -25,6 +25,7 @@ from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
 from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
+from hearth.resources.scheduler_hints import scheduler_hints
 from hearth.schema import (
     LIST,
     MAP,
@@ -198,8 +199,7 @@ class Server(CollectionResource):
     async def create(self, live: Live) -> Made:
         wanted = self.fields(live)
         body: Body = {"server": {**wanted, "description": mark(live)}}
-        hints = dict(live.given("scheduler_hints") or {})
-        if hints:
+        if hints := await scheduler_hints(live, live.given("scheduler_hints")):
             body["os:scheduler_hints"] = hints
         version = version_for(live)
         if version != VERSION and "networks" not in wanted:
