@@ -54,6 +54,7 @@ SERVERS = (
     _is("default_user_data_format", str, "HEAT_CFNTOOLS", "user_data_format of servers that name none.", choices=("HEAT_CFNTOOLS", "RAW", "SOFTWARE_CONFIG")),
     _is("default_software_config_transport", str, "POLL_SERVER_CFN", "software_config_transport of servers that name none.", choices=("POLL_SERVER_CFN", "POLL_SERVER_HEAT", "POLL_TEMP_URL", "ZAQAR_MESSAGE")),
     _is("max_server_name_length", int, 53, "Characters of a server's name that Hearth makes.", most=53),
+    _is("stack_scheduler_hints", bool, False, "Whether the schedulers of Nova and Cinder are told where a new server or volume belongs: heat_root_stack_id, heat_stack_id, heat_stack_name, heat_path_in_stack, heat_resource_name, heat_resource_uuid."),
     _is("server_keystone_endpoint_type", str, "", "Which endpoint of Keystone in the catalogue servers are told; none: www_authenticate_uri, or [clients_keystone] auth_uri.", choices=("", "public", "internal", "admin")),
 )
 MESSAGES = (

@@ -39,7 +39,6 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "num_engine_workers": PROCESSES,
         "periodic_interval": "nothing runs by that clock",
         "plugin_dirs": "types are installed as packages: see docs/extending.md",
-        "stack_scheduler_hints": "servers get the hints of their template alone",
         "template_dir": "environments name templates by their paths",
         # oslo.log, oslo.messaging, oslo.service and oslo.config
         "config_dir": "give it on the command line", "config_file": "give it on the command line",
