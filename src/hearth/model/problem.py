@@ -151,7 +151,8 @@ class InvalidTemplateVersion(Problem):
         if self.ambiguous:
             return f"the template has more than one version key: {self.version}"
         known = ", ".join(self.known)
-        return f'The template version is invalid: "{self.version}"; known are {known}'
+        near = hint(self.suggestion)
+        return f'The template version is invalid: "{self.version}"{near}; known are {known}'
 
 
 class NoTemplateVersion(Worded):

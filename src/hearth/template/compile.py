@@ -356,6 +356,7 @@ def _wrapped(problem: Problem, path: str) -> Problem:
 
 def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]:
     for name, source in syntax.resources.items():
+        yield from _broken(source)
         if source.condition is not None:
             continue
         yield from problems_of(bindings[name], source)
@@ -366,10 +367,8 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
             yield from problems_in(output.value)
 
 
-def check_resource(
-    source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
-) -> Iterator[Problem]:
-    """What is wrong with a resource as such, whatever the values."""
+def _broken(source: ResourceSource) -> Iterator[Problem]:
+    """Calls that cannot be understood; as in Heat they count whether or not the condition holds."""
     expressions: Iterable[Expr | None] = (
         source.properties,
         source.metadata,
@@ -380,6 +379,12 @@ def check_resource(
     for expr in expressions:
         if expr is not None and type(expr) is not Const:
             yield from problems_in(expr)
+
+
+def check_resource(
+    source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
+) -> Iterator[Problem]:
+    """What is wrong with a resource as such, whatever the values."""
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):

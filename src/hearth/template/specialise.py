@@ -155,7 +155,6 @@ class Specialiser:
         name = source.name
         binding = self.module.bindings[name]
         if source.condition is not None:
-            self.problems.extend(source.problems)
             self.problems.extend(problems_of(binding, source))
             self.problems.extend(check_resource(source, binding.type_info, self.syntax))
             self.problems.extend(check_references(source, self.syntax.resources))

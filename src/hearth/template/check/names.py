@@ -121,6 +121,8 @@ class Names:
         binding = self.module.bindings.get(one.resource)
         type_info = binding.type_info if binding is not None else None
         name = one.read[0] if one.read else None
+        if isinstance(name, int):  # members of a group may be given as numbers
+            name = str(name)
         if binding is None or type_info is None or not isinstance(name, str) or name == "show":
             return
         if binding.child is not None:
