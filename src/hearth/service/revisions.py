@@ -83,10 +83,11 @@ def masked_environment(revision: Revision, program: Program | None) -> dict[str,
 def _found_by(program: Program | None) -> dict[str, str]:
     """The entries of registries that lead from the types of a template to what they are."""
     found: dict[str, str] = {}
-    for name in program.resources if program is not None else ():
-        module = program.module
-        source = module.syntax.resources[name]
-        found |= module.environment.mappings(source.type, name, module.catalog)
+    if program is None:
+        return found
+    module = program.module
+    for name, definition in program.resources.items():
+        found |= module.environment.mappings(definition.type, name, module.catalog)
     return found
 
 
