@@ -97,31 +97,31 @@ def too_large(size: int, limit: int) -> Rejected:
 
 def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     """The common body of create, update, preview and validate."""
-    files = _map(data, "files")
     names = data.get("environment_files") or []
     if not isinstance(names, list):
         raise bad("environment_files must be a list")
-    environment = data.get("environment") or {}
-    if not isinstance(environment, (str, Mapping)):
+    environment = data.get("environment")
+    if not isinstance(environment, (str, Mapping, type(None))):
         raise bad("Environment is not valid: it must be a map or text")
     converge = data.get("converge")
-    rollback, timeout = data.get("disable_rollback"), data.get("timeout_mins")
+    timeout = data.get("timeout_mins")
     minutes = None if timeout is None else integer(timeout, "timeout_mins")
     if minutes == 0:
         log.warning("timeout_mins 0 stands for the limit that stacks have anyway")
     return Wanted(
         template=_template(data.get("template")),
         template_url=None if "template" in data else _text(data, "template_url"),
-        parameters=_map(data, "parameters"),
-        environment=environment,
+        parameters=_parameters(data),
+        environment=environment or {},
         environment_files=tuple(str(name) for name in names),
-        files={
-            name: text if isinstance(text, str) else json.dumps(text)
-            for name, text in files.items()
-        },
+        files=_files(data),
         files_container=_text(data, "files_container"),
         timeout_mins=minutes or None,
-        disable_rollback=None if rollback is None else boolean(rollback, "disable_rollback"),
+        disable_rollback=(
+            boolean(data["disable_rollback"], "disable_rollback")
+            if "disable_rollback" in data
+            else None
+        ),
         tags=_tags(data.get("tags")),
         existing=existing,
         clear_parameters=_cleared(data.get("clear_parameters")),
@@ -148,9 +148,11 @@ async def wanted_update(request: Request, data: Mapping[str, Any], *, existing: 
 
 def adopt_data(data: Mapping[str, Any]) -> str | None:
     """The document of a stack to adopt, as text."""
-    value = data.get("adopt_stack_data")
-    if value is None:
+    if "adopt_stack_data" not in data:
         return None
+    value = data["adopt_stack_data"]
+    if not isinstance(value, str | Mapping):
+        raise bad("adopt_stack_data must be a map or text")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -191,12 +193,25 @@ def plain(text: str, name: str) -> str:
     return text
 
 
-def _map(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = data.get(name)
-    if value is None:
+def _files(data: Mapping[str, Any]) -> dict[str, str]:
+    files = data.get("files")
+    if files is None:
+        return {}
+    if not isinstance(files, dict):
+        raise bad("files must be a map")
+    for name, text in files.items():
+        if not isinstance(text, str):
+            raise bad(f'the content of the file "{name}" must be text')
+    return files
+
+
+def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name. Programs that know no difference send an empty list for an empty map."""
+    value = data.get("parameters", {})
+    if value in ("", []):
         return {}
     if not isinstance(value, dict):
-        raise bad(f"{name} must be a map")
+        raise bad("parameters must be a map")
     return value
 
 
@@ -210,7 +225,9 @@ def _cleared(value: Any) -> tuple[str, ...]:
 def _tags(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
-    items = value if isinstance(value, list) else str(value).split(",")
+    if not isinstance(value, str | list):
+        raise bad("tags must be text, with commas between them")
+    items = value if isinstance(value, list) else value.split(",")
     tags = tuple(str(item) for item in items if str(item))
     for tag in tags:
         plain(tag, "tags")

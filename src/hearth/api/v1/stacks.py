@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, demand, house_of, stack_of
-from hearth.model.problem import EntityNotFound, NotFound, Rejected
+from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
 from hearth.model.state import Action
 from hearth.service.create_stack import create_stack
 from hearth.service.documents import abandon_stack, export_stack
@@ -81,6 +81,8 @@ async def create(request: Request) -> Response:
 def _new_name(data: Mapping[str, Any]) -> str:
     if "stack_name" not in data:
         raise parse.bad("No stack name specified")
+    if isinstance(data["stack_name"], bool):
+        raise Rejected([StackValidationFailed(None, "stack_name must be text")])
     return str(data["stack_name"] or "")
 
 
