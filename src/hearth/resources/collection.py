@@ -33,7 +33,6 @@ from hearth.schema import Kind, Prop
 
 MARK = "hearth:"
 POLL_S = 2.0
-CONFLICT_S = 3.0
 
 
 @dataclass(frozen=True)
