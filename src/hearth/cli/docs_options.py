@@ -18,7 +18,6 @@ to. What is set and does nothing here is named in one warning, and so is what no
 
 *live*: it may change while a process runs, with SIGHUP. *own*: Heat has no such setting.
 """
-SAME_CLIENTS = "[clients_NAME]"
 
 
 def page() -> str:

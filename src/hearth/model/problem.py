@@ -193,19 +193,6 @@ class InvalidTemplateReference(Problem):
         return f'there is no resource "{self.name}"{hint(self.nearest)}'
 
 
-@dataclass(frozen=True)
-class InvalidTemplateAttribute(Problem):
-    """An attribute that the resource does not have."""
-
-    resource: str
-    attribute: str
-    nearest: str | None = None
-
-    @property
-    def text(self) -> str:
-        return f'resource "{self.resource}" has no attribute "{self.attribute}"{hint(self.nearest)}'
-
-
 CYCLE_SHOWN_MAX = 20
 """How many names of a cycle a message holds."""
 
@@ -299,10 +286,6 @@ class EntityNotFound(Problem):
 
 class ResourcePropertyConflict(Worded):
     """Properties that exclude each other are both given."""
-
-
-class PropertyUnspecifiedError(Worded):
-    """None of several properties is given though one is needed."""
 
 
 class Rejected(Exception):

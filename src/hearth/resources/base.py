@@ -106,7 +106,6 @@ class ResourceType:
     replaced_at_every_update: ClassVar[bool] = False  # even when nothing of it changed
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     comes_after: ClassVar[Sequence[Before]] = ()  # what comes first although nothing refers to it
-    signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
     member_property: ClassVar[str | None] = None  # that defines what a group is made of
     member_attributes: ClassVar[Set[str]] = frozenset()  # of its child's, whoever reads them
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize

@@ -33,7 +33,6 @@ from hearth.resources.parts import Call, Part
 from hearth.schema import Kind, Prop
 
 POLL_S = 2.0
-CONFLICT_S = 3.0
 
 
 @dataclass(frozen=True)

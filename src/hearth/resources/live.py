@@ -91,7 +91,6 @@ class StackFacts:
     metadata_url: str = ""  # of the cfn API as servers reach it
     waitcondition_url: str = ""
     timeout_mins: int | None = None
-    user_name_prefix: str = ""
     schedulers_told: bool = False  # whether schedulers hear where a server or volume belongs
 
 

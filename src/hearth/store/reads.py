@@ -180,16 +180,6 @@ def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
     return found[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceView:
-    """A record with its stack, and its private data and metadata where they were asked for."""
-
-    stack: StackRow
-    record: Record
-    data: Mapping[str, str] = field(default_factory=dict)
-    metadata: Any = field(default_factory=dict)
-
-
 _RECORDS = Prepared(
     sa.select(resource)
     .where(resource.c.stack_id == sa.bindparam("stack_id", type_=sa.String()))
