@@ -35,7 +35,8 @@ demo: install
 dev: install
 	@$(BIN)/hearth dev --data .hearth $(if $(PORT),--port $(PORT))
 
-# three at a time: most tests wait for something; those of a file share a cloud
+# three at a time: most tests wait for something; those of a file share a cloud. Of the longest cases a
+# part each day; HEARTH_DAY=all make test: all of them
 test: install
 	@$(BIN)/pytest -n 3 --dist loadfile
 
