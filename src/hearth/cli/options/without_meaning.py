@@ -48,7 +48,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "rpc_conn_pool_size": BROKER, "rpc_response_timeout": BROKER, "rpc_ping_enabled": BROKER,
         "rpc_backend": BROKER,
         "onready": LIBRARY,
-        "backdoor_port": LIBRARY, "backdoor_socket": LIBRARY, "graceful_shutdown_timeout": "it is 3 s for requests and 10 s for stacks",
+        "backdoor_port": LIBRARY, "backdoor_socket": LIBRARY, "graceful_shutdown_timeout": "requests and stacks have 10 s",
         "log_options": "hearth serve --check-config prints them", "run_external_periodic_tasks": LIBRARY,
         "api_paste_config": PASTE, "client_socket_timeout": SERVER, "max_header_line": SERVER,
         "tcp_keepidle": SERVER, "wsgi_default_pool_size": SERVER, "wsgi_keep_alive": SERVER,

@@ -47,7 +47,9 @@ class SwiftSignalHandle(ResourceType):
     }
     service = OBJECTS
     identified_by = IntentKey.OWN_ID
-    known_by = "the generated name of the object, in a container that has the stack's id as name"
+    known_by = (
+        "the generated name of the object, in a container with the id of the stack as its name"
+    )
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (

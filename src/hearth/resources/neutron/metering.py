@@ -67,4 +67,4 @@ class MeteringRule(Natural):
         "network", "/v2.0/metering/metering-label-rules", body="metering_label_rule", key_field=None
     )
     alike = ("metering_label_id", "direction", "remote_ip_prefix")
-    known_by = "label, direction and network: the rules of a label do not overlap"
+    known_by = "label, direction and network; the rules of a label do not overlap"

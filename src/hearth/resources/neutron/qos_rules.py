@@ -20,7 +20,7 @@ class QoSRule(NeutronResource):
     """A rule of a policy. A policy has one rule of a kind and direction at most."""
 
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the policy: it has one rule of a kind and direction at most"
+    known_by = "the policy, which has at most one rule of a type and direction"
     extension: ClassVar[str | None] = "qos"
     not_sent: ClassVar[frozenset[str]] = frozenset({"policy", "tenant_id"})
 

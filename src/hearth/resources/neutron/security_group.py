@@ -217,7 +217,9 @@ class SecurityGroupRule(Told):
         Resolve(("remote_group",), "neutron.security_group"),
     )
     collection = Collection("network", RULES, body="security_group_rule")
-    known_by = "the description; with one of the user's the rule itself: a group has no two alike"
+    known_by = (
+        "the description; with a user-supplied one the rule itself, which is unique in a group"
+    )
     renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
     relations = (
         AtMostOne("remote_group", "remote_ip_prefix"),

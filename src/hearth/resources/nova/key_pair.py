@@ -51,7 +51,7 @@ class KeyPair(ResourceType):
     translation = (Resolve(("user",), "keystone.user"),)
     service = "compute"
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the name and the public key, which is kept before the call"
+    known_by = "the name and the public key, which is stored before the call"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         generate = () if live.given("public_key") else (Step("generate", self.generate),)

@@ -48,7 +48,7 @@ class Subscription(ZaqarResource):
         "ttl": TTL,
     }
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the subscriber, which a queue has once"
+    known_by = "the subscriber, which is unique in a queue"
     sent_for: Mapping[str, str] = {"subscriber": "subscriber", "ttl": "ttl", "options": "options"}
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
