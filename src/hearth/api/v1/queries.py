@@ -13,12 +13,12 @@ def words(*values: str) -> Shape:
     return {"type": "string", "enum": list(values)}
 
 
-LIMIT = Query("limit", NUMBER, "At most so many; 0 is none.")
-MARKER = Query("marker", TEXT, "Only those after the one with this id.")
+LIMIT = Query("limit", NUMBER, "Maximum number; 0 gives an empty list.")
+MARKER = Query("marker", TEXT, "Continue after the entry with this id.")
 SORT_DIR = Query("sort_dir", DIRECTION, "The direction of sort_keys.")
-DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth, 5 at most.")
+DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth, at most 5.")
 NESTED = Query("show_nested", FLAG, "Include nested stacks.")
-GLOBAL = Query("global_tenant", FLAG, "Of all projects; policy forbids it unless changed.")
+GLOBAL = Query("global_tenant", FLAG, "Include all projects; the default policy forbids it.")
 
 STACKS = (
     LIMIT,
@@ -27,81 +27,81 @@ STACKS = (
     Query(
         "sort_keys",
         words("stack_name", "stack_status", "creation_time", "updated_time"),
-        "What to sort by; creation time, newest first, when not given.",
+        "Sort keys; default: creation time, newest first.",
         repeated=True,
     ),
     Query("show_deleted", FLAG, "Include deleted stacks."),
     NESTED,
-    Query("show_hidden", FLAG, "Include stacks with a tag that hides them."),
-    Query("tags", TEXT, "With all of these tags, a comma list."),
-    Query("tags_any", TEXT, "With any of these tags."),
-    Query("not_tags", TEXT, "Without all of these tags."),
-    Query("not_tags_any", TEXT, "Without any of these tags."),
+    Query("show_hidden", FLAG, "Include stacks with a tag of `hidden_stack_tags`."),
+    Query("tags", TEXT, "Stacks with all of these tags, separated by commas."),
+    Query("tags_any", TEXT, "Stacks with any of these tags."),
+    Query("not_tags", TEXT, "Stacks without all of these tags."),
+    Query("not_tags_any", TEXT, "Stacks without any of these tags."),
     GLOBAL,
-    Query("with_count", FLAG, "Tell how many there are in all."),
+    Query("with_count", FLAG, "Add the total number."),
     *(
-        Query(name, TEXT, f"Only those with this {name}.", repeated=True)
+        Query(name, TEXT, f"Entries with this {name}.", repeated=True)
         for name in (
             "stack_name", "stack_status", "stack_action", "stack_status_reason", "stack_owner",
             "parent", "stack_user_project_id", "id", "name", "status", "action", "tenant",
             "username", "owner_id",
         )
     ),
-    Query("disable_rollback", FLAG, "Only those with this setting."),
-    Query("timeout_mins", NUMBER, "Only those with this timeout.", repeated=True),
+    Query("disable_rollback", FLAG, "Stacks with this setting."),
+    Query("timeout_mins", NUMBER, "Stacks with this timeout.", repeated=True),
 )  # fmt: skip
-SHOW_STACK = (Query("resolve_outputs", FLAG, "Whether to evaluate the outputs; true."),)
+SHOW_STACK = (Query("resolve_outputs", FLAG, "Evaluate the outputs; default: true."),)
 RESOURCES = (
     DEPTH,
-    Query("with_detail", FLAG, "With attributes and description."),
+    Query("with_detail", FLAG, "Add attributes and description."),
     *(
         Query(name, TEXT, text, repeated=True)
         for name, text in (
-            ("type", "Part of the type."),
+            ("type", "A part of the type."),
             ("name", "The name."),
-            ("status", "The status, as COMPLETE or CREATE_COMPLETE."),
-            ("action", "The action alone, as CREATE."),
+            ("status", "The status, such as COMPLETE or CREATE_COMPLETE."),
+            ("action", "The action, such as CREATE."),
             ("id", "The id of the record."),
-            ("physical_resource_id", "The id of the thing in the cloud."),
+            ("physical_resource_id", "The id of the object in the cloud."),
         )
     ),
 )
 SHOW_RESOURCE = (
-    Query("with_attr", TEXT, "Show this attribute too, though it is not declared.", repeated=True),
+    Query("with_attr", TEXT, "Add this attribute, even if it is not declared.", repeated=True),
 )
 EVENTS = (
     LIMIT,
     MARKER,
     SORT_DIR,
-    Query("sort_keys", words("event_time", "resource_type"), "What to sort by.", repeated=True),
+    Query("sort_keys", words("event_time", "resource_type"), "Sort keys.", repeated=True),
     DEPTH,
     *(
-        Query(name, TEXT, f"Only those with this {name}.", repeated=True)
+        Query(name, TEXT, f"Entries with this {name}.", repeated=True)
         for name in ("resource_name", "resource_type", "resource_action", "resource_status")
     ),
 )
 VALIDATE = (
     NESTED,
-    Query("ignore_errors", words("99001"), "Errors not to tell: 99001, a missing service."),
-    Query("show_findings", FLAG, "Answer all that is wrong, with its place; not in Heat."),
+    Query("ignore_errors", words("99001"), "Ignore these errors: 99001, a missing service."),
+    Query("show_findings", FLAG, "Return all mistakes with their places; not in Heat."),
 )
 TYPES = (
     Query("name", TEXT, "A regular expression for the beginning of the name."),
-    Query("version", TEXT, "The release since which the type is there."),
+    Query("version", TEXT, "The release that introduced the type."),
     Query(
         "support_status",
         words("UNKNOWN", "SUPPORTED", "DEPRECATED", "UNSUPPORTED", "HIDDEN"),
-        "How the type is supported.",
+        "The support status of the type.",
     ),
-    Query("with_description", FLAG, "Tell what each type is."),
+    Query("with_description", FLAG, "Add the description of each type."),
 )
 TYPE_TEMPLATE = (
     Query(
         "template_type",
         {"type": "string", "pattern": "^([Cc][Ff][Nn]|[Hh][Oo][Tt])$"},
-        "cfn, if not given, or hot.",
+        "cfn (default) or hot.",
     ),
 )
 FUNCTIONS = (Query("with_condition_func", FLAG, "Include the functions of conditions."),)
 CONFIGS = (LIMIT, MARKER, GLOBAL)
-DEPLOYMENTS = (Query("server_id", TEXT, "Only those on this server."),)
+DEPLOYMENTS = (Query("server_id", TEXT, "Deployments on this server."),)

@@ -39,16 +39,16 @@ def _user(group: str, of: str) -> tuple[Option, ...]:
         one("username", str, None, f"User, {of}."),
         one("user_id", str, None, "Id of the user."),
         one("password", str, None, "Its password.", secret=True),
-        one("user_domain_id", str, None, "Id of the user's domain."),
-        one("user_domain_name", str, None, "Name of the user's domain."),
+        one("user_domain_id", str, None, "Id of the domain of the user."),
+        one("user_domain_name", str, None, "Name of the domain of the user."),
     )
 
 
 def _project(group: str) -> tuple[Option, ...]:
     one = partial(Option, group)
     return (
-        one("project_id", str, None, "Id of the user's project."),
-        one("project_name", str, None, "Name of the user's project."),
+        one("project_id", str, None, "Id of the project of the user."),
+        one("project_name", str, None, "Name of the project of the user."),
         one("project_domain_id", str, None, "Id of the project's domain."),
         one("project_domain_name", str, None, "Name of the project's domain."),
     )
