@@ -190,3 +190,86 @@ def test_all_mistakes_of_different_kinds_are_told_in_one_answer(api: Caller):
     for word in ("lenght", "siez", "nobody", "many"):
         assert word in text, word
     assert text.count("lenght") == 1
+
+
+QUANTUM = "OS::Quantum::Net"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({}, {QUANTUM: "OS::Neutron*"}),
+        ({"OS::Other": "OS::Heat::None"}, {QUANTUM: "OS::Neutron*", "OS::Other": "OS::Heat::None"}),
+        ({QUANTUM: "OS::Heat::None"}, {QUANTUM: "OS::Heat::None"}),
+        ({QUANTUM: "OS::Neutron*"}, {QUANTUM: "OS::Neutron*"}),  # as it was shown
+    ],
+)
+def test_an_environment_shows_how_the_types_were_found(api: Caller, given, shown):
+    """Recorded, but for the third: there the original puts its own entry over the one sent."""
+    template = f"{V}resources: {{n: {{type: {QUANTUM}}}}}\n"
+    body = {"template": template, "environment": {"resource_registry": given}}
+    reply = api.call("POST", "/validate", body)
+    assert reply.status_code == 200, reply.text
+    assert reply.json()["Environment"]["resource_registry"] == {"resources": {}, **shown}
+    path = api.create(f"found-by-{len(given)}-{len(str(given))}", **body)
+    kept = api.call("GET", f"{path}/environment").json()
+    assert kept["resource_registry"] == {"resources": {}, **shown}
+    assert api.call("DELETE", path).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("template", "kind"),
+    [
+        ("heat_template_version: 2021-04-61\n", "InvalidTemplateVersion"),
+        (f"{V}parameters: {{p: {{type: strin}}}}\n", "InvalidSchemaError"),
+        (
+            f"{V}resources: {{r: {{type: OS::Heat::None, depends_on: x}}}}\n",
+            "InvalidTemplateReference",
+        ),
+        (
+            f"{V}resources:\n  a: {{type: OS::Heat::None, depends_on: b}}\n"
+            "  b: {type: OS::Heat::None, depends_on: a}\n",
+            "CircularDependencyException",
+        ),
+        (f"{V}resources: {{r: {{type: OS::No::Such}}}}\n", "HTTPBadRequest"),
+        (f"{V}nonsense: 1\n", "HTTPBadRequest"),
+        (f"{V}resources: {{r: {{}}}}\n", "HTTPBadRequest"),
+    ],
+)
+def test_a_validation_is_refused_with_the_type_that_a_create_has(api: Caller, template: str, kind):
+    """Recorded: only StackValidationFailed, for there is no stack, is a bad request."""
+    reply = api.call("POST", "/validate", {"template": template})
+    assert (reply.status_code, reply.json()["error"]["type"]) == (400, kind)
+    reply = api.call("POST", "/stacks", {"stack_name": "no", "template": template})
+    expected = "StackValidationFailed" if kind == "HTTPBadRequest" else kind
+    assert (reply.status_code, reply.json()["error"]["type"]) == (400, expected)
+
+
+BROKEN = "{list_join: x}"
+
+
+@pytest.mark.parametrize(
+    ("resource", "refused"),
+    [
+        (f"properties: {{value: {BROKEN}}}", True),
+        (f"metadata: {{m: [{BROKEN}]}}", True),
+        (f"deletion_policy: {BROKEN}", True),
+        ("depends_on: {a: 1}", True),
+        ("propertis: {}", True),
+        (f"properties: {{value: {{if: [c, {BROKEN}, 1]}}}}", False),
+        ("properties: {value: {get_resource: x}}", False),
+        ("properties: {vaule: 1}", False),
+    ],
+)
+def test_what_cannot_be_understood_counts_in_a_disabled_resource_too(
+    api: Caller, resource: str, refused: bool
+):
+    """Recorded: what a name leads to counts only where the resource is there."""
+    template = (
+        f"{V}conditions: {{c: {{equals: [1, 2]}}}}\n"
+        f"resources:\n  r: {{type: OS::Heat::Value, condition: c, {resource}}}\n"
+    )
+    reply = api.call("POST", "/validate", {"template": template})
+    assert reply.status_code == (400 if refused else 200), reply.text
+    reply = api.call("POST", "/stacks/preview", {"stack_name": "no", "template": template})
+    assert reply.status_code == (400 if refused else 200), reply.text

@@ -9,6 +9,7 @@ import hearth.resources
 from hearth.authoring.finding import Severity
 from hearth.authoring.lint import lint
 from hearth.cli.lint import run
+from tests.authoring.test_agreement import refused
 
 HOT = "heat_template_version: 2021-04-16\n"
 
@@ -426,3 +427,67 @@ def test_a_misspelt_function_in_data_of_any_kind_is_a_doubt(tmp_path):
     assert (one.line, one.code, one.severity, one.suggestion) == (
         4, "unknown-function", Severity.WARNING, "get_param",
     )  # fmt: skip
+
+
+GONE = "OS::Manila::ShareNetwork is a type of Heat that is not available here"
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "{type: OS::Manila::ShareNetwork}",
+        "{type: OS::Heat::ResourceGroup, "
+        "properties: {resource_def: {type: OS::Manila::ShareNetwork}}}",
+        "{type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 1, "
+        "resource: {type: OS::Manila::ShareNetwork}}}",
+    ],
+)
+def test_a_type_that_hearth_cannot_make_is_an_error_as_in_a_create(tmp_path, resource: str):
+    text = f"heat_template_version: 2021-04-16\nresources:\n  r: {resource}\n"
+    [found] = [one for one in found_in(tmp_path, text) if one.code == "unavailable-type"]
+    assert found.severity is Severity.ERROR
+    assert found.message.startswith(GONE)
+    assert found.message in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("version", "meant"),
+    [("2021-04-61", "2021-04-16"), ("2018-8-31", "2018-08-31"), ("wallby", "wallaby")],
+)
+def test_a_misspelt_version_has_a_suggestion(tmp_path, version: str, meant: str):
+    [found] = found_in(tmp_path, f"heat_template_version: {version}\n")
+    assert (found.code, found.suggestion) == ("unknown-version", meant)
+    assert f"did you mean {meant}?" in found.message
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("OS::Nova:::Server", "OS::Nova::Server"),
+        ("OS::::Nova::Server", "OS::Nova::Server"),
+        ("OS:Nova:Server", "OS::Nova::Server"),
+        ("[template]", None),
+    ],
+)
+def test_a_suggestion_is_like_what_was_misspelt(tmp_path, written: str, meant: str | None):
+    text = (
+        "heat_template_version: 2021-04-16\nresources:\n  web:\n"
+        f"    type: {written}\n    properties: {{image: i, flavor: m1.tiny}}\n"
+    )
+    assert [one.suggestion for one in found_in(tmp_path, text)] == [meant]
+
+
+@pytest.mark.parametrize(
+    ("environment", "severity"),
+    [("parameters: {n: 3}", "warning"), ("parameter_defaults: {n: 3}", "warning"), (None, "error")],
+)
+def test_a_default_of_the_wrong_type_counts_where_no_value_takes_its_place(
+    tmp_path, environment, severity
+):
+    text = (
+        "heat_template_version: 2021-04-16\nparameters: {n: {type: number, default: many}}\n"
+        "outputs: {o: {value: {get_param: n}}}\n"
+    )
+    given = {"one": environment} if environment else {}
+    [found] = found_in(tmp_path, text, *given, **given)
+    assert (found.code, found.severity) == ("wrong-default", severity)

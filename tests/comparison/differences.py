@@ -135,7 +135,6 @@ def _internal(request: Request, one: Difference, original: Answer, here: Answer)
 
 
 PYTHON = ("AttributeError", "KeyError", "TypeError", "ValueError", "RemoteError")
-VALIDATE = r"^POST /validate"
 INSIDE = r"(?!status$|error\.).+"
 UNCHANGED = (
     r"resource_changes\.unchanged\[\]\.(creation_time|updated_time|physical_resource_id|nested_stack_id"
@@ -178,11 +177,6 @@ KNOWN: tuple[Known, ...] = (
         lambda request, one, original, here: (
             one.place == "template_functions" and "with_condition" not in request.path
         ),
-    ),
-    Known(
-        "harmless",
-        "all errors of validate have the type `HTTPBadRequest`",
-        _is(r"error\.type", _words, _value("HTTPBadRequest"), VALIDATE),
     ),
     Known(
         "harmless",

@@ -44,7 +44,7 @@ class Driver:
             action=Action.CREATE,
             physical_id=None,
             physical_name=f"web-{name}-{self.number:012d}",
-            key=f"key-{self.number}",
+            key=f"00000000-0000-4000-8000-{self.number:012d}",
             properties=await self.settled(kind, properties),
             cloud=self.cloud,
             kind=kind,

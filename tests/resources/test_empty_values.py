@@ -2,8 +2,12 @@
 
 `tests/facts/empty_values.json` holds what Heat 27.0.1 did with each optional property when a create
 gave it an empty value: sent it, sent nothing (`none`), refused the request, or failed.
+`tests/facts/empty_answers.json` holds, for the types that are not there, what became of a create
+with one empty text, and for all types what became of an update to an empty text: it was `done`, the
+request was `refused`, or it `failed`.
 """
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -13,13 +17,22 @@ from hearth.model.span import Span
 from hearth.model.state import Action
 from hearth.resources.base import Live, StackFacts
 from hearth.resources.collection import CollectionResource
+from hearth.resources.lookup import check_constraints
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import move
 from hearth.schema import Findings, Kind, coerce_all
 from tests.resources.driver import drive
 from tests.types.case import subject
 
-RECORDED = json.loads((Path(__file__).parents[1] / "facts" / "empty_values.json").read_text())
+FACTS = Path(__file__).parents[1] / "facts"
+RECORDED = json.loads((FACTS / "empty_values.json").read_text())
+ANSWERED = [
+    (name, prop, did)
+    for types in json.loads((FACTS / "empty_answers.json").read_text()).values()
+    for name, props in types.items()
+    for prop, did in props.items()
+    if did != "failed"
+]
 EMPTY = {Kind.STRING: "", Kind.LIST: [], Kind.MAP: {}}
 NONE = [
     (name, prop)
@@ -76,6 +89,16 @@ def test_an_empty_value_is_left_out_where_the_original_leaves_it_out(name, prop)
     minimal = plain(one.minimal())
     empty = EMPTY[one.kind.properties[prop].kind]
     assert sent(one.kind, {**minimal, prop: empty}) <= sent(one.kind, minimal)
+
+
+@pytest.mark.parametrize(("name", "prop", "did"), ANSWERED)
+def test_an_empty_text_is_refused_at_once_where_the_original_refuses_it(name, prop, did):
+    """A refused request leaves the stack as it is; a call that the service refuses does not."""
+    found = Findings()
+    coerce_all({prop: builtin_types()[name].properties[prop]}, {prop: ""}, Span(), found)
+    asked = [(look.name, look.value, look.at) for look in found.lookups]
+    problems = [*found.problems, *asyncio.run(check_constraints(asked, None))]
+    assert bool(problems) is (did == "refused"), problems
 
 
 def test_what_says_that_empty_is_none_is_optional():

@@ -89,7 +89,7 @@ outputs: {out: {value: {get_attr: [kept, value]}}}
 class House:
     """One engine over a database in memory, and a cloud with a domain for the users of stacks."""
 
-    async def open(self):
+    async def open(self, **endpoints):
         self.running = await serve()
         url = self.running.auth_url
 
@@ -122,7 +122,7 @@ class House:
             clock=DatabaseClock(),
             new_id=new_id,
             luck=random.random,
-            endpoints=Endpoints(heat="http://heat/v1/{project}", identity=url),
+            endpoints=Endpoints(heat="http://heat/v1/{project}", identity=url, **endpoints),
             stray_watch_s=8.0,
         )
         self.engine = Engine(tools)
@@ -233,6 +233,91 @@ def test_what_takes_the_place_of_a_thing_of_the_same_name_stays():
     assert states == ["COMPLETE"] * 4
     assert there.count("compute.keypairs") == 1
     assert left == []
+
+
+NESTED = """
+heat_template_version: 2021-04-16
+resources:
+  disk:
+    type: OS::Cinder::Volume
+    properties: {size: 1, scheduler_hints: {near: it, heat_stack_id: mine}}
+  group:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 1, resource_def: {type: child.yaml}}
+"""
+SERVER = """
+heat_template_version: 2021-04-16
+resources:
+  server:
+    type: OS::Nova::Server
+    properties: {image: cirros, flavor: m1.tiny, networks: [{network: private}]}
+"""
+
+
+def hints_of_creates(**endpoints):
+    """What the schedulers were told, by the last part of the path, and the stacks that were made:
+    {name: (id, ids of its records by name)}."""
+    told = {}
+
+    async def story():
+        house = House()
+        await house.open(**endpoints)
+        handle = house.running.cloud.handle
+
+        def seen(call):
+            kind = call.path.rpartition("/")[2]
+            if call.method == "POST" and kind in ("servers", "volumes"):
+                body = call.json()
+                told[kind] = {k: v for k, v in body.items() if k.endswith("scheduler_hints")}
+            return handle(call)
+
+        house.running.cloud.handle = seen
+        try:
+            row = await house.create(Revision(template=NESTED, files={"child.yaml": SERVER}))
+            assert row.status.value == "COMPLETE", row.reason
+            stacks = await house.store.read(lambda tx: tx.rows(sa.select(tables.stack)))
+            records = await house.store.read(lambda tx: tx.rows(sa.select(tables.resource)))
+        finally:
+            await house.close()
+        return {
+            stack.name: (
+                stack.id, {one.name: one.id for one in records if one.stack_id == stack.id}
+            )
+            for stack in stacks
+        }  # fmt: skip
+
+    return told, asyncio.run(story())
+
+
+def test_schedulers_are_told_where_a_server_or_volume_belongs_if_the_operator_wants_it():
+    told, stacks = hints_of_creates(schedulers_told=True)
+    (root, group, member) = sorted(stacks, key=len)
+    root_id, member_id = stacks[root][0], stacks[member][0]
+    assert told["volumes"]["OS-SCH-HNT:scheduler_hints"] == {
+        "near": "it",
+        "heat_root_stack_id": root_id,
+        "heat_stack_id": root_id,
+        "heat_stack_name": "web",
+        "heat_path_in_stack": ["web"],
+        "heat_resource_name": "disk",
+        "heat_resource_uuid": stacks[root][1]["disk"],
+    }
+    assert told["servers"]["os:scheduler_hints"] == {
+        "heat_root_stack_id": root_id,
+        "heat_stack_id": member_id,
+        "heat_stack_name": member,
+        "heat_path_in_stack": ["web", f"group,{group}", f"0,{member}"],
+        "heat_resource_name": "server",
+        "heat_resource_uuid": stacks[member][1]["server"],
+    }
+
+
+def test_else_they_hear_what_the_template_says():
+    told, _ = hints_of_creates()
+    assert told == {
+        "servers": {},
+        "volumes": {"OS-SCH-HNT:scheduler_hints": {"near": "it", "heat_stack_id": "mine"}},
+    }
 
 
 @pytest.mark.slow

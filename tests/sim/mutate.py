@@ -104,7 +104,10 @@ def main() -> int:
     for diff in MUTATIONS:
         if options.names and diff.stem not in options.names:
             continue
-        found = caught(diff, count=options.count)
+        try:
+            found = caught(diff, count=options.count)
+        except subprocess.TimeoutExpired:
+            found = None
         if found is None and (rare := known_seed(diff)) is not None:
             found = caught(diff, seed=rare, count=1)
         missed += found is None

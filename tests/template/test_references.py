@@ -37,15 +37,31 @@ def test_only_what_no_parameter_or_condition_changes_is_closed():
     assert closed == {"a", "b"}
 
 
-def test_a_text_in_place_of_a_list_is_named_as_one():
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("a.value", "; did you mean [a, value]?"),
+        ("web.value", "; did you mean [web, value]?"),
+        ("wbe.value.0", "; did you mean [web, value, 0]?"),
+        ("web", ""),
+        ("nothing.value", ""),
+    ],
+)
+@pytest.mark.parametrize("place", ["property", "output", "choice"])
+def test_a_text_in_place_of_a_list_is_named_as_one(given: str, meant: str, place: str):
+    call = f"{{get_attr: {given}}}"
+    value, output = ("1", call) if place == "output" else (call, "1")
+    value = f"{{if: [true, {value}, 1]}}" if place == "choice" else value
     text = (
         "heat_template_version: 2021-04-16\nresources:\n"
         "  a: {type: OS::Heat::RandomString}\n"
-        "  b: {type: OS::Heat::Value, properties: {value: {get_attr: a.value}}}\n"
+        "  web: {type: OS::Heat::RandomString}\n"
+        f"  b: {{type: OS::Heat::Value, properties: {{value: {value}}}}}\n"
+        f"outputs: {{o: {{value: {output}}}}}\n"
     )
     with pytest.raises(Rejected) as refused:
         compile_template(
             text, files={}, environment=Environment.parse({}), catalog=Catalog()
         ).specialise({}, stack_name="s")
     [problem] = refused.value.problems
-    assert 'expected a list, got the text "a.value"' in problem.message
+    assert problem.text == f'get_attr: expected a list, got the text "{given}"{meant}'

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -14,6 +15,7 @@ from hearth.resources.base import ResourceType
 from tests.types.case import Start, Subject, Template
 
 ACTIONS = ("check", "suspend", "resume")
+MARKED = re.compile(r"hearth:[0-9a-f]{8}-[^\"\s]*|hearth[-_]key", re.IGNORECASE)
 
 
 class Wrong(Exception):
@@ -212,6 +214,8 @@ def _live(
                     lambda t=template, c=change: _changed(heat, path, resource, t, c.in_place),
                     change.name,
                 )
+            if start.changes:
+                do("attributes", lambda: _attributes(heat, path, resource, kind), "after all")
         except Exception:
             pass  # told in the story; what is left is deleted
     if path:
@@ -236,12 +240,21 @@ def _path_of(heat: Orchestration, name: str) -> str:
 
 def _attributes(heat: Orchestration, path: str, resource: str, kind: ResourceType) -> None:
     shown = heat.resource(path, resource)
+    _unmarked(heat, path, resource)
     missing = set(kind.attributes) - {"show"} - set(shown["attributes"])
     if missing:
         raise Wrong(f"no attributes {sorted(missing)}")
     errors = [one["output_error"] for one in heat.outputs(path) if one.get("output_error")]
     if errors:
         raise Wrong("; ".join(errors))
+
+
+def _unmarked(heat: Orchestration, path: str, resource: str) -> None:
+    """No attribute tells by what Hearth knows its objects again."""
+    every = heat.call("GET", f"{path}/resources/{resource}?with_attr=show")["resource"]
+    shown = {"attributes": every["attributes"], "outputs": heat.outputs(path)}
+    if found := MARKED.findall(json.dumps(shown)):
+        raise Wrong(f"it shows {sorted(set(found))}")
 
 
 def _changed(

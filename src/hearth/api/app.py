@@ -155,6 +155,7 @@ def _dispatch(by_method: Mapping[str, Operation]) -> Handler:
         operation = by_method.get(request.method)
         if operation is None:  # the framework lets HEAD in wherever GET is
             raise HTTPException(405, headers=allow)
+        request.scope["operation"] = operation
         admit(request, operation)
         return await operation.handler(request)
 

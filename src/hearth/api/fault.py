@@ -76,9 +76,9 @@ def words(problems: Sequence[Problem]) -> str:
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
     """Handler for `Rejected`."""
     assert isinstance(problem, Rejected)
-    validated = request.url.path.endswith("/validate")  # there every failure has one type
-    if validated and all(status_of(p) == 400 for p in problem.problems):
-        return answer("HTTPBadRequest", words(problem.problems), 400)
+    first = problem.problems[0]
+    if request.url.path.endswith("/validate") and first.kind == "StackValidationFailed":
+        return answer("HTTPBadRequest", words(problem.problems), 400)  # that type is of stacks only
     return of_problems(problem.problems)
 
 

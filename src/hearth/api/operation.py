@@ -3,7 +3,7 @@
 Routing, policy, the OpenAPI document and the API reference are all made of these rows.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,15 @@ Shape = Mapping[str, Any]  # a JSON Schema
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parameter of a query. Repeated ones may be given more than once: any of them."""
+    """A query parameter. A `repeated` one may be given more than once, which means any of the
+    values. `column` is what it filters by, where it is a filter of stored rows.
+    """
 
     name: str
     shape: Shape
     text: str
     repeated: bool = False
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,11 @@ class Operation:
     errors: tuple[int, ...] = ()
     guest: bool = False
     beside: bool = False
+
+    @property
+    def filters(self) -> Iterator[Query]:
+        """Its query parameters that filter stored rows."""
+        return (query for query in self.query if query.column)
 
     @property
     def text(self) -> str:

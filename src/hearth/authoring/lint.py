@@ -140,15 +140,24 @@ def _unread(problem: Problem) -> Problem:
 
 
 def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
-    """Types of Heat that a stack of Hearth cannot have yet."""
+    """Types of Heat that a stack of Hearth cannot have yet, as resources and as members."""
     for one in modules(module):
         for source in one.syntax.resources.values():
             found = one.environment.find(source.type, source.name, catalog)
-            if isinstance(found, TypeEntry) and catalog.made_here(found.name) is None:
-                instead = catalog.instead(found.name)
-                words = f"{found.name} is a type of Heat that is not available here"
-                words += f"; {instead}" if instead else ""
-                yield Notice(place_of_type(source), words, code="unavailable-type")
+            words = catalog.unavailable(found.name) if isinstance(found, TypeEntry) else None
+            if words is not None:
+                at = place_of_type(source)
+                yield StackValidationFailed(at, words, code="unavailable-type")
+        for name, member in one.members.items():
+            info = member.type_info
+            words = catalog.unavailable(info.name) if info and member.child is None else None
+            if words is not None:
+                source = one.syntax.resources[name]
+                group: Any = one.bindings[name].type_info
+                word = one.syntax.grammar.word("properties")
+                node = source.node.nearest_to([word, group.member_property, "type"])
+                at = node.span(source.at.file, source.at.path)
+                yield StackValidationFailed(at, words, code="unavailable-type")
 
 
 def _given(module: Module, project: Project) -> Iterator[Problem]:

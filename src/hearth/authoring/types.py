@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hearth.resources.base import ResourceType
-from hearth.resources.known import advice
 from hearth.resources.registry import Catalog, default_catalog
 from hearth.schema import (
     AllowedPattern,
@@ -78,10 +76,6 @@ class AuthorCatalog:
         """The type of this exact name."""
         return self._here.find(name) or declared(name)
 
-    def made_here(self, name: str) -> ResourceType | None:
-        """The type, if stacks can have it."""
-        return self._here.find(name)
-
     def names(self) -> Iterable[str]:
         """The names of all types, sorted."""
         return sorted({*self._here.names(), *_facts()})
@@ -90,9 +84,9 @@ class AuthorCatalog:
         """None: every type that Heat has is among them."""
         return None
 
-    def instead(self, name: str) -> str:
-        """What to use in place of a type that stacks cannot have; may be empty."""
-        return advice(name)
+    def unavailable(self, name: str) -> str | None:
+        """Why stacks cannot have a type, and what to use, as a create has it; None if they can."""
+        return self._here.missing(name)
 
 
 @cache

@@ -25,7 +25,6 @@ and another one the settings that are unknown.
 | *live* | SIGHUP applies a change while the process runs |
 | *own* | Heat does not have this setting |
 """
-SAME_CLIENTS = "[clients_NAME]"
 
 
 def page() -> str:

@@ -59,6 +59,7 @@ def settings(conf: Any, url: str, cfn_url: str) -> Settings:
             conf.default_software_config_transport,
             conf.max_server_name_length,
         ),
+        schedulers_told=conf.stack_scheduler_hints,
         heat_url=_heat_url(conf, url),
         cfn_url=with_version(conf.heat_metadata_server_url or ""),
         cfn_here=with_version(cfn_url),

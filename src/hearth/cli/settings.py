@@ -57,6 +57,7 @@ class Settings:
     cfn_here: str = ""  # the same where the catalogue says nothing
     waitcondition_url: str = ""
     servers: ServerDefaults = field(default_factory=ServerDefaults)
+    schedulers_told: bool = False  # of the stack that a server or volume belongs to
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
     action_timeout_s: float = ACTION_TIMEOUT_S

@@ -119,6 +119,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         region=settings.region,
         waitcondition=settings.waitcondition_url,
         metadata=f"{cfn_url}/" if cfn_url else "",
+        schedulers_told=settings.schedulers_told,
     )
     bus = Bus()
     policy = Policy(settings.policy)

@@ -48,8 +48,6 @@ INDEXED = {
     "messaging.messages": ("queue",),
 }
 
-Transition = Callable[[Any, Thing], None]
-
 
 class Store:
     """Tables of things, an agenda of transitions, and the ledger of both."""

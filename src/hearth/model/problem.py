@@ -151,7 +151,8 @@ class InvalidTemplateVersion(Problem):
         if self.ambiguous:
             return f"the template has more than one version key: {self.version}"
         known = ", ".join(self.known)
-        return f'The template version is invalid: "{self.version}"; known are {known}'
+        near = hint(self.suggestion)
+        return f'The template version is invalid: "{self.version}"{near}; known are {known}'
 
 
 class NoTemplateVersion(Worded):
@@ -176,27 +177,20 @@ class InvalidTemplateSection(Problem):
 
 @dataclass(frozen=True)
 class InvalidTemplateReference(Problem):
-    """Something refers to a resource that the template does not define, or has switched off."""
+    """Something refers to a resource that the template does not define, or has switched off.
+
+    `words` say it otherwise, where the reference itself is not in the form that it needs.
+    """
 
     name: str
     nearest: str | None = None
+    words: str = ""
 
     @property
     def text(self) -> str:
+        if self.words:
+            return self.words
         return f'there is no resource "{self.name}"{hint(self.nearest)}'
-
-
-@dataclass(frozen=True)
-class InvalidTemplateAttribute(Problem):
-    """An attribute that the resource does not have."""
-
-    resource: str
-    attribute: str
-    nearest: str | None = None
-
-    @property
-    def text(self) -> str:
-        return f'resource "{self.resource}" has no attribute "{self.attribute}"{hint(self.nearest)}'
 
 
 CYCLE_SHOWN_MAX = 20
@@ -292,10 +286,6 @@ class EntityNotFound(Problem):
 
 class ResourcePropertyConflict(Worded):
     """Properties that exclude each other are both given."""
-
-
-class PropertyUnspecifiedError(Worded):
-    """None of several properties is given though one is needed."""
 
 
 class Rejected(Exception):

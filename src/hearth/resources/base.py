@@ -26,6 +26,7 @@ from hearth.resources.live import (
     Step,
     Users,
 )
+from hearth.resources.mark import unmarked
 from hearth.resources.translate import move, renamed_among
 from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, Wrong, broken
 from hearth.template import walk
@@ -89,6 +90,7 @@ class ResourceType:
     translation: Sequence[Rule] = ()
     relations: Sequence[Relation] = ()  # between properties
     mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
+    undescribed: ClassVar[str | None] = ""  # what the service shows where nobody described it
     physical_name_limit: int = 255
     pure: ClassVar[bool] = False
     nested: ClassVar[bool] = False
@@ -104,7 +106,6 @@ class ResourceType:
     replaced_at_every_update: ClassVar[bool] = False  # even when nothing of it changed
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     comes_after: ClassVar[Sequence[Before]] = ()  # what comes first although nothing refers to it
-    signal_refreshes: ClassVar[bool] = True  # other resources' metadata is refreshed after a signal
     member_property: ClassVar[str | None] = None  # that defines what a group is made of
     member_attributes: ClassVar[Set[str]] = frozenset()  # of its child's, whoever reads them
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
@@ -280,6 +281,18 @@ class ResourceType:
     def reference(self, live: Live) -> str:
         """What get_resource gives."""
         return live.physical_id or live.name
+
+    async def shown_attribute(self, live: Live, name: str) -> Any:
+        """The value of an attribute as templates see it: `attribute` without marks."""
+        return unmarked(await self.attribute(live, name), self.undescribed)
+
+    def known_attributes(self, live: Live) -> dict[str, Any]:
+        """The attributes of `recordable` as templates see them: without marks."""
+        known = self.recordable(live)
+        if self.pure or self.nested:  # nothing of theirs carries a mark, and it may be much
+            return known
+        found: dict[str, Any] = unmarked(known, self.undescribed)
+        return found
 
     async def attribute(self, live: Live, name: str) -> Any:
         """The value of an attribute, from the last body or by calls of its own."""

@@ -28,12 +28,11 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.mark import mark, unmarked
 from hearth.resources.parts import Call, Part
 from hearth.schema import Kind, Prop
 
-MARK = "hearth:"
 POLL_S = 2.0
-CONFLICT_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -364,7 +363,7 @@ class CollectionResource(ResourceType):
 
     async def observe(self, live: Live) -> Mapping[str, Any] | None:
         """The simple properties that can be changed, as the object has them now."""
-        return self.observed(live, await self.show(live) or {})
+        return self.observed(live, unmarked(await self.show(live) or {}))
 
     def observed(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The same, as a body shows them."""
@@ -411,11 +410,6 @@ class CollectionResource(ResourceType):
             doomed = replace(live, action=Action.DELETE)
             if not await self.busy(doomed, fault):  # else it is found again at the next look
                 raise
-
-
-def mark(live: Live) -> str:
-    """The record's key as it stands in an object."""
-    return f"{MARK}{live.key}"
 
 
 def went_to(status: object, why: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +91,7 @@ class StackFacts:
     metadata_url: str = ""  # of the cfn API as servers reach it
     waitcondition_url: str = ""
     timeout_mins: int | None = None
-    user_name_prefix: str = ""
+    schedulers_told: bool = False  # whether schedulers hear where a server or volume belongs
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,7 @@ class Live:
     new_id: Callable[[], str] = _no_ids
     fetch: Callable[[str], Awaitable[str]] | None = None
     read_properties: Callable[[str], Mapping[str, Any] | None] | None = None
+    read_path: Callable[[], Awaitable[Sequence[tuple[str | None, str]]]] | None = None
 
     async def fetched(self, url: str) -> str:
         """The text of a file of the request, or at an address. Raises CloudFault."""
@@ -249,6 +250,14 @@ class Live:
         """The metadata of the resource of this stack whose reference id is `reference`."""
         assert self.read_metadata is not None, "the engine gives no metadata here"
         return await self.read_metadata(reference)
+
+    async def path(self) -> Sequence[tuple[str | None, str]]:
+        """The stacks from the root to this one: (name in the stack before, name).
+
+        The root is nobody's resource: (None, name).
+        """
+        assert self.read_path is not None, "the engine gives no path here"
+        return await self.read_path()
 
     def properties_of(self, reference: str) -> Mapping[str, Any] | None:
         """The stored properties of the resource of this stack whose reference id is `reference`."""

@@ -113,6 +113,15 @@ KINDS: Mapping[str, Kind] = {
     "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", alone=True, headers=CLIENT),
 }
 
+EMPTY_ALLOWED = frozenset(
+    {
+        *("dns_domain", "dns_name", "rel_dns_name", "timezone", "expiration", "cron_expression"),
+        *("json_string", "nova.keypair", "nova.host", "neutron.segment"),
+        *(kind for kind in KINDS if kind.startswith("octavia.")),
+    }
+)
+"""Constraints that hold for an empty text, as Heat 27.0.1 answers."""
+
 
 class Names:
     """What a cloud's names stand for, for all that is asked together: each kind is listed once."""
@@ -208,9 +217,11 @@ async def check_constraints(
     """What is wrong with values under named constraints, given as (constraint, value, place)."""
     names = names or Names(cloud)
     problems: list[Problem] = []
-    wanted = [one for one in wanted if one[1] is not None and one[1] != ""]
-    names.begin({constraint for constraint, _, _ in wanted if constraint not in CHECKS})
+    wanted = [one for one in wanted if one[1] is not None]
+    names.begin({kind for kind, value, _ in wanted if kind not in CHECKS and value != ""})
     for constraint, value, at in wanted:
+        if value == "" and constraint in EMPTY_ALLOWED:
+            continue
         local = CHECKS.get(constraint)
         if local is not None:
             text = local(value)
@@ -222,7 +233,10 @@ async def check_constraints(
             text = f'"{value}": there is no constraint "{constraint}"{near}'
             problems.append(StackValidationFailed(at, text, PREFIX))
             continue
-        found = await names.id_of(constraint, str(value), at)
+        if value == "":  # what has no name would be found under it
+            found: str | Problem = _missing(KINDS[constraint], value, at)
+        else:
+            found = await names.id_of(constraint, str(value), at)
         if isinstance(found, Problem):
             problems.append(found)
     return problems

@@ -11,7 +11,14 @@ from hearth.model.state import Action
 from hearth.resources.base import Live, ResourceType, Step
 
 T = TypeVar("T")
-TAKEN_OVER = ("service", "identified_by", "known_by", "visibility_delay_s", "has_show")
+TAKEN_OVER = (
+    "service",
+    "identified_by",
+    "known_by",
+    "visibility_delay_s",
+    "has_show",
+    "undescribed",
+)
 
 
 class Reworded(ResourceType):

@@ -149,7 +149,7 @@ async def _one(
     try:
         async with asyncio.timeout(LIVE_S):
             live = await live_of(house, caller, row, record, kind)
-            return key, True, await kind.attribute(live, name)
+            return key, True, await kind.shown_attribute(live, name)
     except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
         log.info("attribute %s of %s: %s", name, record.name, problem)
         return key, False, None

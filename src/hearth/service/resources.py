@@ -202,7 +202,7 @@ async def _live(
     for name in dict.fromkeys(wanted):
         try:
             async with asyncio.timeout(LIVE_S):
-                found[name] = await kind.attribute(live, name)
+                found[name] = await kind.shown_attribute(live, name)
         except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
             log.info("attribute %s of %s: %s", name, record.name, problem)
             found[name] = None

@@ -62,7 +62,8 @@ async def _read(house: House, row: StackRow, number: int) -> tuple[RevisionRow, 
 def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
     """The environment as the API shows it; without a program no value is.
 
-    The parameters of a nested stack are what its resource in the stack above gives it.
+    The parameters of a nested stack are what its resource in the stack above gives it. Entries of
+    the registry by which types were found, the operator's and those for templates, are there too.
     """
     body = dict(revision.environment)
     body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
@@ -74,9 +75,20 @@ def masked_environment(revision: Revision, program: Program | None) -> dict[str,
             for name, value in values.items()
         }
     registry = dict(body.get("resource_registry") or {})
-    body["resource_registry"] = {"resources": {}, **registry}
+    body["resource_registry"] = {"resources": {}, **_found_by(program), **registry}
     body.pop("parameter_merge_strategies", None)
     return body
+
+
+def _found_by(program: Program | None) -> dict[str, str]:
+    """The entries of registries that lead from the types of a template to what they are."""
+    found: dict[str, str] = {}
+    if program is None:
+        return found
+    module = program.module
+    for name, definition in program.resources.items():
+        found |= module.environment.mappings(definition.type, name, module.catalog)
+    return found
 
 
 def _hidden_names(module: Module) -> set[str]:

@@ -112,13 +112,5 @@ def examined(module: Module, files: Iterable[str]) -> list[Problem]:
 
 
 def _environment(revision: Revision, program: Program) -> dict[str, Any]:
-    """The environment, with the templates that types were found to be."""
     shown = masked_environment(revision, program)
-    bindings = (program.module.bindings[name] for name in program.resources)
-    found = {
-        binding.entry.entry: binding.entry.template
-        for binding in bindings
-        if binding.entry is not None
-    }
-    shown["resource_registry"] = {**found, **shown["resource_registry"]}
     return {name: shown[name] for name in SECTIONS}

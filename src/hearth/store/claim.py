@@ -358,12 +358,6 @@ def letters(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Letter]]:
     return [(row.stack_id, _letter(tx, row)) for row in tx.listed(_LETTERS, ids)]
 
 
-def next_due(tx: Tx) -> float | None:
-    """When the next unowned stack is due."""
-    found: float | None = tx.value(_NEXT_DUE)
-    return found
-
-
 def traversal(tx: Tx, stack_id: str) -> str | None:
     """The traversal a stack is in now."""
     found: str | None = tx.value(_TRAVERSAL, {"id": stack_id})

@@ -230,7 +230,6 @@ class Store:
         self.receipts = self.dialect != "sqlite" if receipts is None else receipts
         self._clock = clock
         self.statements = 0
-        self.transactions = 0
         self._memory = self.dialect == "sqlite" and self.url.database in (None, "", ":memory:")
         self._engine = self._connect(durable)
         self._kept = self._engine.raw_connection() if self._memory else None
@@ -362,7 +361,6 @@ class Store:
             if link is not None and link is not self._kept:
                 link.close()
         self.statements += tx.statements
-        self.transactions += 1
         return result
 
     def _commit(self, link: PoolProxiedConnection, *, write: bool) -> None:
@@ -391,10 +389,6 @@ class Store:
         """Make the tables as they are now (fresh databases of tests; others migrate)."""
         with self._engine.begin() as connection:
             metadata.create_all(connection)
-
-    def drop_tables(self) -> None:
-        with self._engine.begin() as connection:
-            metadata.drop_all(connection)
 
     @property
     def sync_engine(self) -> sa.Engine:

@@ -163,14 +163,21 @@ def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
     return list(found.values())[1:]
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceView:
-    """A record with its stack, and its private data and metadata where they were asked for."""
-
-    stack: StackRow
-    record: Record
-    data: Mapping[str, str] = field(default_factory=dict)
-    metadata: Any = field(default_factory=dict)
+def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
+    """The stacks from the root to this one: (name of the resource that it is, its own name)."""
+    found: list[tuple[str | None, str]] = []
+    parent_id, record, name = row.parent_id, row.parent_record, row.name
+    while parent_id is not None:
+        above = tx.first(
+            sa.select(stack.c.parent_id, stack.c.parent_record, stack.c.name, resource.c.name)
+            .outerjoin(resource, resource.c.id == record)
+            .where(stack.c.id == parent_id)
+        )
+        assert above is not None, f"{parent_id} has nested stacks"
+        found.append((above[3], name))
+        parent_id, record, name = above[0], above[1], above[2]
+    found.append((None, name))
+    return found[::-1]
 
 
 _RECORDS = Prepared(

@@ -26,7 +26,8 @@ from hearth.template.budget import current, spending
 from hearth.template.child import ChildType, inside, misfits
 from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
-from hearth.template.expr import Const, Expr, MapOf, calls_in, keys_of, problems_in
+from hearth.template.expr import Call, Const, Expr, MapOf, calls_in, keys_of, problems_in
+from hearth.template.functions.entry import Refers
 from hearth.template.limits import Limits
 from hearth.template.load import Node, collector_paused, load
 from hearth.template.module import Binding, Module
@@ -356,6 +357,7 @@ def _wrapped(problem: Problem, path: str) -> Problem:
 
 def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]:
     for name, source in syntax.resources.items():
+        yield from _broken(source)
         if source.condition is not None:
             continue
         yield from problems_of(bindings[name], source)
@@ -366,10 +368,8 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
             yield from problems_in(output.value)
 
 
-def check_resource(
-    source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
-) -> Iterator[Problem]:
-    """What is wrong with a resource as such, whatever the values."""
+def _broken(source: ResourceSource) -> Iterator[Problem]:
+    """Calls that cannot be understood; as in Heat they count whether or not the condition holds."""
     expressions: Iterable[Expr | None] = (
         source.properties,
         source.metadata,
@@ -380,6 +380,12 @@ def check_resource(
     for expr in expressions:
         if expr is not None and type(expr) is not Const:
             yield from problems_in(expr)
+
+
+def check_resource(
+    source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
+) -> Iterator[Problem]:
+    """What is wrong with a resource as such, whatever the values."""
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):
@@ -445,7 +451,28 @@ def check_references(source: ResourceSource, declared: Collection[str]) -> Itera
         for call in calls_in(expr):
             target = referred(call.function.refers, call.args)
             if call.function.name != "Ref" and target is not None and target not in declared:
-                yield no_resource(call.place_of(0), target, declared)
+                yield no_target(call, target, declared)
+
+
+def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
+    """A call that refers to what the template does not declare, or has switched off."""
+    words = _text_for_list(call, declared)
+    if words is None:
+        return no_resource(call.place_of(0), name, declared)
+    return InvalidTemplateReference(call.at, name, words=words, code="unknown-resource")
+
+
+def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
+    """What is wrong with a text in place of a resource and its attribute: each letter counts as an
+    item, as in Heat. None where it is a list.
+    """
+    text = call.args.value if isinstance(call.args, Const) else None
+    if call.function.refers is not Refers.ATTRIBUTE or not isinstance(text, str):
+        return None
+    name, _, path = text.partition(".")
+    near = nearest(name, declared)
+    meant = hint(f"[{', '.join([near, *path.split('.')])}]") if near and path else ""
+    return f'{call.function.name}: expected a list, got the text "{text}"{meant}'
 
 
 def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
@@ -454,10 +481,9 @@ def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
     return InvalidTemplateReference(at, name, near, code="unknown-resource", suggestion=near)
 
 
-def no_attribute(one: Reference, type_info: TypeInfo) -> Problem:
+def no_attribute(one: Reference, type_info: TypeInfo, declared: Iterable[str]) -> Problem:
     """A reference to an attribute that the type does not have."""
-    if isinstance(one.call.args, Const) and isinstance(one.call.args.value, str):
-        words = f'{one.call.function.name}: expected a list, got the text "{one.call.args.value}"'
+    if (words := _text_for_list(one.call, declared)) is not None:
         return StackValidationFailed(one.call.at, words, code="unknown-attribute")
     attribute = str(one.read[0]) if one.read else ""
     near = nearest(attribute, type_info.attributes)

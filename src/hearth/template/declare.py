@@ -118,13 +118,19 @@ class Declarations:
         return schema
 
     def check_default(self, schema: ParameterSchema, node: Node) -> None:
-        """Check the default like a value, whatever value may be given. Raises _Bad."""
+        """Check the default like a value, whatever value may be given. Raises _Bad.
+
+        A default that is none of its type, and has no constraint to be held against, is judged
+        where it is used: a value may take its place.
+        """
         if not schema.has_default:
             return
         place = node.value["default" if self.grammar.hot else "Default"]
         try:
             value = parse_value(schema.type, schema.default)
         except ValueError as error:
+            if schema.judged_late:
+                return
             raise _bad(f"default: {error}", place, WRONG_DEFAULT) from None
         text = wrong(schema, value)
         if text is not None:

@@ -37,6 +37,9 @@ SECTIONS: Mapping[str, type] = {
     "event_sinks": list,
     "encrypted_param_names": list,
 }
+MAY_BE_EMPTY = SECTIONS.keys() - {"parameters", "resource_registry"}
+"""Sections that may be of another kind if empty: programs send an empty list for an empty map."""
+
 TEMPLATE_ENDINGS = (".yaml", ".template")
 NAMES_TRIED_MAX = 100
 """How many names one lookup may lead to: a wildcard can make longer ones for ever."""
@@ -104,7 +107,8 @@ class Environment:
         problems = list(_problems(root, file))
         if problems:
             raise Rejected(problems)
-        return cls(**{**root.plain(), "base": base})
+        given = {name: value or SECTIONS[name]() for name, value in root.plain().items()}
+        return cls(**given, base=base)
 
     def as_map(self) -> dict[str, Any]:
         """All sections but the bookkeeping, empty ones too."""
@@ -164,22 +168,29 @@ class Environment:
         self, type_name: str, resource: str, catalog: Names
     ) -> TemplateEntry | TypeEntry | None:
         """What a type leads to for the named resource; None if to nothing."""
-        return self._find(type_name, resource, catalog, set())
+        return self._find(type_name, resource, catalog, set(), {})
+
+    def mappings(self, type_name: str, resource: str, catalog: Names) -> dict[str, str]:
+        """Return the entries that lead from a type to what `find` gives, wildcards spelt out:
+        `{name of a type: value of the entry that it was found by}`.
+        """
+        steps: dict[str, str] = {}
+        self._find(type_name, resource, catalog, set(), steps)
+        return steps
 
     def _find(
-        self, type_name: str, resource: str, catalog: Names, seen: set[str]
+        self, type_name: str, resource: str, catalog: Names, seen: set[str], steps: dict[str, str]
     ) -> TemplateEntry | TypeEntry | None:
-        """As `find`; what has been `seen` is being looked for, or leads to nothing."""
+        """As `find`; what has been `seen` is being looked for, or leads to nothing. `steps` takes
+        the entries that led there.
+        """
         if type_name in seen or len(seen) >= NAMES_TRIED_MAX:
             return None
         seen.add(type_name)
         for name, value, by_operator in self._candidates(type_name, resource):
-            if value is None:
-                return TemplateEntry(name, name)
-            if _is_template(value):
-                return TemplateEntry(value, name, by_operator)
-            if _is_template(name):
-                return TemplateEntry(value, name, by_operator)
+            if value is None or _is_template(value) or _is_template(name):
+                steps[name] = name if value is None else value
+                return TemplateEntry(steps[name], name, by_operator and value is not None)
             found: TemplateEntry | TypeEntry | None
             if name.endswith("*"):
                 target = value[:-1] + type_name[len(name) - 1 :] if value.endswith("*") else value
@@ -187,8 +198,9 @@ class Environment:
                 target = value
             if target == type_name:
                 return None
-            found = self._find(target, resource, catalog, seen)
+            found = self._find(target, resource, catalog, seen, steps)
             if found is not None:
+                steps[type_name] = value
                 return found
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
@@ -324,6 +336,8 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
         if name not in SECTIONS:
             near = hint(nearest(name, SECTIONS))
             yield HTTPBadRequest(at, f'"{name}" is not a section of an environment{near}')
+        elif name in MAY_BE_EMPTY and isinstance(node.value, str | list | dict) and not node.value:
+            continue
         elif not isinstance(node.value, SECTIONS[name]):
             kind = "map" if SECTIONS[name] is dict else "list"
             yield HTTPBadRequest(at, f"the section {name} must be a {kind}")
@@ -341,11 +355,20 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
         yield from _sink_problems(sinks.value, file)
 
 
-def _named_problems(node: Node, file: str, path: str) -> Iterator[Problem]:
+def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterator[Problem]:
+    """What is wrong with what stands for single resources; from the second level on it may be the
+    type that another one is mapped to.
+    """
+    if depth > 1 and isinstance(node.value, str):
+        return
     if not isinstance(node.value, dict):
+        words = f"expected a map of what is meant for single resources, got {node.plain()}"
+        yield HTTPBadRequest(node.span(file, path), words)
         return
     for name, inner in node.value.items():
         here = f"{path}.{name}"
+        if inner.value is None:
+            continue
         if name == "hooks":
             for word, place in _words(inner):
                 if word not in list(Hook):
@@ -359,7 +382,7 @@ def _named_problems(node: Node, file: str, path: str) -> Iterator[Problem]:
                     words = f'no restricted action "{word}"{near}'
                     yield InvalidRestrictedAction(place.span(file, here), words)
         else:
-            yield from _named_problems(inner, file, here)
+            yield from _named_problems(inner, file, here, depth + 1)
 
 
 def _words(node: Node) -> list[tuple[Any, Node]]:

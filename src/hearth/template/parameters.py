@@ -68,6 +68,13 @@ class ParameterSchema:
     def has_default(self) -> bool:
         return self.default is not UNSET and self.default is not None
 
+    @property
+    def judged_late(self) -> bool:
+        """Whether the type of the default matters only where no value takes its place."""
+        if self.type is ParameterType.LIST:
+            return False
+        return self.type is ParameterType.JSON or not self.constraints
+
     def as_property(self, required: bool) -> Prop:
         """The property of a child stack that stands for this parameter."""
         return Prop(

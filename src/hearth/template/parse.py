@@ -1,7 +1,7 @@
 """Nodes to one syntax tree: here HOT and CFN meet, and are one from here on.
 
-What is wrong inside a resource or an output stays with it, for it only counts where the condition
-holds; all else is told at once. Source: spec/hot.md, sections 3, 5, 6, 7.
+What is wrong in an expression stays with it, for it may be in a branch that nobody takes; all else
+is told at once. Source: spec/hot.md, sections 3, 5, 6, 7.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EMPTY = Const({})
 
 @dataclass(frozen=True, eq=False)
 class ResourceSource:
-    """A resource as it is written. `problems` are those outside its expressions."""
+    """A resource as it is written."""
 
     name: str
     type: str
@@ -49,7 +49,6 @@ class ResourceSource:
     depends_on: tuple[str, ...] = ()
     condition: Expr | None = None
     description: str = ""
-    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,7 +302,6 @@ class _Parser:
         return found
 
     def resource(self, name: str, node: Node) -> ResourceSource:
-        before, self.problems = self.problems, []
         fields: dict[str, Node] = {}
         for key, inner in node.value.items():
             ours = self.grammar.resource_keys.get(key)
@@ -334,10 +332,6 @@ class _Parser:
             words = f"depends_on of {name} ({source.type}) can not stand beside its external_id"
             at = fields["depends_on"].span(self.file, dotted(self.steps))
             self.problems.append(InvalidExternalResourceDependency(at, words))
-        object.__setattr__(source, "problems", tuple(self.problems))
-        self.problems = before
-        if source.condition is None:
-            self.problems.extend(source.problems)
         return source
 
     def type(self, node: Node | None, owner: Node) -> str:

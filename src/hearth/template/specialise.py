@@ -9,7 +9,6 @@ from typing import Any
 
 from hearth.model.problem import (
     CircularDependencyException,
-    InvalidTemplateReference,
     Problem,
     Rejected,
     RequestLimitExceeded,
@@ -24,6 +23,7 @@ from hearth.template.compile import (
     check_references,
     check_resource,
     no_attribute,
+    no_target,
     problems_of,
 )
 from hearth.template.core import Core
@@ -155,7 +155,6 @@ class Specialiser:
         name = source.name
         binding = self.module.bindings[name]
         if source.condition is not None:
-            self.problems.extend(source.problems)
             self.problems.extend(problems_of(binding, source))
             self.problems.extend(check_resource(source, binding.type_info, self.syntax))
             self.problems.extend(check_references(source, self.syntax.resources))
@@ -199,8 +198,7 @@ class Specialiser:
         for one in core.references:
             if one.resource not in scope.resources:
                 if one.at not in told and not self.may_be(one.resource):
-                    near = nearest(one.resource, scope.resources)
-                    self.problems.append(InvalidTemplateReference(one.at, one.resource, near))
+                    self.problems.append(no_target(one.call, one.resource, scope.resources))
             elif one.read:
                 self.check_attribute(one)
 
@@ -216,7 +214,7 @@ class Specialiser:
             return
         if attribute in type_info.attributes:
             return
-        self.problems.append(no_attribute(one, type_info))
+        self.problems.append(no_attribute(one, type_info, self.syntax.resources))
 
     def policies(self, core: Core, source: ResourceSource, scope: Scope) -> None:
         if source.external_id is not None:
@@ -288,8 +286,7 @@ class Specialiser:
             if self.may_be(one.resource):
                 continue
             if one.resource not in scope.resources:
-                near = hint(nearest(one.resource, scope.resources))
-                words = f'there is no resource "{one.resource}"{near}'
+                words = no_target(one.call, one.resource, scope.resources).text
                 self.problems.append(StackValidationFailed(one.at, words))
             elif one.read:
                 self.check_attribute(one)

@@ -31,7 +31,7 @@ def test_a_volume_is_made_changed_and_removed():
 def test_the_key_is_not_shown_as_description():
     async def story(driver):
         volume = await driver.create(VOLUME, {"size": 1})
-        shown = await volume.kind.attribute(volume, "display_description")
+        shown = await volume.kind.shown_attribute(volume, "display_description")
         await driver.delete_all()
         return shown
 

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.v1 import parse, view
+from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import house_of, stack_of
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPNotFound
@@ -18,7 +18,7 @@ from hearth.store.rows import StackRow
 async def of_stack(request: Request) -> Response:
     """List the events of a stack, newest first."""
     row = await stack_of(request, deleted=True)
-    depth = parse.number(request, "nested_depth") or 0
+    depth = parse.number(request, queries.DEPTH) or 0
 
     def look(tx: Tx) -> tuple[dict[str, StackRow], list[NumberedEvent]]:
         stacks = {row.id: row}

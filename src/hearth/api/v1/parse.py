@@ -9,7 +9,10 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 
+from hearth.api.operation import Operation, Query
+from hearth.api.v1 import queries
 from hearth.api.v1.context import caller_of, house_of
+from hearth.api.v1.shapes import COUNT, FLAG_TEXT
 from hearth.model.problem import (
     HTTPBadRequest,
     InvalidDirection,
@@ -29,34 +32,10 @@ _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogat
 TAG_CHARACTERS_MAX = 80
 INTEGER_MAX = 2**31 - 1
 CONTAINERS_MAX = 150_000  # in a body, brackets in texts among them; they take long to make
-STACK_FILTERS = {
-    "stack_name": "name",
-    "name": "name",
-    "stack_status": "status",
-    "status": "status",
-    "stack_action": "action",
-    "action": "action",
-    "stack_status_reason": "reason",
-    "stack_owner": "creator",
-    "username": "creator",
-    "parent": "parent_id",
-    "owner_id": "parent_id",
-    "tenant": "project_id",
-    "stack_user_project_id": "user_project_id",
-    "disable_rollback": "disable_rollback",
-    "timeout_mins": "timeout_mins",
-    "id": "id",
-}
 BESIDE_NO_REVISION = (
     "template", "template_url", "files", "files_container", "environment", "environment_files",
     "clear_parameters",
 )  # fmt: skip
-EVENT_FILTERS = {
-    "resource_name": "resource_name",
-    "resource_type": "resource_type",
-    "resource_action": "action",
-    "resource_status": "status",
-}
 
 
 def bad(words: str) -> Rejected:
@@ -97,31 +76,31 @@ def too_large(size: int, limit: int) -> Rejected:
 
 def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     """The common body of create, update, preview and validate."""
-    files = _map(data, "files")
     names = data.get("environment_files") or []
     if not isinstance(names, list):
         raise bad("environment_files must be a list")
-    environment = data.get("environment") or {}
-    if not isinstance(environment, (str, Mapping)):
+    environment = data.get("environment")
+    if not isinstance(environment, (str, Mapping, type(None))):
         raise bad("Environment is not valid: it must be a map or text")
     converge = data.get("converge")
-    rollback, timeout = data.get("disable_rollback"), data.get("timeout_mins")
+    timeout = data.get("timeout_mins")
     minutes = None if timeout is None else integer(timeout, "timeout_mins")
     if minutes == 0:
         log.warning("timeout_mins 0 stands for the limit that stacks have anyway")
     return Wanted(
         template=_template(data.get("template")),
         template_url=None if "template" in data else _text(data, "template_url"),
-        parameters=_map(data, "parameters"),
-        environment=environment,
+        parameters=_parameters(data),
+        environment=environment or {},
         environment_files=tuple(str(name) for name in names),
-        files={
-            name: text if isinstance(text, str) else json.dumps(text)
-            for name, text in files.items()
-        },
+        files=_files(data),
         files_container=_text(data, "files_container"),
         timeout_mins=minutes or None,
-        disable_rollback=None if rollback is None else boolean(rollback, "disable_rollback"),
+        disable_rollback=(
+            boolean(data["disable_rollback"], "disable_rollback")
+            if "disable_rollback" in data
+            else None
+        ),
         tags=_tags(data.get("tags")),
         existing=existing,
         clear_parameters=_cleared(data.get("clear_parameters")),
@@ -148,9 +127,11 @@ async def wanted_update(request: Request, data: Mapping[str, Any], *, existing: 
 
 def adopt_data(data: Mapping[str, Any]) -> str | None:
     """The document of a stack to adopt, as text."""
-    value = data.get("adopt_stack_data")
-    if value is None:
+    if "adopt_stack_data" not in data:
         return None
+    value = data["adopt_stack_data"]
+    if not isinstance(value, str | Mapping):
+        raise bad("adopt_stack_data must be a map or text")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -191,12 +172,25 @@ def plain(text: str, name: str) -> str:
     return text
 
 
-def _map(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = data.get(name)
-    if value is None:
+def _files(data: Mapping[str, Any]) -> dict[str, str]:
+    files = data.get("files")
+    if files is None:
+        return {}
+    if not isinstance(files, dict):
+        raise bad("files must be a map")
+    for name, text in files.items():
+        if not isinstance(text, str):
+            raise bad(f'the content of the file "{name}" must be text')
+    return files
+
+
+def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name. Programs that know no difference send an empty list for an empty map."""
+    value = data.get("parameters", {})
+    if value in ("", []):
         return {}
     if not isinstance(value, dict):
-        raise bad(f"{name} must be a map")
+        raise bad("parameters must be a map")
     return value
 
 
@@ -210,7 +204,9 @@ def _cleared(value: Any) -> tuple[str, ...]:
 def _tags(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
-    items = value if isinstance(value, list) else str(value).split(",")
+    if not isinstance(value, str | list):
+        raise bad("tags must be text, with commas between them")
+    items = value if isinstance(value, list) else value.split(",")
     tags = tuple(str(item) for item in items if str(item))
     for tag in tags:
         plain(tag, "tags")
@@ -237,34 +233,64 @@ def integer(value: Any, name: str) -> int:
     return int(text)
 
 
-def given(request: Request, name: str) -> list[str]:
-    """The values of a key of the query. Forms send empty ones for what was left open: no value."""
-    return [value for value in request.query_params.getlist(name) if value]
+def given(request: Request, query: Query) -> list[str]:
+    """The values of a query parameter, which has to be one of the operation's. Forms send empty
+    ones for what was left open: no value.
+    """
+    operation: Operation = request.scope["operation"]
+    if query not in operation.query:
+        raise LookupError(f"{operation.name} declares no query parameter {query.name}")
+    return [value for value in request.query_params.getlist(query.name) if value]
 
 
-def last(request: Request, name: str) -> str | None:
-    """A key of the query; of a repeated one the last."""
-    found = given(request, name)
+def last(request: Request, query: Query) -> str | None:
+    """The value of a query parameter; of a repeated one the last."""
+    found = given(request, query)
     return found[-1] if found else None
 
 
-def flag(request: Request, name: str, *, default: bool = False) -> bool:
-    value = last(request, name)
-    return default if value is None else boolean(value, name)
+def flag(request: Request, query: Query, *, default: bool = False) -> bool:
+    value = last(request, query)
+    return default if value is None else boolean(value, query.name)
 
 
-def number(request: Request, name: str) -> int | None:
-    value = last(request, name)
-    return None if value is None else integer(value, name)
+def number(request: Request, query: Query) -> int | None:
+    value = last(request, query)
+    return None if value is None else integer(value, query.name)
 
 
-def _words(request: Request, name: str) -> tuple[str, ...]:
-    found = [w for value in given(request, name) for w in value.split(",")]
+def _words(request: Request, query: Query) -> tuple[str, ...]:
+    found = [w for value in given(request, query) for w in value.split(",")]
     return tuple(word for word in found if word)
 
 
+def filters(request: Request) -> dict[str, tuple[Any, ...]]:
+    """The values that the operation's filters may have, by column."""
+    operation: Operation = request.scope["operation"]
+    equal: dict[str, tuple[Any, ...]] = {}
+    for query in operation.filters:
+        values = given(request, query)
+        if not values:
+            continue
+        if query.shape is FLAG_TEXT:
+            equal[query.column] = tuple(boolean(value, query.name) for value in values)
+        elif query.shape is COUNT:
+            equal[query.column] = tuple(integer(value, query.name) for value in values)
+        else:
+            equal[query.column] = tuple(values)
+    return equal
+
+
+def by_state(equal: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """The filters with statuses such as `CREATE_COMPLETE` as an action and a status."""
+    if "status" not in equal:
+        return equal
+    statuses, actions = status_words(equal["status"])
+    return {**equal, "status": statuses, **({"action": actions} if actions else {})}
+
+
 def _descending(request: Request) -> bool | None:
-    match last(request, "sort_dir"):
+    match last(request, queries.SORT_DIR):
         case None:
             return None
         case "asc":
@@ -278,35 +304,19 @@ def _descending(request: Request) -> bool | None:
 
 def stack_filter(request: Request, project_id: str | None) -> StackFilter:
     """The query of a stack list. Unknown keys are ignored."""
-    equal: dict[str, tuple[Any, ...]] = {}
-    for word, column in STACK_FILTERS.items():
-        values = given(request, word)
-        if not values:
-            continue
-        if column == "status":
-            statuses, actions = status_words(values)
-            equal["status"] = statuses
-            if actions:
-                equal["action"] = actions
-        elif column == "disable_rollback":
-            equal[column] = tuple(boolean(value, word) for value in values)
-        elif column == "timeout_mins":
-            equal[column] = tuple(integer(value, word) for value in values)
-        else:
-            equal[column] = tuple(values)
     return StackFilter(
         project_id=project_id,
-        limit=number(request, "limit"),
-        marker=last(request, "marker"),
-        sort_keys=_words(request, "sort_keys"),
+        limit=number(request, queries.LIMIT),
+        marker=last(request, queries.MARKER),
+        sort_keys=_words(request, queries.STACK_SORT_KEYS),
         descending=_descending(request),
-        show_deleted=flag(request, "show_deleted"),
-        show_nested=flag(request, "show_nested"),
-        equal=equal,
-        tags=_words(request, "tags"),
-        tags_any=_words(request, "tags_any"),
-        not_tags=_words(request, "not_tags"),
-        not_tags_any=_words(request, "not_tags_any"),
+        show_deleted=flag(request, queries.SHOW_DELETED),
+        show_nested=flag(request, queries.NESTED),
+        equal=by_state(filters(request)),
+        tags=_words(request, queries.TAGS),
+        tags_any=_words(request, queries.TAGS_ANY),
+        not_tags=_words(request, queries.NOT_TAGS),
+        not_tags_any=_words(request, queries.NOT_TAGS_ANY),
     )
 
 
@@ -325,16 +335,11 @@ def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
     """The query of an event list."""
-    equal = {
-        column: tuple(values)
-        for word, column in EVENT_FILTERS.items()
-        if (values := given(request, word))
-    }
     return EventFilter(
         stack_ids=stack_ids,
-        limit=number(request, "limit"),
-        marker=last(request, "marker"),
-        sort_keys=_words(request, "sort_keys"),
+        limit=number(request, queries.LIMIT),
+        marker=last(request, queries.MARKER),
+        sort_keys=_words(request, queries.EVENT_SORT_KEYS),
         descending=_descending(request),
-        equal={**equal, **more},
+        equal={**filters(request), **more},
     )

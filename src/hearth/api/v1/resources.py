@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.v1 import parse, view
+from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, house_of, stack_of
 from hearth.engine.core.record import Record
 from hearth.service import health
@@ -22,7 +22,7 @@ FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
     "id": lambda record, asked: record.id in asked,
 }
 """Whether a record is one of those asked for."""
-KEYS = {"nested_depth", "with_detail", *FILTERS}
+KEYS = {query.name for query in queries.RESOURCES}
 DEPTH_MAX = 5
 
 
@@ -35,30 +35,18 @@ async def index(request: Request) -> Response:
     if unknown:
         raise parse.bad(f"Invalid filter parameters {unknown}; known are {sorted(KEYS)}")
     row = await stack_of(request, deleted=True)
-    depth = min(parse.number(request, "nested_depth") or 0, DEPTH_MAX)
-    detail = parse.flag(request, "with_detail")
+    depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
+    detail = parse.flag(request, queries.WITH_DETAIL)
     found = await use.resources(
         house_of(request), caller_of(request), row, depth=depth, detail=detail
     )
-    asked = _asked(request)
+    asked = parse.by_state(parse.filters(request))
     shown = [
         _view(request, one)
         for one in found
         if all(FILTERS[key](one.record, values) for key, values in asked.items())
     ]
     return JSONResponse({"resources": shown})
-
-
-def _asked(request: Request) -> dict[str, Sequence[str]]:
-    """The values of the filters that have any; `status=CREATE_COMPLETE` names an action too."""
-    asked: dict[str, Sequence[str]] = {
-        key: values for key in FILTERS if (values := parse.given(request, key))
-    }
-    if "status" in asked:
-        asked["status"], actions = parse.status_words(asked["status"])
-        if actions:
-            asked["action"] = actions
-    return asked
 
 
 def _view(request: Request, one: use.Shown) -> view.Body:
@@ -85,7 +73,7 @@ async def show(request: Request) -> Response:
     if caller.guest:
         await use.guest_may(house, caller, row, await use.find_resource(house, row, name))
     shown = await use.show_resource(
-        house, caller, row, name, set(parse.given(request, "with_attr"))
+        house, caller, row, name, set(parse.given(request, queries.WITH_ATTR))
     )
     return JSONResponse({"resource": _view(request, shown)})
 

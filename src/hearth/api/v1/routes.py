@@ -46,7 +46,7 @@ TEMPLATES = [
     ),
     Operation(
         "generate_template", "GET", TYPES + "/{type_name}/template", "stacks:generate_template",
-        templates.type_template, FREE, query=queries.TYPE_TEMPLATE,
+        templates.type_template, FREE, query=(queries.TEMPLATE_TYPE,),
     ),
     Operation(
         "template_versions", "GET", VERSIONS, "stacks:list_template_versions",
@@ -55,7 +55,7 @@ TEMPLATES = [
     Operation(
         "template_functions", "GET", VERSIONS + "/{template_version}/functions",
         "stacks:list_template_functions", templates.functions, shapes.FUNCTION_LIST,
-        query=queries.FUNCTIONS,
+        query=(queries.WITH_CONDITION_FUNC,),
     ),
 ]  # fmt: skip
 
@@ -106,7 +106,7 @@ LOOKUPS = [
 ONE_STACK = [
     Operation(
         "stack_show", "GET", STACK, "stacks:show", stacks.show, wrapped("stack", ref("Stack")),
-        query=queries.SHOW_STACK,
+        query=(queries.RESOLVE_OUTPUTS,),
     ),
     Operation(
         "stack_update", "PUT", STACK, "stacks:update", stacks.update, exact({}), status=202,
@@ -211,7 +211,7 @@ RESOURCES = [
     ),
     Operation(
         "resource_show", "GET", RESOURCE, "resource:show", resources.show,
-        wrapped("resource", ref("DetailedResource")), query=queries.SHOW_RESOURCE, guest=True,
+        wrapped("resource", ref("DetailedResource")), query=(queries.WITH_ATTR,), guest=True,
     ),
     Operation(
         "resource_metadata_show", "GET", RESOURCE + "/metadata", "resource:metadata",
@@ -266,7 +266,7 @@ SOFTWARE = [
         "software_deployment_index", "GET", DEPLOYMENTS, "software_deployments:index",
         software_deployments.index,
         wrapped("software_deployments", several(ref("SoftwareDeployment"))),
-        query=queries.DEPLOYMENTS,
+        query=(queries.SERVER_ID,),
     ),
     Operation(
         "software_deployment_create", "POST", DEPLOYMENTS, "software_deployments:create",

@@ -66,7 +66,7 @@ WANTED: dict[str, Shape] = {
     "parameters": FREE,
     "environment": {"type": ["object", "string"]},
     "environment_files": several(TEXT),
-    "files": each(ANY),
+    "files": each(TEXT),
     "files_container": TEXT,
     "disable_rollback": FLAG_OR_TEXT,
     "timeout_mins": {"type": ["integer", "string", "null"], "minimum": 0, "pattern": "^[0-9]+$"},

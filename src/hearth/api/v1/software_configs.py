@@ -4,21 +4,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.v1 import parse, software, view
+from hearth.api.v1 import parse, queries, software, view
 from hearth.api.v1.context import caller_of, demand, house_of, scope_of
 from hearth.service import software_configs as use
 
 
 async def index(request: Request) -> Response:
     """List software configurations, newest first."""
-    everywhere = parse.flag(request, "global_tenant")
+    everywhere = parse.flag(request, queries.GLOBAL)
     if everywhere:
         demand(request, "software_configs:global_index")
     found = await use.list_configs(
         house_of(request),
         None if everywhere else request.path_params["tenant_id"],
-        limit=parse.number(request, "limit"),
-        marker=parse.last(request, "marker"),
+        limit=parse.number(request, queries.LIMIT),
+        marker=parse.last(request, queries.MARKER),
     )
     of_project = everywhere or house_of(request).policy.is_admin(caller_of(request))
     shown = [view.software_config_summary(one, project=of_project) for one in found]

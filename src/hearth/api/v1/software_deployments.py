@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.v1 import parse, software, view
+from hearth.api.v1 import parse, queries, software, view
 from hearth.api.v1.context import caller_of, house_of, scope_of
 from hearth.service import software_deployments as use
 from hearth.store.software_deployments import Deployment
@@ -13,7 +13,7 @@ from hearth.store.software_deployments import Deployment
 async def index(request: Request) -> Response:
     """List software deployments, oldest first."""
     found = await use.list_deployments(
-        house_of(request), request.path_params["tenant_id"], parse.last(request, "server_id")
+        house_of(request), request.path_params["tenant_id"], parse.last(request, queries.SERVER_ID)
     )
     shown = [view.software_deployment(one) for one in found]
     return JSONResponse({"software_deployments": shown})

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.v1 import parse, view
+from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, demand, house_of, stack_of
-from hearth.model.problem import EntityNotFound, NotFound, Rejected
+from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
 from hearth.model.state import Action
 from hearth.service.create_stack import create_stack
 from hearth.service.documents import abandon_stack, export_stack
@@ -31,15 +31,15 @@ ARN = re.compile(r"^arn:openstack:heat::(?P<project>[^:/]+):stacks/(?P<rest>[^/]
 
 async def index(request: Request) -> Response:
     """List the stacks of the project, newest first, without parameters and outputs."""
-    everywhere = parse.flag(request, "global_tenant")
+    everywhere = parse.flag(request, queries.GLOBAL)
     if everywhere:
         demand(request, "stacks:global_index")
     house, tenant = house_of(request), request.path_params["tenant_id"]
     wanted = parse.stack_filter(request, None if everywhere else tenant)
-    if not parse.flag(request, "show_hidden"):
+    if not parse.flag(request, queries.SHOW_HIDDEN):
         hidden = house.limits.hidden_stack_tags
         wanted = replace(wanted, not_tags_any=(*wanted.not_tags_any, *hidden))
-    rows, count = await list_stacks(house, wanted, count=parse.flag(request, "with_count"))
+    rows, count = await list_stacks(house, wanted, count=parse.flag(request, queries.WITH_COUNT))
     of_project = everywhere or house.policy.is_admin(caller_of(request))
     shown = [view.summary(request, row, project=of_project) for row in rows]
     body: dict[str, object] = {"stacks": shown}
@@ -81,6 +81,8 @@ async def create(request: Request) -> Response:
 def _new_name(data: Mapping[str, Any]) -> str:
     if "stack_name" not in data:
         raise parse.bad("No stack name specified")
+    if isinstance(data["stack_name"], bool):
+        raise Rejected([StackValidationFailed(None, "stack_name must be text")])
     return str(data["stack_name"] or "")
 
 
@@ -143,7 +145,7 @@ async def show(request: Request) -> Response:
         _, program = await house.program(row)
     except Rejected:
         program = None  # a type or file it used is gone; the stack is shown all the same
-    if parse.flag(request, "resolve_outputs", default=True) and row.deleted_at is None:
+    if parse.flag(request, queries.RESOLVE_OUTPUTS, default=True) and row.deleted_at is None:
         values = await outputs(house, caller_of(request), row) if program is not None else []
     return JSONResponse({"stack": view.stack(request, row, program, values)})
 
@@ -175,7 +177,7 @@ async def update_preview(request: Request) -> Response:
         request, await parse.body(request), existing=request.method == "PATCH"
     )
     found = await plan_update(house_of(request), caller_of(request), row, wanted, recorded=True)
-    nested = parse.flag(request, "show_nested")
+    nested = parse.flag(request, queries.NESTED)
     shown = await changes(house_of(request), found, show_nested=nested)
     return JSONResponse(
         {

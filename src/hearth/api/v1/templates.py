@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.v1 import parse
+from hearth.api.v1 import parse, queries
 from hearth.api.v1 import type_template as made
 from hearth.api.v1.context import caller_of, house_of
 from hearth.model.problem import EntityNotFound, Invalid, NotFound, NotSupported, Rejected, nearest
@@ -27,25 +27,28 @@ async def validate(request: Request) -> Response:
     """
     caller = caller_of(request)
     wanted = await parse.wanted_of(request, await parse.body(request))
-    codes = parse.last(request, "ignore_errors") or ""
+    codes = parse.last(request, queries.IGNORE_ERRORS) or ""
     for code in filter(None, codes.split(",")):
         if code != "99001":
             raise parse.bad(f"Invalid codes in ignore_errors: {code}")
-    if parse.flag(request, "show_findings"):
+    if parse.flag(request, queries.SHOW_FINDINGS):
         return JSONResponse({"Findings": await findings(house_of(request), caller, wanted)})
     found = await validate_template(
-        house_of(request), caller, wanted, show_nested=parse.flag(request, "show_nested")
+        house_of(request), caller, wanted, show_nested=parse.flag(request, queries.NESTED)
     )
     return JSONResponse(found)
 
 
 async def type_list(request: Request) -> Response:
     """List the resource types that the caller may use."""
-    status = parse.last(request, "support_status")
+    status = parse.last(request, queries.SUPPORT_STATUS)
     if status is not None and status not in SupportStatus.__members__:
         known = ", ".join(SupportStatus.__members__)
         raise Rejected([Invalid(None, f"Invalid support status {status}: it is one of {known}")])
-    pattern, version = parse.last(request, "name"), parse.last(request, "version")
+    pattern, version = (
+        parse.last(request, queries.TYPE_NAME),
+        parse.last(request, queries.TYPE_VERSION),
+    )
     found = []
     for kind in _types(request):
         if not _matches(pattern, kind.name) or (status is None and kind.support.hidden):
@@ -55,7 +58,7 @@ async def type_list(request: Request) -> Response:
         if version is not None and kind.support.version != version:
             continue
         found.append(kind)
-    if parse.flag(request, "with_description"):
+    if parse.flag(request, queries.WITH_DESCRIPTION):
         body: list[object] = [
             {"resource_type": kind.name, "description": _about(kind)} for kind in found
         ]
@@ -124,7 +127,7 @@ async def type_template(request: Request) -> Response:
     each attribute.
     """
     kind = _type(request)
-    match (parse.last(request, "template_type") or "cfn").lower():
+    match (parse.last(request, queries.TEMPLATE_TYPE) or "cfn").lower():
         case "cfn":
             return JSONResponse(made.cfn(kind))
         case "hot":
@@ -161,7 +164,7 @@ async def versions(request: Request) -> Response:
 async def functions(request: Request) -> Response:
     """List the functions of a version."""
     version = request.path_params["template_version"]
-    found = describe.functions(version, conditions=parse.flag(request, "with_condition_func"))
+    found = describe.functions(version, conditions=parse.flag(request, queries.WITH_CONDITION_FUNC))
     if found is None:
         raise Rejected([NotFound(None, f"Template version {version} not found")])
     return JSONResponse({"template_functions": found})

@@ -86,8 +86,7 @@ def _type(spot: Spot, schemas: Schemas) -> str | None:
     kin = schemas.find(spot.document.path, name, resource)
     if kin is not None:
         return type_text(kin)
-    advice = schemas.catalog.instead(name)
-    return f"**{name}** can not be had.\n\n{advice}" if advice else None
+    return schemas.catalog.unavailable(name)
 
 
 def _symbol(symbol: Symbol, schemas: Schemas) -> str | None:

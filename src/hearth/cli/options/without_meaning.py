@@ -39,7 +39,6 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "num_engine_workers": PROCESSES,
         "periodic_interval": "nothing uses it",
         "plugin_dirs": "resource types are installed as packages, see docs/extending.md",
-        "stack_scheduler_hints": "servers have only the hints of their template",
         "template_dir": "environments name templates by path",
         # oslo.log, oslo.messaging, oslo.service and oslo.config
         "config_dir": "set it on the command line", "config_file": "set it on the command line",

@@ -91,11 +91,6 @@ def free(store: Store, fixed_ips: Iterable[Body]) -> None:
             subnet.hidden.get("used", {}).pop(item["ip_address"], None)
 
 
-def has_free(subnet: Thing) -> bool:
-    """Whether the pools have an address left."""
-    return _next(subnet, subnet.hidden.get("used", {})) is not None
-
-
 def eui64(cidr: str, mac: str) -> str:
     """The address that a host with this MAC makes for itself in a /64."""
     octets = [int(part, 16) for part in mac.split(":")]

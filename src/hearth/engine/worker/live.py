@@ -14,7 +14,7 @@ from hearth.engine.worker.trouble import Trouble
 from hearth.model.state import Action
 from hearth.resources.base import Live, ResourceType, StackFacts
 from hearth.resources.live import INHERITED
-from hearth.store import claim
+from hearth.store import claim, reads
 from hearth.store.reads import demand_metadata
 from hearth.store.rows import StackRow
 
@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where Hearth and identity are reached, as servers in the cloud see them. `{project}` in
-    `heat` stands for the project id."""
+    """Where Hearth and identity are reached, as servers in the cloud see them, and what services
+    are told of stacks. `{project}` in `heat` stands for the project id."""
 
     heat: str = ""
     cfn: str = ""
@@ -36,6 +36,7 @@ class Endpoints:
     region: str | None = None
     waitcondition: str = ""
     metadata: str = ""
+    schedulers_told: bool = False
 
 
 def live(
@@ -77,6 +78,7 @@ def live(
         users=work.users(),
         read_metadata=lambda reference: _metadata(work, reference),
         read_properties=lambda reference: _properties(work, reference),
+        read_path=lambda: work.tools.store.read(partial(reads.path, row=work.stack)),
         new_id=work.tools.new_id,
         fetch=partial(_fetched, work),
     )
@@ -90,11 +92,11 @@ async def attributes_of(
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the last body gives, and what the template reads beyond that."""
-    attributes = {**(known or {}), **kind.recordable(live)}
+    attributes = {**(known or {}), **kind.known_attributes(live)}
     for name in work.operation.reads(record.name, kind):
         if name not in attributes:
             try:
-                attributes[name] = await kind.attribute(live, name)
+                attributes[name] = await kind.shown_attribute(live, name)
             except (CloudFault, Trouble, LookupError, TypeError) as problem:
                 log.info("attribute %s of %s: %s", name, record.name, problem)
                 if not kind.nested:  # what a stack below lacks is an error to read
@@ -125,6 +127,7 @@ def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
         metadata_url=at.metadata,
         waitcondition_url=at.waitcondition,
         timeout_mins=stack.timeout_mins,
+        schedulers_told=at.schedulers_told,
     )
 
 

@@ -129,7 +129,7 @@ def _apply(
         replaced_by=None,
         requires=wanted.requires,
         type=operation.program.resources[record.name].type,
-        held=held(wanted, kind, live, kind.recordable(live)),
+        held=held(wanted, kind, live, kind.known_attributes(live)),
         updated_at=now,
     )
     work.put(ended, full=True, advance=True)
@@ -160,7 +160,7 @@ def restricted(operation: "Operation", key: Key | None, record: Record, decision
 
 def _attributes(work: Any, record: Record, wanted: Wanted, kind: ResourceType) -> dict[str, Any]:
     live = live_of(work, record, kind, record.action, properties=wanted.properties)
-    return {**record.held.attributes, **kind.recordable(live)}
+    return {**record.held.attributes, **kind.known_attributes(live)}
 
 
 def held(wanted: Wanted, kind: ResourceType, live: Live, attributes: dict[str, Any]) -> Held:

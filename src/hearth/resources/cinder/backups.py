@@ -6,6 +6,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.collection import forgiving
+from hearth.resources.mark import mark
 
 if TYPE_CHECKING:
     from hearth.resources.cinder.volume import Volume
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 SERVICE = "block-storage"
 
 
-def mark(live: Live) -> str:
+def own_mark(live: Live) -> str:
     """One backup of one record: actions begin at different times."""
-    return f"hearth:{live.key}:{live.started_at:.3f}"
+    return f"{mark(live)}:{live.started_at:.3f}"
 
 
 async def begin(live: Live) -> Made:
@@ -23,7 +24,7 @@ async def begin(live: Live) -> Made:
     fields = {
         "volume_id": live.physical,
         "name": f"{live.physical_name}-snapshot",
-        "description": mark(live),
+        "description": own_mark(live),
         "force": True,
     }
     answer = await live.cloud.request(SERVICE, "POST", "/backups", json={"backup": fields})
@@ -33,7 +34,7 @@ async def begin(live: Live) -> Made:
 async def find(live: Live) -> Made | None:
     """The backup that an earlier call of this action had made."""
     for backup in await live.cloud.listing(SERVICE, "/backups/detail"):
-        if backup.get("description") == mark(live):
+        if backup.get("description") == own_mark(live):
             return Made(data={"backup_id": str(backup["id"])})
     return None
 

@@ -5,7 +5,8 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made
-from hearth.resources.collection import Collection, CollectionResource, mark
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.mark import mark
 from hearth.resources.parts import Call, Members
 from hearth.resources.tie import Tie
 from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Support

@@ -8,7 +8,9 @@ from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.cinder import backups
-from hearth.resources.collection import MARK, Collection, CollectionResource, went_to
+from hearth.resources.collection import Collection, CollectionResource, went_to
+from hearth.resources.mark import mark, unmarked
+from hearth.resources.scheduler_hints import scheduler_hints
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -99,6 +101,7 @@ class Volume(CollectionResource):
     }
     translation = (Replace(("image",), value_path=("imageRef",)),)
     service = SERVICE
+    undescribed = None
     snapshot_policy_allowed = True
     collection = Collection(SERVICE, "/volumes", body="volume", detail="/volumes/detail")
     not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
@@ -125,9 +128,9 @@ class Volume(CollectionResource):
         return fields
 
     async def create(self, live: Live) -> Made:
-        body: Body = {"volume": {**self.fields(live), "description": f"{MARK}{live.key}"}}
-        if live.given("scheduler_hints"):
-            body["OS-SCH-HNT:scheduler_hints"] = live.given("scheduler_hints")
+        body: Body = {"volume": {**self.fields(live), "description": mark(live)}}
+        if hints := await scheduler_hints(live, live.given("scheduler_hints")):
+            body["OS-SCH-HNT:scheduler_hints"] = hints
         answer = await live.cloud.request(SERVICE, "POST", "/volumes", json=body)
         made = answer.part("volume")
         return Made(physical_id=str(made["id"]), body=made)
@@ -277,11 +280,10 @@ def shown_of(body: Mapping[str, Any]) -> Body:
     """The attributes as the body gives them."""
     if not body:
         return {}
-    text = str(body.get("description") or "")
     return {
         **body,
         "display_name": body.get("name"),
-        "display_description": "" if text.startswith(MARK) else text,
+        "display_description": unmarked(body.get("description")) or "",
         "metadata": json.dumps(body.get("metadata") or {}),
         "metadata_values": body.get("metadata") or {},
         "attachments": str(body.get("attachments") or []),

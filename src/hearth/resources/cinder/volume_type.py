@@ -33,6 +33,7 @@ class VolumeType(CollectionResource):
         ),
     }
     service = SERVICE
+    undescribed = None
     collection = Collection(SERVICE, "/types", body="volume_type")
     parts = (
         Entries(

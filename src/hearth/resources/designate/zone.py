@@ -43,6 +43,7 @@ class DesignateResource(CollectionResource):
     """Something that the name servers have to learn."""
 
     service = SERVICE
+    undescribed = None
 
 
 class Zone(DesignateResource):

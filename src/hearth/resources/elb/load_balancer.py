@@ -8,8 +8,8 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import Live, Made, Step
-from hearth.resources.collection import mark
 from hearth.resources.ec2.absent import absent
+from hearth.resources.mark import mark
 from hearth.resources.octavia.base import SERVICE, OctaviaResource, lbaas
 from hearth.schema import (
     INTEGER,

@@ -11,9 +11,9 @@ from hearth.resources.collection import (
     Collection,
     CollectionResource,
     forgiving,
-    mark,
     went_to,
 )
+from hearth.resources.mark import mark
 from hearth.schema import (
     BOOLEAN,
     INTEGER,

@@ -14,9 +14,10 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import IntentKey, Live, Made, Signalled, Step
-from hearth.resources.collection import MARK, forgiving
+from hearth.resources.collection import forgiving
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
+from hearth.resources.mark import mark
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -221,7 +222,7 @@ class Workflow(StackUser):
             if fault.not_found:
                 return None
             raise
-        if f"{MARK}{live.key}" not in (body.get("tags") or ()):
+        if mark(live) not in (body.get("tags") or ()):
             return None
         return Made(physical_id=live.wanted_name, body=body)
 
@@ -235,7 +236,7 @@ class Workflow(StackUser):
             SERVICE,
             method,
             "/workflows",
-            data=definition(live.properties, name, f"{MARK}{live.key}"),
+            data=definition(live.properties, name, mark(live)),
             headers=TEXT,
             idempotent=method == "PUT",
         )
@@ -275,6 +276,8 @@ class Workflow(StackUser):
 
     async def show(self, live: Live) -> Mapping[str, Any] | None:
         body: Body = (await live.cloud.request(SERVICE, "GET", path_of(live.physical))).body
+        if text := body.get("definition"):
+            return {**body, "definition": untagged(text, mark(live))}
         return body
 
     async def attribute(self, live: Live, name: str) -> Any:
@@ -365,6 +368,11 @@ def definition(properties: Mapping[str, Any], name: str, tag: str) -> str:
     given = {key: value for key, value in workflow.items() if value or key == "tasks"}
     plain = json.loads(json.dumps({"version": "2.0", name: given}))
     return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
+
+
+def untagged(text: str, tag: str) -> str:
+    """A `definition` without its last tag."""
+    return text.replace(f"  tags:\n  - {tag}\n", "").replace(f"  - {tag}\n", "")
 
 
 def _dashed(values: Mapping[str, Any]) -> Body:

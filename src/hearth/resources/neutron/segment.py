@@ -45,6 +45,7 @@ class Segment(NeutronResource):
     }
     translation = (Resolve(("network",), "neutron.network"),)
     extension = "segment"
+    undescribed = None
     collection = Collection("network", "/v2.0/segments", body="segment")
     renamed = {"network": "network_id"}
     relations = (

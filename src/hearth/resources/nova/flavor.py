@@ -38,6 +38,7 @@ class Flavor(CollectionResource):
     }
     translation = (Resolve(("tenants",), "keystone.project"),)
     service = "compute"
+    undescribed = None
     collection = Collection(
         "compute",
         "/flavors",

@@ -13,8 +13,9 @@ from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Later, Live, Made, Progress, Ready
-from hearth.resources.collection import forgiving, mark
+from hearth.resources.collection import forgiving
 from hearth.resources.lookup import Names
+from hearth.resources.mark import mark
 from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"

@@ -18,12 +18,14 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
+from hearth.resources.mark import mark
 from hearth.resources.neutron import order
 from hearth.resources.nova import collector, interfaces, snapshots
 from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
 from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
+from hearth.resources.scheduler_hints import scheduler_hints
 from hearth.schema import (
     LIST,
     MAP,
@@ -162,6 +164,7 @@ class Server(CollectionResource):
     )
     properties = PROPERTIES
     service = "compute"
+    undescribed = None
     known_by = "the description, which stays; that of its own ports too"
     physical_name_limit = 53
     snapshot_policy_allowed = True
@@ -195,9 +198,8 @@ class Server(CollectionResource):
 
     async def create(self, live: Live) -> Made:
         wanted = self.fields(live)
-        body: Body = {"server": {**wanted, "description": f"hearth:{live.key}"}}
-        hints = dict(live.given("scheduler_hints") or {})
-        if hints:
+        body: Body = {"server": {**wanted, "description": mark(live)}}
+        if hints := await scheduler_hints(live, live.given("scheduler_hints")):
             body["os:scheduler_hints"] = hints
         version = version_for(live)
         if version != VERSION and "networks" not in wanted:

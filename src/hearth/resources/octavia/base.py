@@ -10,7 +10,8 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.listing import page_of
 from hearth.model.state import Action
 from hearth.resources.base import Live
-from hearth.resources.collection import Collection, CollectionResource, mark
+from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.mark import mark
 
 SERVICE = "load-balancer"
 BALANCERS = "/v2/lbaas/loadbalancers"

@@ -16,7 +16,8 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.collection import MARK, forgiving
+from hearth.resources.collection import forgiving
+from hearth.resources.mark import mark
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
 
 SERVICE = "object-store"
@@ -77,7 +78,7 @@ class Container(ResourceType):
         if there is not None:
             return Made(body=there)
         headers = meta("X-Container-Meta", live.given("X-Container-Meta"))
-        headers[KEY_HEADER] = f"{MARK}{live.key}"
+        headers[KEY_HEADER] = mark(live)
         for name in ("X-Container-Read", "X-Container-Write"):
             if live.given(name):
                 headers[name] = str(live.given(name))
@@ -87,13 +88,13 @@ class Container(ResourceType):
 
     async def find(self, live: Live) -> Made | None:
         there = await self.head(live, live.wanted_name)
-        if there is None or there.get(KEY_HEADER) != f"{MARK}{live.key}":
+        if there is None or there.get(KEY_HEADER) != mark(live):
             return None
         return Made(physical_id=live.wanted_name, body=there)
 
     async def created(self, live: Live) -> Progress:
         """Whether the container is ours."""
-        if (live.body or {}).get(KEY_HEADER) == f"{MARK}{live.key}":
+        if (live.body or {}).get(KEY_HEADER) == mark(live):
             return Ready(live.body)
         return Failed(f'There is a container "{live.wanted_name}" already', "Conflict")
 

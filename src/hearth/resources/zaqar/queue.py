@@ -17,7 +17,7 @@ from hearth.resources.base import (
     Ready,
     Step,
 )
-from hearth.resources.collection import MARK
+from hearth.resources.mark import mark
 from hearth.resources.zaqar.base import SERVICE, ZaqarResource
 from hearth.schema import (
     INTEGER,
@@ -77,7 +77,7 @@ class Queue(ZaqarResource):
 
     async def create(self, live: Live) -> Made:
         """Make the queue, unless there is one already."""
-        metadata = {**(live.given("metadata") or {}), KEY: f"{MARK}{live.key}"}
+        metadata = {**(live.given("metadata") or {}), KEY: mark(live)}
         answer = await self.call(live, "PUT", live.wanted_name, json=metadata, idempotent=False)
         if answer.status == 201:
             return Made(physical_id=live.wanted_name, body={"metadata": metadata})
@@ -86,7 +86,7 @@ class Queue(ZaqarResource):
     async def find(self, live: Live) -> Made | None:
         """The queue, if it is ours."""
         answer = await self.gone_is_done(live, "GET", live.wanted_name)
-        if answer is None or answer.body.get(KEY) != f"{MARK}{live.key}":
+        if answer is None or answer.body.get(KEY) != mark(live):
             return None
         return Made(physical_id=live.wanted_name, body={"metadata": answer.body})
 

@@ -20,10 +20,12 @@ from hearth.template.check.unused import unused
 from hearth.template.check.values import Values, parts
 from hearth.template.child import ChildType
 from hearth.template.compile import TOO_DEEP, check_depends_on, syntax_problems
+from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.expr import OMIT, Call, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node
 from hearth.template.module import Binding, Module
+from hearth.template.parameters import ParameterSchema, parse_value
 from hearth.template.parse import EMPTY, OutputSource, ResourceSource
 from hearth.template.types import TypeInfo
 
@@ -94,10 +96,25 @@ class _Template:
             default = node.child("default" if self.grammar.hot else "Default")
             schema = self.syntax.parameters.get(name)
             if schema is not None and default is not None:
+                self.default(schema, default, at)
                 prop = schema.as_property(required=False)
                 if default.odd and prop.kind is Kind.STRING:
                     words = f"without quotes this default is {default.value}, not a text"
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
+
+    def default(self, schema: ParameterSchema, node: Node, at: Span) -> None:
+        """A default that is none of its type: wrong where it is used, hardly meant elsewhere."""
+        if not schema.judged_late or not schema.has_default:
+            return
+        try:
+            parse_value(schema.type, schema.default)
+        except ValueError as error:
+            environment = self.module.environment
+            given = {**environment.parameters, **environment.parameter_defaults}
+            used = self.module.depth == 0 and schema.name not in given
+            tell = self.report.wrong if used else self.report.notice
+            words = f'parameter "{schema.name}": default: {error}'
+            tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
 
     def constraints(self) -> None:
         """Of several constraints in one entry only one counts. Source: spec/hot.md, section 4.3."""
@@ -158,7 +175,7 @@ class _Template:
         fields: Mapping[str, Node] = source.node.value
         if not self.enabling(source.condition, fields, source.at):
             return False
-        for problem in (*source.problems, *binding.problems):
+        for problem in binding.problems:
             self.report.add(problem)
         if binding.child is None:
             for problem in binding.inside:

@@ -11,7 +11,7 @@ from hearth.model.unknown import Unknown
 from hearth.model.value import Kind
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
-from hearth.template.compile import no_attribute, no_resource
+from hearth.template.compile import no_attribute, no_target
 from hearth.template.expr import Broken, Call, Const, Expr, If
 from hearth.template.functions.entry import EvaluationError, Refers
 from hearth.template.load import Node
@@ -111,7 +111,7 @@ class Names:
             known = self.resources
             if call.function.name == "Ref":
                 known = {*known, *self.parameters}
-            self.report.add(no_resource(call.place_of(0), name, known))
+            self.report.add(no_target(call, name, known))
         elif call.function.refers is Refers.ATTRIBUTE:
             for one in references_in(call):
                 if one.call is call and one.read:
@@ -121,6 +121,8 @@ class Names:
         binding = self.module.bindings.get(one.resource)
         type_info = binding.type_info if binding is not None else None
         name = one.read[0] if one.read else None
+        if isinstance(name, int):  # members of a group may be given as numbers
+            name = str(name)
         if binding is None or type_info is None or not isinstance(name, str) or name == "show":
             return
         if binding.child is not None:
@@ -129,7 +131,7 @@ class Names:
         elif type_info.accepts_any_attribute:
             return
         if name not in type_info.attributes:
-            self.report.add(no_attribute(one, type_info))
+            self.report.add(no_attribute(one, type_info, self.resources))
 
     def kind_of_attribute(self, call: Call) -> Kind | None:
         """What the type says of the attribute that a call reads as a whole."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
 from hearth.model.value import Kind
-from hearth.template.expr import OMIT, If
+from hearth.template.expr import OMIT, If, frozen
 from hearth.template.functions.entry import EvaluationError, Function
 from hearth.template.functions.signature import misfit
 from hearth.template.module import Module
@@ -84,12 +84,15 @@ class StaticScope(Scope):
         self.world = StaticWorld(module)
         self.resources = syntax.resources
         self.module = module
+        self.assumed: tuple[Any, bool] | None = None  # a condition, and what it may come to
 
     def within(self, resource: str) -> None:
         """Nothing is known of the values of attributes, so no path is walked."""
 
     def undecided(self, choice: If) -> Any:
-        """What either branch may give."""
+        """What either branch may give; with its condition `assumed`, what the one gives."""
+        if self.assumed is not None and self.assumed[0] == frozen(choice.condition):
+            return (choice.then if self.assumed[1] else choice.otherwise).evaluate(self)
         values = [choice.then.evaluate(self), choice.otherwise.evaluate(self)]
         kinds = [kinds_of(value) for value in values if value is not OMIT]
         return Unknown(kinds=frozenset().union(*kinds) if all(kinds) else frozenset())

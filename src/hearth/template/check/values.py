@@ -29,7 +29,7 @@ from hearth.template.check.names import Names
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
 from hearth.template.compile import unknown_property
-from hearth.template.expr import OMIT, Broken, Call, Const, Expr, If, ListOf, MapOf
+from hearth.template.expr import OMIT, Broken, Call, Const, Expr, If, ListOf, MapOf, frozen
 from hearth.template.functions import EvaluationError
 from hearth.template.functions.entry import Refers
 from hearth.template.functions.signature import spoken
@@ -244,6 +244,7 @@ class Values:
             return
         try:
             value = expr.evaluate(self.scope)
+            self.alternatives(expr)
         except EvaluationError as error:
             self.failed(error, expr.at)
             return
@@ -261,6 +262,21 @@ class Values:
         for problem in found.problems[:1]:
             self.report.wrong(place, "wrong-value", problem.text)
 
+    def alternatives(self, expr: Call) -> None:
+        """Try a call with each branch of the choices in its arguments, one condition at a time.
+
+        Raises EvaluationError.
+        """
+        if not isinstance(expr.args, ListOf | MapOf | If):
+            return
+        try:
+            for condition in conditions_in(expr):
+                for truth in (True, False):
+                    self.scope.assumed = condition, truth
+                    expr.evaluate(self.scope)
+        finally:
+            self.scope.assumed = None
+
     def attribute(self, expr: Call, at: Span, prop: Prop) -> None:
         """What a type says of an attribute is a hint, no promise."""
         kind = self.names.kind_of_attribute(expr)
@@ -272,6 +288,21 @@ class Values:
         """A value that can never be computed."""
         place = replace(error.at or at, path=(error.at or at).path)
         self.report.wrong(place, "wrong-arguments", str(error))
+
+
+def conditions_in(expr: Expr) -> list[Any]:
+    """The conditions of all choices in an expression, as data, each once."""
+    found: list[Any] = []
+    waiting = [expr]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, If):
+            condition = frozen(one.condition)
+            if condition not in found:
+                found.append(condition)
+            waiting += [one.then, one.otherwise]
+        waiting.extend(one.parts())
+    return found
 
 
 def parts(expr: Expr) -> Iterator[tuple[Any, Expr]]:

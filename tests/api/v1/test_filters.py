@@ -1,0 +1,69 @@
+"""Filters of lists are read from the table of query parameters, and from nowhere else."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from starlette.requests import Request
+
+from hearth.api.operation import Operation, Query
+from hearth.api.v1 import parse, queries
+from hearth.api.v1.resources import FILTERS
+from hearth.api.v1.routes import ROUTES
+from hearth.store.tables import event, stack
+
+LISTS = {
+    "stack_index": lambda request: parse.stack_filter(request, "p"),
+    "stack_detail": lambda request: parse.stack_filter(request, "p"),
+    "event_index_stack": lambda request: parse.event_filter(request, ("s",)),
+    "event_index_resource": lambda request: parse.event_filter(request, ("s",)),
+    "resource_index": parse.filters,
+}
+OPERATIONS = {one.name: one for one in ROUTES}
+COLUMNS = {
+    "stack_index": set(stack.c.keys()),
+    "stack_detail": set(stack.c.keys()),
+    "event_index_stack": set(event.c.keys()),
+    "event_index_resource": set(event.c.keys()),
+    "resource_index": set(FILTERS),
+}
+
+
+def request(operation: Operation, query: dict[str, Any]) -> Request:
+    scope = {"type": "http", "query_string": urlencode(query).encode(), "operation": operation}
+    return Request(scope)
+
+
+def value(query: Query) -> str:
+    match query.shape.get("type"):
+        case "integer":
+            return "3"
+        case "string" if "enum" in query.shape:
+            return str(query.shape["enum"][0])
+    return "true"
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_reads_only_what_its_operation_declares(name: str):
+    operation = OPERATIONS[name]
+    LISTS[name](request(operation, {one.name: value(one) for one in operation.query}))
+
+
+@pytest.mark.parametrize("name", [name for name, one in OPERATIONS.items() if any(one.filters)])
+def test_every_filter_that_is_declared_is_read(name: str):
+    operation = OPERATIONS[name]
+    for query in operation.filters:
+        assert query.column in parse.filters(request(operation, {query.name: value(query)}))
+        assert query.column in COLUMNS[name]
+
+
+def test_a_query_parameter_that_is_not_declared_is_a_mistake_of_ours():
+    with pytest.raises(LookupError, match="stack_index declares no query parameter with_attr"):
+        parse.last(request(OPERATIONS["stack_index"], {}), queries.WITH_ATTR)
+
+
+def test_every_declared_parameter_belongs_to_an_operation():
+    used = [query for one in ROUTES for query in one.query]
+    assert [
+        one for one in vars(queries).values() if isinstance(one, Query) and one not in used
+    ] == []
