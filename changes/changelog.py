@@ -11,7 +11,18 @@ HEAD = """# Changelog
 
 <!-- built by `make changelog` from changes/; do not edit -->
 
-Visible changes, newest first. No version has been released yet.
+No version has been released yet. The first one will contain:
+
+| what | page |
+| --- | --- |
+| Heat's two APIs and all template versions | [Compatibility](docs/compatibility.md) |
+| an engine that survives crashes and lost answers | [The engine](docs/engine.md) |
+| plans, reasons for waiting, revisions | [Plans and revisions](docs/plan-and-revisions.md) |
+| `hearth lint`, `fmt`, `schema` and `lsp` for authors | [Linting](docs/lint.md) |
+| `hearth dev`: an embedded cloud for development | [Tutorial](docs/tutorial.md) |
+| `heat.conf` and the jobs of heat-manage | [Operating Hearth](docs/operating.md) |
+
+The visible changes on the way, newest first:
 """
 
 
