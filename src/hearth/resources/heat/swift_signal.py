@@ -120,7 +120,7 @@ class SwiftSignal(ResourceType):
     properties = {
         "count": Prop(
             INTEGER,
-            "How many successes to wait for.",
+            "Number of successes to wait for.",
             default=1,
             constraints=(Range(min=1, max=1000),),
         ),

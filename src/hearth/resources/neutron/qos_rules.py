@@ -38,7 +38,7 @@ class QoSBandwidthLimitRule(QoSRule):
     properties = {
         "direction": Prop(
             STRING,
-            "Whether traffic comes in or goes out.",
+            "Direction of the traffic.",
             default="egress",
             update_allowed=True,
             constraints=(AllowedValues(["egress", "ingress"]),),
@@ -129,7 +129,7 @@ class QoSMinimumBandwidthRule(QoSRule):
     properties = {
         "direction": Prop(
             STRING,
-            "Whether traffic comes in or goes out.",
+            "Direction of the traffic.",
             default="egress",
             update_allowed=True,
             constraints=(AllowedValues(["egress", "ingress"]),),

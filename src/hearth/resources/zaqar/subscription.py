@@ -141,7 +141,7 @@ def without_trust(options: Mapping[str, Any]) -> Body:
 
 
 class MistralTrigger(Subscription):
-    """Starts a workflow for each new message of a queue, in the name of who made the trigger."""
+    """Starts a workflow for each new message of a queue, on behalf of its creator."""
 
     type_name = "OS::Zaqar::MistralTrigger"
     support = Support(version="8.0.0")
