@@ -73,10 +73,11 @@ def test_template_environment_and_files_come_back(dev: Dev, stack: str):
     assert template["outputs"]["said"] == {"value": {"get_param": "greeting"}}
     environment = yaml.safe_load(dev.shell("stack", "environment", "show", "demo"))
     assert environment["parameters"] == {"greeting": "hello"}
-    assert environment["resource_registry"] == {"resources": {}}
+    child = f"file://{HERE}/server.yaml"
+    assert environment["resource_registry"] == {"resources": {}, child: child}
     files = yaml.safe_load(dev.shell("stack", "file", "list", "demo"))["files"]
     assert files[f"file://{HERE}/boot.sh"] == (HERE / "boot.sh").read_text()
-    assert f"file://{HERE}/server.yaml" in files
+    assert child in files
 
 
 @runs(
