@@ -16,7 +16,7 @@ DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench clean
+.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
 
 install: $(STAMP)
 
@@ -144,5 +144,14 @@ $(DASHBOARD_STAMP): tests/dashboard/requirements.txt
 bench: install
 	@$(BIN)/python -m benchmarks
 
+# the pages of docs/ as a site with search, in site/; a broken link is an error
+docs: install
+	@$(BIN)/mkdocs build
+	@echo "site/index.html is the first page; $(BIN)/mkdocs serve adds the search"
+
+# CHANGELOG.md from the fragments in changes/
+changelog: install
+	@$(BIN)/python -m changes.changelog
+
 clean:
-	rm -rf $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth
+	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth
