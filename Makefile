@@ -2,7 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUN_STAMP := $(VENV)/.run-time
+CLIENTS_STAMP := $(VENV)/.clients
 STAMP := $(VENV)/.installed
+SHELL := /bin/bash
+LIVE := $(shell test -t 2 && echo 1 || echo 0)
+LOCKED = --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11 pyproject.toml $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
@@ -16,26 +21,50 @@ DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
 
-.PHONY: install demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench clean
+.PHONY: install locks demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
 
+# each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml
+$(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Hearth needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
-	@echo "Installing Hearth into $(VENV): a minute or two, once"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian, apt install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $(STAMP)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian, apt install python3-venv"; exit 1; }
 
-demo: install
+$(RUN_STAMP): requirements/run-time.lock pyproject.toml | $(VENV)/bin/pip
+	$(call installed,run-time,Hearth)
+
+$(CLIENTS_STAMP): requirements/clients.lock $(RUN_STAMP)
+	$(call installed,clients,the openstack client)
+
+$(STAMP): requirements/development.lock $(RUN_STAMP)
+	$(call installed,development,the tools for development)
+
+# pip says each package that it looks at; one line shows how far it is
+define installed
+	@echo "Installing $(2) into $(VENV), once"
+	@set -o pipefail; count=$$(grep -c == requirements/$(1).lock); \
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --progress-bar off -r requirements/$(1).lock \
+	| awk -v count=$$count -v live=$(LIVE) '/^(Collecting|Requirement already)/ {if (n < count) n++; if (live) {printf "\r  %d of %d packages", n, count; fflush()}} \
+	/^Installing collected/ {printf (live ? "\r" : "") "  unpacking %d packages\n", NF - 3}'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+endef
+
+# the locks from pyproject.toml, with uv; a package keeps its version unless UPGRADE=NAME names it
+locks:
+	@uv pip compile $(LOCKED) --group build -o requirements/run-time.lock
+	@uv pip compile $(LOCKED) --group build --group clients -o requirements/clients.lock
+	@uv pip compile $(LOCKED) --group dev -o requirements/development.lock
+
+demo: $(RUN_STAMP)
 	@$(BIN)/hearth demo
 
 # make dev PORT=0 takes any free port
-dev: install
+dev: $(CLIENTS_STAMP)
 	@$(BIN)/hearth dev --data .hearth $(if $(PORT),--port $(PORT))
 
-# three at a time: most tests wait for something; those of a file share a cloud
+# three at a time: most tests wait for something; those of a file share a cloud. Of the longest cases a
+# part each day; HEARTH_DAY=all make test: all of them
 test: install
 	@$(BIN)/pytest -n 3 --dist loadfile
 
@@ -47,6 +76,7 @@ check-static: install
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tests.dead_names
 
 # every type against the recorded declarations of Heat
 facts: install
@@ -143,5 +173,14 @@ $(DASHBOARD_STAMP): tests/dashboard/requirements.txt
 bench: install
 	@$(BIN)/python -m benchmarks
 
+# the pages of docs/ as a site with search, in site/; a broken link is an error
+docs: install
+	@$(BIN)/mkdocs build
+	@echo "site/index.html is the first page; $(BIN)/mkdocs serve adds the search"
+
+# CHANGELOG.md from the fragments in changes/
+changelog: install
+	@$(BIN)/python -m changes.changelog
+
 clean:
-	rm -rf $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth
+	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
+from tests.daily import DAY
 
 SERVERS = {
     "postgresql": os.environ.get(
@@ -23,6 +24,10 @@ SERVERS = {
 
 ENDLESS_S = 420  # far more than any test takes
 AGAIN_S = 20  # for what waits once more on its way out
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"parts of the day: HEARTH_DAY={DAY}")
 
 
 @pytest.fixture(autouse=True)

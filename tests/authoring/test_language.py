@@ -88,7 +88,10 @@ def test_versions_are_derived_from_the_grammars() -> None:
     assert "| `2017-02-24` | `ocata` | constraint `modulo`; functions `filter`" in text
     section = text.partition("### str_split\n")[2].partition("\n### ")[0]
     assert "- HOT since 2015-10-15\n" in section
-    assert "- Kinds taken: `[string, string]`\n- Gives a string or a list\n" in section
+    assert (
+        "- Types of the arguments: `[string, string]`\n- Type of the result: a string or a list\n"
+        in section
+    )
 
 
 def test_the_page_has_every_version_parameter_key_and_rule() -> None:

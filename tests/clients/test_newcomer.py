@@ -1,4 +1,4 @@
-"""The first steps of the README, typed with the real `openstack` command."""
+"""The first steps of a newcomer, typed with the real `openstack` command."""
 
 import json
 from pathlib import Path

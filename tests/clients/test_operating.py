@@ -1,4 +1,4 @@
-"""The operator's page: its commands are run as they stand there, its settings are read."""
+"""The operator's pages: their commands are run as they stand there, their settings are read."""
 
 import os
 import re
@@ -16,8 +16,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "operating.md"
 BLOCK = re.compile(r"^```(sh|ini)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks(kind: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(PAGE.read_text()) if found == kind]
+def blocks(kind: str, page: Path = PAGE) -> list[str]:
+    return [text for found, text in BLOCK.findall(page.read_text()) if found == kind]
 
 
 @pytest.mark.slow
@@ -40,8 +40,11 @@ def test_the_commands_of_the_page_work_as_they_are_written(tmp_path: Path):
         assert "settings were read again" in hearth.told("settings were read again")
 
 
-@pytest.mark.parametrize("text", [one for one in blocks("ini") if "[Service]" not in one])
-def test_the_settings_of_the_page_are_settings_that_count(tmp_path: Path, text: str):
+SETTINGS = [*blocks("ini"), *blocks("ini", PAGE.with_name("coming-from-heat.md"))]
+
+
+@pytest.mark.parametrize("text", [one for one in SETTINGS if "[Service]" not in one])
+def test_the_settings_of_the_pages_are_settings_that_count(tmp_path: Path, text: str):
     path = tmp_path / "heat.conf"
     path.write_text(text)
     told = read([path])

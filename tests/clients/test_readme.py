@@ -1,45 +1,22 @@
-"""The first steps of the README are run as they stand there."""
+"""The commands that the README, CONTRIBUTING and the pages name are targets of the Makefile."""
 
 import re
-import subprocess
-import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.clients.dev import OPENSTACK, Dev
-
-pytestmark = pytest.mark.slow
-README = Path(__file__).resolve().parents[2] / "README.md"
-
-
-def first_steps() -> str:
-    """The commands below "In another terminal"."""
-    after = README.read_text().partition("In another terminal:\n\n")[2]
-    found = re.match(r"(?:    .*\n|\n)+", after)
-    assert found is not None
-    return textwrap.dedent(found[0])
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
-def test_the_first_steps_work_as_they_are_written(dev: Dev, tmp_path: Path):
-    dev.mark()
-    script = first_steps().replace(". .hearth/openrc", f". '{dev.folder}/openrc'")
-    script = script.replace("$PWD/.venv/bin", str(OPENSTACK.parent))
-    assert str(dev.folder) in script
-    assert script.count("openstack ") >= 7
-    done = subprocess.run(
-        ["sh", "-e"], input=script, cwd=tmp_path,
-        capture_output=True, text=True, timeout=180, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "CREATE_COMPLETE" in done.stdout
-    assert "UPDATE_COMPLETE" in done.stdout
-    assert '"output_value": "10.0.0.' in done.stdout
-    assert dev.left_over() == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_make_knows_every_target_that_a_page_names(page: Path):
+    text = page.read_text()
+    named = set(re.findall(r"(?:`|^    )make ([a-z-]+)", text, re.MULTILINE))
+    assert named - TARGETS == set()
 
 
-def test_the_commands_of_the_readme_are_targets_of_the_makefile():
-    targets = set(re.findall(r"\bmake ([\w-]+)", README.read_text())) - {"and"}
-    makefile = README.with_name("Makefile").read_text()
-    assert targets >= {"demo", "test", "dev"}
-    assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
+def test_the_readme_has_the_commands_to_begin_with():
+    text = (ROOT / "README.md").read_text()
+    assert all(f"make {name}" in text for name in ("demo", "dev", "test", "docs"))

@@ -141,17 +141,21 @@ UNCHANGED = (
     r"|resource_action|resource_status_reason|(metadata|attributes|resource_identity|stack_identity|stack_name).*)"
 )
 KNOWN: tuple[Known, ...] = (
-    Known("words", "the same said otherwise", _is(WORDS, _words, _words)),
-    Known("order", "the same in another order", _place("order")),
-    Known("better", "the original has an internal error", _internal),
+    Known("words", "messages and explanations are worded differently", _is(WORDS, _words, _words)),
+    Known("order", "lists may come in another order", _place("order")),
     Known(
         "better",
-        "a type of error is not a class of Python",
+        "a request that ends in an internal error (500) in Heat gets a useful answer",
+        _internal,
+    ),
+    Known(
+        "better",
+        "`error.type` is never the name of a Python exception",
         _is(r"error\.type", _value(*PYTHON), _words),
     ),
     Known(
         "better",
-        "/stacks/detail reads its query",
+        "`GET /stacks/detail` obeys its query parameters",
         lambda request, one, original, here: (
             request.path.startswith("/stacks/detail?")
             and one.place in ("status", "stacks", "count", "links")
@@ -159,124 +163,137 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "better",
-        "values of a wrong kind are refused by validate, preview and create too",
+        "validate, preview and create refuse values of a wrong type with 400",
         _statuses("20", r"400 (HTTPBadRequest|Invalid)", r"POST /(validate|stacks)"),
     ),
     Known(
         "better",
-        "an unknown address is 405 by any method where it is under a known one",
+        "some unknown addresses below a known one answer 405 instead of 404",
         _statuses("404", "405"),
     ),
     Known(
         "harmless",
-        "condition functions are listed where they are asked for: the original shows "
-        "them to all once anybody has asked",
+        "`template_functions` has condition functions only where the request asks for them",
         lambda request, one, original, here: (
             one.place == "template_functions" and "with_condition" not in request.path
         ),
     ),
     Known(
         "harmless",
-        "what is looked for first: the type, then the format",
+        "the template of an unknown resource type is 404, also with an unknown format",
         _statuses("400 HTTPBadRequest: Template type", "404", "/template"),
     ),
     Known(
         "harmless",
-        "a deployment of no configuration is a bad request",
+        "a deployment of a missing configuration is refused with 400 instead of 404",
         _statuses("404 NotFound", "400", "POST /software_deployments"),
     ),
     Known(
         "harmless",
-        "the first event has no physical id yet",
+        "the first event of a resource has no physical id",
         _is(r"events?(\[\])?\.physical_resource_id", _words, _value(None, "")),
     ),
     Known(
         "deliberate",
-        "the project of a stack's users is made when it is needed",
+        "`stack_user_project_id` is null until a resource of the stack needs a user",
         _is(r"(.*\.)?stack_user_project_id", _words, _value(None)),
     ),
     Known(
         "deliberate",
-        "a configuration without a group is Heat::Ungrouped",
+        "a software configuration without a group has the group `Heat::Ungrouped` instead of null",
         _is(r"software_configs?(\[\])?\.group", _value(None), _value("Heat::Ungrouped")),
     ),
     Known(
         "better",
-        "unchanged resources are shown as they are",
+        "an update preview shows unchanged resources with their current state",
         _place(UNCHANGED),
     ),
     Known(
         "harmless",
-        "a custom type's own name is not in the registry",
+        "the environment of a stack has no registry entry that maps a nested template to itself",
         _is(r"(.*\.)?resource_registry\.child\.yaml", _words, _value(ABSENT)),
     ),
-    Known("harmless", "who serves", _place(r"(api|engine)\.revision|services\[\]\..*")),
+    Known(
+        "harmless",
+        "build information and the list of engines describe Hearth",
+        _place(r"(api|engine)\.revision|services\[\]\..*"),
+    ),
     Known(
         "better",
-        "an unknown address has a fault as its body",
+        "a 404 for an unknown address has an error body",
         lambda request, one, original, here: one.place == "" and original.status == 404,
     ),
     Known(
         "harmless",
-        "the body of 202 is a map",
+        "a 202 answer has a JSON object as its body",
         lambda request, one, original, here: one.place == "" and original.status == 202,
     ),
-    Known("better", "an error says what is wrong", _is(r"error\.message", _value(ABSENT), _words)),
-    Known("better", "each type says what it is", _is("description", _value(ABSENT), _words)),
-    Known("words", "descriptions", _place(r".*\.description")),
+    Known(
+        "better", "an error always has a message", _is(r"error\.message", _value(ABSENT), _words)
+    ),
+    Known(
+        "better",
+        "the schema of a resource type has a description",
+        _is("description", _value(ABSENT), _words),
+    ),
+    Known(
+        "words",
+        "descriptions of types, properties and attributes are worded differently",
+        _place(r".*\.description"),
+    ),
     Known(
         "harmless",
-        "types that one of the two does not have, or had not in that release",
+        "the list of resource types holds those that Hearth has",
         _is("resource_types", _any, _any, "version="),
     ),
     Known(
         "harmless",
-        "generated templates are named and typed otherwise",
+        "templates generated from a resource type name and type their parameters differently",
         _is(INSIDE, _any, _any, r"^GET /resource_types/[^/]+/template"),
     ),
     Known(
         "better",
-        "hidden values are masked",
+        "hidden values are masked in more places",
         _is(r".*", lambda v: v in ("y", "secret"), _value("******")),
     ),
     Known(
         "harmless",
-        "the physical id of what is nowhere is its generated name",
+        "a resource without an object in the cloud has its generated name as physical id",
         _is(r"(.*\.)?(physical_resource_id|resource_id)", _value("<id>"), _words),
     ),
     Known(
         "harmless",
-        "the identity and the password of a handle's user",
+        "the user of a signal handle has another id and another password",
         _place(r"(.*\.)?attributes\.signal|(.*\.)?resource_data\.password"),
     ),
     Known(
         "better",
-        "a group shows its attributes, as get_attr has them",
+        "a group shows the attributes `attributes`, `refs` and `refs_map`",
         _is(r"(.*\.)?attributes\.(attributes|refs|refs_map)", _value(None), bool),
     ),
     Known(
         "harmless",
-        "a resource that is not there is named as such",
+        "events of a missing resource: `ResourceNotFound` instead of `HTTPNotFound`",
         _is(r"error\.type", _value("HTTPNotFound"), _value("ResourceNotFound"), "/events"),
     ),
     Known(
         "harmless",
-        "resources without an order between them start in any order",
+        "resources without a dependency between them start in any order",
         _is(r"events\[\]\..*", _any, _any, r"limit=\d"),
     ),
     Known(
         "better",
-        "a filter by a boolean finds what has it",
+        "a filter by a boolean finds the stacks that match",
         _is("stacks", _value([]), bool, "disable_rollback=true"),
     ),
     Known(
         "harmless",
-        "a section that is unknown is a fault of validation",
+        "an unknown section: `StackValidationFailed` instead of `InvalidTemplateSection`",
         _is(r"error\.type", _value("InvalidTemplateSection"), _value("StackValidationFailed")),
     ),
     Known(
         "better",
-        "a preview shows what is there, in nested stacks too",
+        "an update preview shows attributes, metadata and dependents, also in nested stacks",
         _is(
             r"resource_changes\..*\.(required_by|physical_resource_id|attributes.*|metadata.*)",
             _any,
@@ -285,33 +302,37 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "better",
-        "the properties of an event are all that the resource has, defaults too",
+        "the properties in an event include defaults",
         _is(r"event\.resource_properties\..*", _value(ABSENT), _any),
     ),
     Known(
         "deliberate",
-        "a document names what its nested stacks are, and says all that is needed",
+        "exported documents and snapshots name nested stacks and hold all an adopt needs",
         _is(INSIDE, _any, _any, r"/(export|abandon|snapshots)"),
     ),
     Known(
         "harmless",
-        "a nested stack in a preview is called by the resource's name",
+        "the preview of a create names a nested stack after its resource",
         _is(r"stack\.resources\[\]\[\]\..*", _any, _any, "POST /stacks/preview"),
     ),
-    Known("harmless", "adopting is no update", _is(r"stack\.updated_time", _any, _value(None))),
+    Known(
+        "harmless",
+        "an adopted stack has no `updated_time`",
+        _is(r"stack\.updated_time", _any, _value(None)),
+    ),
     Known(
         "better",
-        "the template of a deleted stack is whole",
+        "the template of a deleted stack is complete",
         _is(r"resources\..*", _value(ABSENT), bool, "GET .*/template"),
     ),
     Known(
         "harmless",
-        "a snapshot is gone when the answer is there",
+        "a deleted snapshot is gone as soon as the request is answered",
         _statuses("200", "404", "GET .*/snapshots/"),
     ),
     Known(
         "better",
-        "no reason is null, not the text None",
+        "a deployment without a status reason has null, not the text `None`",
         _is(r"software_deployments?(\[\])?\.status_reason", _value("None"), _value(None)),
     ),
 )

@@ -15,6 +15,7 @@ from tests.crash.outer import outer
 from tests.crash.plan import LATE, STORIES, Life, plan
 from tests.crash.run import carry_out, fault, not_reached, summary, types_of
 from tests.crash.windows import STOPPED, WINDOWS
+from tests.daily import part_of
 
 IN_STORIES = set().union(*(story.types() for story in STORIES))
 KILLS = 24
@@ -52,10 +53,10 @@ def test_types_survive_side_by_side(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_type_survives_that_each_call_loses_its_answer(tmp_path: Path) -> None:
-    names = everything()
+    names = part_of(everything(), 4)
     result = run_lost(tmp_path, names)
     assert result.wrong == []
-    assert result.lost > 10 * len(names)
+    assert result.lost > 8 * len(names)
 
 
 @pytest.mark.parametrize("window", [*WINDOWS, *STOPPED])

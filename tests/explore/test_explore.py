@@ -9,6 +9,7 @@ import pytest
 
 from hearth.sim.explore import MISHAPS, explore, mishaps, play
 from hearth.sim.scenarios import SCENARIOS, Scenario
+from tests.daily import part_of
 from tests.sim.mutate import ROOT, apply, mutated
 
 MUTATIONS = sorted((Path(__file__).parent / "mutations").glob("*.diff"))
@@ -25,7 +26,7 @@ def test_a_story_ends_well_without_faults_and_plays_the_same_each_time(scenario:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 3), ids=lambda one: one.name)
 def test_every_single_fault_is_survived(scenario: Scenario):
     tried = list(explore(scenario, pairs=False))
     assert len(tried) == 1 + len(list(mishaps(tried[0].points)))
@@ -60,7 +61,7 @@ def test_each_mutation_applies_and_says_what_a_user_would_see(diff: Path, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("diff", MUTATIONS, ids=lambda diff: diff.stem)
+@pytest.mark.parametrize("diff", part_of(MUTATIONS, 4), ids=lambda diff: diff.stem)
 def test_each_mutation_is_shown_by_a_single_fault(diff: Path):
     with mutated(diff) as source:
         done = subprocess.run(

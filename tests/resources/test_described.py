@@ -29,7 +29,7 @@ def test_the_reference_is_what_the_declarations_say() -> None:
 def test_a_section_has_properties_attributes_and_an_example() -> None:
     text = as_section(builtin_types()["OS::Octavia::Listener"])
     assert (
-        "| `protocol_port` | integer | required; a change replaces it | The port. 1 to 65535. |"
+        "| `protocol_port` | integer | required; replaces the resource | The port. 1 to 65535. |"
         in text
     )
     assert "| `loadbalancers` | list | Its load balancers. |" in text

@@ -15,14 +15,18 @@ from hearth.api.v1.shapes import FLAG_TEXT
 
 HEAD = """# Orchestration API v1
 
-Made of the route table by `hearth docs api`; `GET /openapi.json` has the same for programs, with
-the shapes of all bodies. Paths are below `/v1`. Every request carries a token in `X-Auth-Token`,
-and the project in the path is the token's. Each exchange below took place; identifiers, times and
-addresses are replaced, long lists end with "…".
+After reading this page you can call every operation of the API. For example, to list stacks:
+
+    curl -sS -H "X-Auth-Token: $TOKEN" "$ORCHESTRATION/v1/$PROJECT/stacks"
+
+`hearth docs api` generates this page from the route table. `GET /openapi.json` returns the same for
+programs, with the shapes of all bodies. Paths are below `/v1`. Every request needs a token in
+`X-Auth-Token`, and the project in the path must be the project of the token. The exchanges are
+recordings; identifiers, times and addresses are replaced, and long lists end with "…".
 
 An error is a JSON object with `code`, `title`, `explanation` and `error`; `error` has `type`,
-`message` and `traceback`. Query parameters that are not listed are ignored, except where it says
-otherwise. Operations marked *beyond Heat* are Hearth's own.
+`message` and `traceback`. Query parameters that are not listed are ignored unless an operation
+states otherwise. Heat does not have the operations marked *Beyond Heat*.
 """
 
 
@@ -49,11 +53,11 @@ def _operation(operation: Operation) -> str:
     if operation.rule is not None:
         lines += [f"Policy: `{operation.rule}`.", ""]
     if names := PARAMETER.findall(operation.path):
-        lines += [f"In the path: {', '.join(f'`{one}`' for one in names)}.", ""]
+        lines += [f"Path parameters: {', '.join(f'`{one}`' for one in names)}.", ""]
     if operation.query:
         lines += ["| query | values | meaning |", "| --- | --- | --- |"]
         for query in operation.query:
-            more = "; more than once" if query.repeated else ""
+            more = "; repeatable" if query.repeated else ""
             lines.append(f"| `{query.name}` | {_values(query.shape)}{more} | {query.text} |")
         lines.append("")
     kept = exchanges().get(name, {})
@@ -68,7 +72,7 @@ def _values(shape: Any) -> str:
         return ", ".join(f"`{word}`" for word in shape["enum"])
     if shape is FLAG_TEXT:
         return "`true`, `false`"
-    return "a number from 0 up" if shape.get("type") == "integer" else "text"
+    return "a number, 0 or more" if shape.get("type") == "integer" else "text"
 
 
 def _exchange(method: str, kept: Any) -> str:

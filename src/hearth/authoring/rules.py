@@ -22,9 +22,7 @@ class Rule:
         if self.example:
             lines = "\n".join(f"    {line}" for line in self.example.rstrip("\n").split("\n"))
             shown += f"\nFor example:\n\n{lines}\n"
-        return (
-            f"{shown}\nTo switch it off in one line, end it with `# hearth: ignore[{self.code}]`.\n"
-        )
+        return f"{shown}\nTo disable it, end the line with `# hearth: ignore[{self.code}]`.\n"
 
 
 def _hot(body: str) -> str:
@@ -41,58 +39,58 @@ def _value(expression: str) -> str:
 _RULES = (
     Rule(
         "syntax",
-        "the file is no YAML or JSON",
-        "The place is where the reader stumbled; the cause is often in the line before: a bracket "
-        "or quote left open, a tab, an indentation that fits no level.",
+        "the file is not YAML or JSON",
+        "The place is where the parser failed. The cause is often in the line before: an open "
+        "bracket or quote, a tab, an indentation that fits no level.",
         _hot("resources: [\n"),
     ),
     Rule(
         "not-a-template",
-        "the file is YAML, but no template",
+        "the file is YAML, but not a template",
         "A template is a map with a version key: heat_template_version, HeatTemplateFormatVersion "
         "or AWSTemplateFormatVersion.",
         "resources: {}\n",
     ),
     Rule(
         "unknown-version",
-        "the version key holds no version of the language",
-        "Only the dates at which the language changed are versions, and some release names.",
+        "the version key has an unknown version",
+        "Versions are the dates at which the language changed, and some release names.",
         "heat_template_version: 2019-01-01\n",
     ),
     Rule(
         "unknown-section",
-        "a top-level key is no section of this version",
-        "Sections are case sensitive, and HOT and CFN spell them differently. The section "
+        "a top-level key is not a section of this version",
+        "Sections are case-sensitive, and HOT and CFN spell them differently. The section "
         "`conditions` exists since 2016-10-14.",
         _hot("resorces: {}\n"),
     ),
     Rule(
         "unknown-key",
-        "a key does not belong here",
+        "a key is unknown at this place",
         "Resources, parameters and constraints have a fixed set of keys in each version.",
         _hot("resources:\n  one: {type: OS::Heat::None, dependson: [two]}\n"),
     ),
     Rule(
         "ignored-key",
         "a key has no effect",
-        "Keys of an output other than value, description and condition are passed over silently.",
+        "Keys of an output other than value, description and condition are ignored.",
         _hot("outputs:\n  one: {value: 1, descripton: the first}\n"),
     ),
     Rule(
         "duplicate-key",
-        "a key stands twice in one map",
-        "YAML readers keep the later one and say nothing; the earlier one has no effect.",
+        "a map has a duplicate key",
+        "YAML parsers keep the last one and report nothing; the first one has no effect.",
         _hot("description: one\ndescription: two\n"),
     ),
     Rule(
         "wrong-structure",
-        "something has another form than it must have",
-        "A map stands where a list is needed, a name is no text, an entry is empty, and so on.",
+        "a value has the wrong structure",
+        "For example a map in place of a list, a name that is not text, an empty entry.",
         _hot("resources: [one]\n"),
     ),
     Rule(
         "wrong-declaration",
-        "a parameter is declared in a way that makes no sense",
+        "the declaration of a parameter is invalid",
         "For example without a type, or with a constraint that its type cannot have.",
         _hot(
             "parameters:\n  one: {type: number, constraints: [{length: {min: 1}}]}\n"
@@ -101,7 +99,7 @@ _RULES = (
     ),
     Rule(
         "wrong-default",
-        "a default does not satisfy its own parameter",
+        "a default violates the type or a constraint of its parameter",
         "Type and constraints are checked even if a value is always given.",
         _hot(
             "parameters:\n  one: {type: number, default: few}\n"
@@ -110,28 +108,28 @@ _RULES = (
     ),
     Rule(
         "unknown-type",
-        "there is no such type",
+        "the type does not exist",
         "Neither Heat nor an installed package has a resource type of this name, no environment "
-        "maps it, and it ends neither in .yaml nor in .template. For a parameter: string, number, "
-        "boolean, json and comma_delimited_list are all there are.",
+        "maps it, and it ends neither in .yaml nor in .template. The types of parameters are "
+        "string, number, boolean, json and comma_delimited_list.",
         _hot("resources:\n  one: {type: OS::Nova::Sever}\n"),
     ),
     Rule(
         "unavailable-type",
-        "Hearth cannot make this type yet",
-        "The type is one of Heat's and is checked by its declaration, but a stack with it is "
+        "Hearth does not have this resource type yet",
+        "It is a resource type of Heat and is checked by its declaration, but a stack with it is "
         "refused.",
         _hot("resources:\n  one:\n    type: OS::Manila::ShareNetwork\n"),
     ),
     Rule(
         "deprecated",
-        "a type or property is on its way out",
-        "It works today; what to use instead is in the message where that is known.",
+        "a type or property is deprecated",
+        "It still works. The message names the replacement, if there is one.",
     ),
     Rule(
         "unknown-property",
         "the resource type has no such property",
-        "See `hearth docs type NAME` for those it has.",
+        "`hearth docs type NAME` lists its properties.",
         _value("lenght: 8"),
     ),
     Rule(
@@ -142,72 +140,74 @@ _RULES = (
     ),
     Rule(
         "not-implemented",
-        "the property exists and cannot be used",
-        "The type declares it, and nothing carries it out.",
+        "the property exists but has no effect",
+        "The type declares it and does not implement it.",
     ),
     Rule(
         "properties-conflict",
-        "properties exclude or need each other",
-        "What is given and what is left out do not go together for this type.",
+        "properties exclude or require each other",
+        "The type does not accept this combination of properties.",
     ),
     Rule(
         "wrong-type",
-        "a value can not be converted to the type of its property",
-        "Kinds are followed through parameters, references and functions: a list never fits a "
-        "string property, whatever it holds.",
+        "a value cannot be converted to the type of its property",
+        "Types are followed through parameters, references and functions: a list never fits a "
+        "string property.",
         _value("length: long"),
     ),
     Rule(
         "wrong-value",
-        "a value does not fit",
-        "A computed value, or one given by an environment, is refused by its schema.",
+        "a value is invalid",
+        "The schema refuses a computed value or a value of an environment.",
     ),
     Rule(
         "value-not-allowed",
-        "a value is none of those that are allowed",
-        "The property lists its values, or a pattern for them.",
+        "a value is not one of the allowed values",
+        "The property lists the allowed values, or has a pattern for them.",
         _hot("resources:\n  one: {type: OS::Heat::None, deletion_policy: Keep}\n"),
     ),
     Rule(
         "value-out-of-range",
         "a number, a length or a count is too small or too large",
-        "Bounds belong to the range.",
+        "The bounds are allowed values.",
         _value("length: 9999"),
     ),
     Rule(
         "surprising-scalar",
-        "YAML takes a word for a number or a boolean",
-        "By the rules of YAML 1.1 `yes`, `no`, `on` and `off` are booleans, 010 is 8 and 10:20 is "
-        "620. Where a text is wanted, write quotes.",
+        "YAML reads a word as a number or a boolean",
+        "In YAML 1.1 `yes`, `no`, `on` and `off` are booleans, 010 is 8 and 10:20 is 620. Write "
+        "text in quotes.",
         _value("salt: 0644"),
     ),
     Rule(
         "unknown-parameter",
-        "there is no such parameter",
-        "A template reads one that it does not declare, or an environment gives a value for one.",
+        "the parameter does not exist",
+        "A template reads a parameter that it does not declare, or an environment sets one.",
         _hot("outputs:\n  one: {value: {get_param: two}}\n"),
     ),
     Rule(
         "missing-parameter",
         "a parameter has neither a value nor a default",
-        "Told only where an environment gives values.",
+        "Reported only with an environment.",
     ),
     Rule(
         "unused-parameter",
         "nothing reads a parameter",
-        "Every stack has to answer a question that nobody asks.",
+        "Every user of the template has to set it, without an effect.",
         _hot("parameters:\n  one: {type: string}\n"),
     ),
     Rule(
         "unknown-resource",
-        "there is no such resource",
-        "get_resource, get_attr, depends_on or Ref names what the template does not define.",
+        "the resource does not exist",
+        "get_resource, get_attr, depends_on or Ref names a resource that the template does not "
+        "define.",
         _hot("outputs:\n  one: {value: {get_resource: two}}\n"),
     ),
     Rule(
         "unknown-attribute",
         "the resource has no such attribute",
-        "See `hearth docs type NAME`. Of a child template, its outputs are the attributes.",
+        "`hearth docs type NAME` lists its attributes. The attributes of a nested template are "
+        "its outputs.",
         _hot(
             "resources:\n  one: {type: OS::Heat::RandomString}\n"
             "outputs:\n  one: {value: {get_attr: [one, valeu]}}\n"
@@ -215,27 +215,27 @@ _RULES = (
     ),
     Rule(
         "attribute-type",
-        "an attribute hardly fits the property it is given to",
-        "The type declares the attribute as another kind than the property takes. A declaration of "
-        "an attribute promises nothing, so this is a warning.",
+        "the type of an attribute does not fit the property",
+        "The declared type of the attribute differs from the type of the property. Attributes can "
+        "have other types than declared, so this is a warning.",
     ),
     Rule(
         "unknown-condition",
-        "there is no such condition",
-        "Conditions are found by name in the section `conditions`.",
+        "the condition does not exist",
+        "The section `conditions` defines conditions by name.",
         _hot("resources:\n  one: {type: OS::Heat::None, condition: rainy}\n"),
     ),
     Rule(
         "wrong-condition",
-        "a condition can not be decided",
-        "It depends on itself, or what it gives is no boolean: a parameter of type string is none, "
-        "even with the value true.",
+        "a condition cannot be decided",
+        "It depends on itself, or its value is not a boolean: a parameter of type string is not a "
+        "boolean, even with the value true.",
         _hot("conditions:\n  one: {not: two}\n  two: {not: one}\n"),
     ),
     Rule(
         "constant-condition",
         "a condition is always true or always false",
-        "No parameter has a part in it.",
+        "It depends on no parameter.",
         _hot(
             "conditions:\n  one: {equals: [a, b]}\n"
             "resources:\n  one: {type: OS::Heat::None, condition: one}\n"
@@ -244,7 +244,7 @@ _RULES = (
     Rule(
         "unused-condition",
         "nothing uses a condition",
-        "It is decided all the same, and must be right.",
+        "It is decided nevertheless, and must be correct.",
         _hot(
             "parameters:\n  one: {type: boolean}\nconditions:\n  two: {get_param: one}\n"
             "outputs:\n  one: {value: {get_param: one}}\n"
@@ -258,38 +258,38 @@ _RULES = (
     ),
     Rule(
         "unused-file",
-        "nothing reads a file that is sent along",
-        "Told by the API's validation; on the disk, files that nobody names are nobody's business.",
+        "nothing reads a file of the request",
+        "Only the validation of the API reports this, not a check of files on disk.",
     ),
     Rule(
         "unknown-function",
-        "a map looks like the call of a function that does not exist",
-        "A map of one key is a call only if the key is a function of the version; otherwise it is "
-        "plain data, which this property can not take.",
+        "a map looks like a call of an unknown function",
+        "A map with one key is a call only if the key is a function of the version. Otherwise it "
+        "is data, which this property does not accept.",
         _value("salt: {get_parm: one}"),
     ),
     Rule(
         "function-of-another-version",
         "a function does not exist in this version of the language",
-        "Before its version a function is plain data. Raise the version of the template.",
+        "In an earlier version a function is data. Raise the version of the template.",
         "heat_template_version: 2013-05-23\nresources:\n  one:\n    type: OS::Heat::RandomString\n"
         "    properties:\n      salt: {digest: [md5, one]}\n",
     ),
     Rule(
         "removed-function",
-        "the version of the template has no longer this function",
-        "The functions of CFN templates are in HOT 2013-05-23 only.",
+        "the version of the template has removed this function",
+        "Only HOT 2013-05-23 has the functions of CFN templates.",
         _value("salt: {'Fn::Join': ['', [a]]}"),
     ),
     Rule(
         "wrong-arguments",
-        "a function can not be computed",
-        "The number, the form or the kind of its arguments is wrong.",
+        "a function cannot be computed",
+        "The number, the form or the type of its arguments is wrong.",
         _value("salt: {digest: [md5]}"),
     ),
     Rule(
         "cycle",
-        "resources wait for each other",
+        "resources depend on each other",
         "References in properties and metadata count as well as depends_on.",
         _hot(
             "resources:\n  one: {type: OS::Heat::None, depends_on: two}\n"
@@ -299,7 +299,7 @@ _RULES = (
     Rule(
         "name-taken",
         "a parameter and a resource have the same name",
-        "Ref could not tell them apart, so Heat refuses it in all versions.",
+        "Ref could not distinguish them, so Heat refuses this in all versions.",
         _hot(
             "parameters:\n  one: {type: string}\nresources:\n  one: {type: OS::Heat::None}\n"
             "outputs:\n  one: {value: {get_param: one}}\n"
@@ -307,35 +307,35 @@ _RULES = (
     ),
     Rule(
         "missing-file",
-        "a file is not there",
+        "a file is missing",
         "get_file, a type that is a template, or an entry of resource_registry. Names are relative "
-        "to the file they stand in.",
+        "to the file that contains them.",
         _hot("outputs:\n  one: {value: {get_file: no/such/file}}\n"),
     ),
     Rule(
         "not-read",
-        "a file is not at hand",
-        "It is on the web, and nothing is fetched; or its name leads out of the template's folder, "
-        "into one that is not there, as where another repository is expected beside this one. What "
-        "depends on it is not checked.",
+        "a file cannot be checked",
+        "It is on the web, and nothing is downloaded; or its name leads out of the template's "
+        "folder to a missing folder, for example to another repository. Everything that depends "
+        "on it is not checked.",
         _hot("resources:\n  one: {type: 'http://example.com/one.yaml'}\n"),
     ),
     Rule(
         "too-deep",
-        "templates are nested deeper than a stack may be",
+        "templates are nested too deeply",
         "Often a template that includes itself.",
     ),
-    Rule("too-large", "a file is larger than Heat takes", "The limits are in the message."),
+    Rule("too-large", "a file is larger than Heat accepts", "The limits are in the message."),
     Rule(
         "misfit",
-        "a template can not stand in for a built-in type",
-        "A template that takes the name of a built-in type must have its required properties and "
+        "a template cannot replace a built-in type",
+        "A template with the name of a built-in type must have its required properties and "
         "its attributes.",
     ),
     Rule(
         "wrong-environment",
-        "an environment makes no sense",
-        "An unknown section, an unknown hook, an event sink without a target.",
+        "an environment is invalid",
+        "For example an unknown section, an unknown hook, an event sink without a target.",
     ),
 )
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in _RULES}

@@ -21,9 +21,9 @@ def engine_tables() -> str:
     """All tables, as Markdown."""
     return "\n\n".join(
         [
-            "### What a stack accepts in which state\n\n" + _requests(),
-            "### What a check, suspend, resume or snapshot does at a resource\n\n" + _visits(),
-            "### Which record stands for a name\n\n" + _scores(),
+            "### Requests by stack state\n\n" + _requests(),
+            "### Lifecycle actions by resource state\n\n" + _visits(),
+            "### The record in charge of a name\n\n" + _scores(),
             "### Times and limits\n\n" + _numbers(),
         ]
     )
@@ -51,10 +51,10 @@ def _answer(request: Request, action: Action, status: Status) -> str:
     if idle(request, action, status):
         return "nothing to do"
     if request is Request.DELETE and action is Action.DELETE and status is Status.IN_PROGRESS:
-        return "joins"
+        return "joins it"
     if request in (Request.CANCEL, Request.CANCEL_WITHOUT_ROLLBACK):
         return "stops it"
-    return "takes over" if status is Status.IN_PROGRESS else "yes"
+    return "takes over" if status is Status.IN_PROGRESS else "accepted"
 
 
 def _visits() -> str:
@@ -78,25 +78,25 @@ def _visits() -> str:
 def _scores() -> str:
     lines = [
         ("failed", FAILED),
-        ("has been replaced", REPLACED),
+        ("was replaced", REPLACED),
         ("was in charge when the operation began", f"+{IN_CHARGE_BEFORE}"),
-        ("is as wanted: the definition aimed at, or in charge in the revision a rollback returns "
-         "to", f"+{AS_WANTED}"),
-        ("was begun by this very operation", f"+{BEGUN}"),
+        ("has the desired definition, or was in charge in the revision of a rollback",
+         f"+{AS_WANTED}"),
+        ("was created by this operation", f"+{BEGUN}"),
     ]  # fmt: skip
-    return _table(["a record that", "counts"], lines)
+    return _table(["a record that", "score"], lines)
 
 
 def _numbers() -> str:
     lines = [
-        ("an engine renews its lease every", f"{BEAT_S:g} s"),
-        ("a lease is valid for", f"{LEASE_S:g} s"),
-        ("without a renewal it sends no write call after", f"{SILENT_MAX_S:g} s"),
-        ("an engine looks for work, if nobody wakes it, every", f"{LOOK_S:g} s"),
+        ("time between two renewals of a lease", f"{BEAT_S:g} s"),
+        ("validity of a lease", f"{LEASE_S:g} s"),
+        ("time without a renewal after which an engine sends no write call", f"{SILENT_MAX_S:g} s"),
+        ("time between two looks for work, without a wake-up", f"{LOOK_S:g} s"),
         ("engines that may die in one operation", TAKEOVERS_MAX),
-        ("further attempts to create", CREATE_RETRIES_MAX),
-        ("repetitions of a call that had no effect", f"{PASSING_MAX}, {PASSING_PAUSE_S:g} s apart"),
-        ("a lost call's result is looked for, for", f"{STRAY_WATCH_S:g} s"),
-        ("waits that hold no memory begin at", f"{PARKED_S:g} s"),
+        ("retries of a create", CREATE_RETRIES_MAX),
+        ("retries of a call that had no effect", f"{PASSING_MAX}, {PASSING_PAUSE_S:g} s apart"),
+        ("time in which Hearth searches for the orphan of a lost call", f"{STRAY_WATCH_S:g} s"),
+        ("length of a wait that needs no memory, at least", f"{PARKED_S:g} s"),
     ]
-    return _table(["what", "how much"], lines)
+    return _table(["what", "value"], lines)

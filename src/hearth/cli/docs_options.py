@@ -11,19 +11,26 @@ HEAD = """# Settings
 
 <!-- made by `hearth docs options`; do not edit -->
 
-`hearth serve` reads files in the form of heat.conf: those of `--config`, else `/etc/heat/heat.conf` and then
-`/etc/hearth/hearth.conf`, of which the later counts. Sections, names and meanings are those of Heat and of the OpenStack
-libraries it uses, so the file of an existing installation serves as it is. `hearth serve --check-config` says what a file comes
-to. What is set and does nothing here is named in one warning, and so is what nobody knows.
+After reading this page you know the effect of each setting of your `heat.conf`. To see the values in force:
 
-*live*: it may change while a process runs, with SIGHUP. *own*: Heat has no such setting.
+    hearth serve --check-config --config /etc/heat/heat.conf
+
+`hearth serve` reads the files of `--config`. Without `--config` it reads `/etc/heat/heat.conf` and then
+`/etc/hearth/hearth.conf`; the second file wins. Sections, names and meanings are those of Heat and of the OpenStack
+libraries that Heat uses, so an existing file works as it is. At start, one warning names the settings that have no effect,
+and another one the settings that are unknown.
+
+| mark | meaning |
+| --- | --- |
+| *live* | SIGHUP applies a change while the process runs |
+| *own* | Heat does not have this setting |
 """
 
 
 def page() -> str:
     """The page, as Markdown."""
     parts = [HEAD, *_sections()]
-    parts.append("## Known, and without meaning here\n\n" + "\n".join(_idle()) + "\n")
+    parts.append("## Settings without effect\n\n" + "\n".join(_idle()) + "\n")
     return "\n".join(parts)
 
 
@@ -31,13 +38,13 @@ def _sections() -> Iterator[str]:
     usual = [option for option in OPTIONS if not _repeated(option)]
     usual.sort(key=lambda option: (option.group != "DEFAULT", option.group))
     for group, found in groupby(usual, key=lambda option: option.group):
-        head = "| setting | default | what it does |\n| --- | --- | --- |\n"
+        head = "| setting | default | effect |\n| --- | --- | --- |\n"
         more = ""
         if group == "clients":
             services = ", ".join(f"`[clients_{name}]` {of}" for name, of in SERVICES.items())
-            more = f"\nThe same settings for one service alone: {services}.\n"
+            more = f"\nThe same settings for a single service: {services}.\n"
         elif group == "ec2authtoken":
-            more = "\nSections `[ec2authtoken.NAME]` hold the same.\n"
+            more = "\nSections `[ec2authtoken.NAME]` have the same settings.\n"
         yield f"## [{group}]\n\n{head}{''.join(map(_row, found))}{more}"
 
 
@@ -56,9 +63,9 @@ def _row(option: Option) -> str:
         older = (
             name if group == "DEFAULT" else f"[{group}] {name}" for group, name in option.formerly
         )
-        told += f" Once `{'`, `'.join(older)}`, which still counts."
+        told += f" The older name `{'`, `'.join(older)}` still works."
     if option.differs:
-        told += f" Not Heat's default: {option.differs}."
+        told += f" The default differs from Heat: {option.differs}."
     return f"| `{option.name}`{marked} | {_default(option)} | {told} |\n"
 
 
@@ -79,6 +86,6 @@ def _idle() -> Iterator[str]:
             by_reason.setdefault(why, []).append(place)
     for group, why in without_meaning.GROUPS.items():
         by_reason.setdefault(why, []).append(f"[{group}]")
-    yield "| why | settings |\n| --- | --- |"
+    yield "| reason | settings |\n| --- | --- |"
     for why, places in sorted(by_reason.items()):
         yield f"| {why} | {', '.join(f'`{place}`' for place in sorted(places))} |"

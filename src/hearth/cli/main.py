@@ -212,6 +212,14 @@ def options() -> None:
 
 
 @docs.command()
+def compatibility() -> None:
+    """What of Heat is available, as docs/compatibility.md has it."""
+    from hearth.cli.docs_compatibility import page
+
+    click.echo(page(), nl=False)
+
+
+@docs.command()
 def language() -> None:
     """The template language: versions, sections, functions, environments, with examples."""
     from hearth.cli.docs import language_page

@@ -73,7 +73,7 @@ class Before(Protocol):
 OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
 """The keys of private data that tell of a user which the resource has made for itself."""
 
-NOTHING_MADE = "none is needed: it makes nothing in the cloud"
+NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
 class ResourceType:

@@ -383,12 +383,12 @@ class CollectionResource(ResourceType):
     def key_in_words(self) -> str:
         field = self.collection.key_field
         if self.identified_by is IntentKey.RENAME and not self.known_by:
-            return "the generated name, under which it is made; then it gets the user's"
+            return "the generated name, until it gets the user-supplied name"
         if self.known_by or field is None:
             return self.known_by
         replaced = type(self).wanted_key_field is not CollectionResource.wanted_key_field
         if replaced or field in self.properties:
-            return f"the {field}, which gets the user's text once the id is recorded"
+            return f"the {field}, which gets the user-supplied text when the id is recorded"
         return f"the {field}, which stays"
 
     def wanted_key_field(self, live: Live) -> Any:

@@ -8,12 +8,24 @@ from importlib import import_module, resources
 from hearth.resources.base import NOTHING_MADE, ResourceType
 
 INTRODUCTION = """\
-# Resource types, and how each is found again
+# Resource identification
 
-Before a call that creates something, Hearth commits what it is about to do. When the answer is
-lost, or the engine dies before it has recorded it, whoever goes on first looks whether the call
-left anything, for as long as the service may have it and not show it (*delay*), and only then calls
-again. The table says how the thing is known again without doubt. `hearth docs types` prints it.
+After reading this page you know how Hearth finds each object again after a crash. To print the
+table:
+
+    hearth docs types
+
+Before Hearth sends a create, it commits its intent. If the answer is lost, or if the engine dies
+before it has recorded the answer, Hearth searches for the object before it repeats the call. It
+searches as long as the service may hide a new object (*delay*). The table has the property that
+identifies the object (*key*).
+
+| column | meaning |
+| --- | --- |
+| identified by | the class of the key, from an id that Hearth chooses to a generated name |
+| key | what Hearth searches for |
+| delay | seconds for which a new object may be invisible |
+| support | state of the type in Heat |
 
 """
 
@@ -49,20 +61,20 @@ def _row(kind: ResourceType) -> Row:
 
 
 def key_in_full(kind: ResourceType) -> str:
-    """What the intent key is, and with which properties there is none."""
+    """Return what the key is, and with which properties there is none."""
     words = kind.key_in_words()
     if not kind.keyless_with:
         return words
     given = " and a ".join(sorted(kind.keyless_with))
     return (
-        f"{words}; with a {given} of the user's nothing tells: the service takes no key and"
-        " changes nothing then. After a lost answer a second one may stay, and an event says so"
+        f"{words}; none with a user-supplied {given}: the service has no place for a key and no"
+        " update. After a lost answer a second object may stay, and an event reports it"
     )
 
 
 def as_markdown(table: Iterable[Row]) -> str:
     """The table as a page."""
-    lines = ["| type | service | known by | namely | delay | support |",
+    lines = ["| type | service | identified by | key | delay | support |",
              "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     lines += [
         f"| `{row.type}` | {row.service} | {row.identified_by} "

@@ -34,7 +34,7 @@ class QuotaSet(ResourceType):
     limits: ClassVar[Limits] = Limits("/os-quota-sets", "quota_set", usual="defaults")
     translation: Sequence[Rule] = (Resolve(("project",), "keystone.project"),)
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the project's only set of limits; to set it again changes nothing"
+    known_by = "the only quota set of the project; setting it again has no effect"
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)

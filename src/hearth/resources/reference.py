@@ -23,10 +23,17 @@ from hearth.schema import (
 INDEX = """\
 # Resource types
 
-Properties, attributes and an example of each type; `hearth docs type NAME` prints one. The pages
-are made from the declarations by `hearth docs reference`, and the examples are run by the test
-suite. How each is found again after a crash stands in [one table](../resource-types.md).
+After reading a page here you can use the resource types of a service. To print one type:
 
+    hearth docs type OS::Nova::Server
+
+Each type has a table of properties, a table of attributes and an example. `hearth docs reference`
+generates the pages from the declarations, and the test suite runs the examples. [Compatibility with
+Heat](../compatibility.md#resource-types) lists the types that are not available, and [Resource
+identification](../resource-types.md) how Hearth finds each object again after a crash.
+
+| service | types |
+| --- | --- |
 """
 
 
@@ -47,8 +54,8 @@ def pages(types: Iterable[ResourceType]) -> dict[str, str]:
     index = [INDEX]
     for page, kinds in sorted(by_page.items()):
         title = "::".join(kinds[0].name.split("::")[:2])
-        index.append(f"- [{title}]({page}.md): ")
-        index.append(", ".join(kind.name.removeprefix(f"{title}::") for kind in kinds) + "\n")
+        names = ", ".join(kind.name.removeprefix(f"{title}::") for kind in kinds)
+        index.append(f"| [{title}]({page}.md) | {names} |\n")
         body = "\n".join(as_markdown(kind) for kind in kinds)
         made[f"{page}.md"] = f"# {title}\n\n{body}"
     return {"README.md": "".join(index), **made}
@@ -58,13 +65,13 @@ def as_markdown(kind: ResourceType) -> str:
     """A type as a section of a page."""
     lines = [f"## {kind.name}", "", _first_line(kind), *_notes(kind)]
     if kind.relations:
-        lines += ["", f"Together: {'; '.join(map(str, kind.relations))}."]
+        lines += ["", f"Rules: {'; '.join(map(str, kind.relations))}."]
     if kind.properties:
-        lines += ["", "| property | type | | what it is |", "| --- | --- | --- | --- |"]
+        lines += ["", "| property | type | use | description |", "| --- | --- | --- | --- |"]
         lines += _rows(kind.properties, "")
     attributes = {name: one for name, one in kind.attributes.items() if name != "show"}
     if attributes:
-        lines += ["", "| attribute | type | what it is |", "| --- | --- | --- |"]
+        lines += ["", "| attribute | type | description |", "| --- | --- | --- |"]
         lines += [_attribute(name, one) for name, one in sorted(attributes.items())]
     text = example(kind)
     if text is not None:
@@ -86,11 +93,11 @@ def _notes(kind: ResourceType) -> Iterator[str]:
         notes.append(f"{need}{more}.")
     words = key_in_full(kind)
     if words and words != NOTHING_MADE:
-        notes.append(f"After a crash it is known by {words}.")
+        notes.append(f"Key after a crash: {words}.")
     if kind.takes_signals():
-        notes.append("Takes signals.")
+        notes.append("Accepts signals.")
     if kind.snapshot_policy_allowed:
-        notes.append("`deletion_policy: Snapshot` is possible.")
+        notes.append("Supports `deletion_policy: Snapshot`.")
     if notes:
         yield ""
         yield " ".join(notes)
@@ -123,10 +130,10 @@ def _row(path: str, prop: Prop, *, nested: bool) -> str:
     if prop.has_default and prop.default is not None:
         traits.append(f"default {_value(prop.default)}")
     if not nested:
-        traits.append("updated in place" if prop.update_allowed else "a change replaces it")
+        traits.append("updated in place" if prop.update_allowed else "replaces the resource")
     words = [prop.description, *map(_constraint, prop.constraints)]
     if prop.item is not None:
-        words += [f"Each: {_constraint(one)}" for one in prop.item.constraints]
+        words += [f"Each item: {_constraint(one)}" for one in prop.item.constraints]
     if prop.support is not None and prop.support.status != SupportStatus.SUPPORTED:
         words.append(_support(prop.support))
     told = " ".join(word for word in words if word).replace("|", "\\|")
@@ -149,7 +156,7 @@ def _constraint(constraint: Constraint) -> str:
         case Length(min=low, max=high):
             return _bounds("Length ", low, high)
         case Modulo(step=step, offset=offset):
-            return f"A multiple of {step}, and {offset} more."
+            return f"A multiple of {step} plus {offset}."
         case Custom(name=name):
             return f"Checked as `{name}`."
     return ""

@@ -21,6 +21,7 @@ from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.accept import Operation
 from hearth.store.rows import Revision
+from tests.daily import part_of
 
 TYPES = (Thing(), ResourceGroup(), AutoScalingGroup())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)
@@ -210,7 +211,7 @@ def test_a_batch_that_fails_is_the_last_and_the_next_update_goes_on():
 
 
 @pytest.mark.parametrize("kind", [indexed, scaling])
-@pytest.mark.parametrize("key", ["u", "r"])
+@pytest.mark.parametrize("key", part_of(["u", "r"], 2))
 def test_an_engine_may_die_at_any_call_of_a_rolling_update(kind, key):
     whole = Life().play(kind("1", key=key), kind("2", key=key))
     assert whole.calls > 20

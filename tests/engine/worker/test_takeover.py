@@ -16,6 +16,7 @@ from hearth.store.claim import LEASE_S
 from tests.conftest import drop_database, fresh_database
 from tests.crash import account
 from tests.crash.processes import Client, Cloud, Hearth, until
+from tests.daily import part_of
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -160,7 +161,7 @@ def pair(kind: str, folder: Path) -> Iterator[Pair]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("kind", part_of(["postgresql", "mariadb"], 2))
 def test_the_stacks_of_a_dead_engine_are_taken_over_when_its_lease_ends(
     kind: str, tmp_path: Path
 ) -> None:

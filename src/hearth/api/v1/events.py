@@ -16,7 +16,7 @@ from hearth.store.rows import StackRow
 
 
 async def of_stack(request: Request) -> Response:
-    """The events of a stack, newest first."""
+    """List the events of a stack, newest first."""
     row = await stack_of(request, deleted=True)
     depth = parse.number(request, queries.DEPTH) or 0
 
@@ -34,7 +34,7 @@ async def of_stack(request: Request) -> Response:
 
 
 async def of_resource(request: Request) -> Response:
-    """The events of a resource, newest first."""
+    """List the events of a resource, newest first."""
     row = await stack_of(request, deleted=True)
     name = request.path_params["resource_name"]
     wanted = parse.event_filter(request, (row.id,), resource_name=(name,))
@@ -47,7 +47,7 @@ async def of_resource(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """One event, with the properties that the resource had."""
+    """Show an event, with the properties of the resource at that time."""
     row = await stack_of(request, deleted=True)
     event_id = request.path_params["event_id"]
     found = await house_of(request).store.read(lambda tx: reads.get_event(tx, row.id, event_id))

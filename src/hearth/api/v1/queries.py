@@ -24,54 +24,52 @@ def _filters(text: str, columns: Mapping[str, str]) -> Iterator[Query]:
         yield Query(name, TEXT, text.format(name), repeated=True, column=column)
 
 
-LIMIT = Query("limit", NUMBER, "At most so many; 0 is none.")
-MARKER = Query("marker", TEXT, "Only those after the one with this id.")
+LIMIT = Query("limit", NUMBER, "Maximum number; 0 gives an empty list.")
+MARKER = Query("marker", TEXT, "Continue after the entry with this id.")
 SORT_DIR = Query("sort_dir", DIRECTION, "The direction of sort_keys.")
-DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth, 5 at most.")
+DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth, at most 5.")
 NESTED = Query("show_nested", FLAG, "Include nested stacks.")
-GLOBAL = Query("global_tenant", FLAG, "Of all projects; policy forbids it unless changed.")
+GLOBAL = Query("global_tenant", FLAG, "Include all projects; the default policy forbids it.")
 SHOW_DELETED = Query("show_deleted", FLAG, "Include deleted stacks.")
-SHOW_HIDDEN = Query("show_hidden", FLAG, "Include stacks with a tag that hides them.")
-WITH_COUNT = Query("with_count", FLAG, "Tell how many there are in all.")
-RESOLVE_OUTPUTS = Query("resolve_outputs", FLAG, "Whether to evaluate the outputs; true.")
-WITH_DETAIL = Query("with_detail", FLAG, "With attributes and description.")
+SHOW_HIDDEN = Query("show_hidden", FLAG, "Include stacks with a tag of `hidden_stack_tags`.")
+WITH_COUNT = Query("with_count", FLAG, "Add the total number.")
+RESOLVE_OUTPUTS = Query("resolve_outputs", FLAG, "Evaluate the outputs; default: true.")
+WITH_DETAIL = Query("with_detail", FLAG, "Add attributes and description.")
 WITH_ATTR = Query(
-    "with_attr", TEXT, "Show this attribute too, though it is not declared.", repeated=True
+    "with_attr", TEXT, "Add this attribute, even if it is not declared.", repeated=True
 )
 IGNORE_ERRORS = Query(
-    "ignore_errors", words("99001"), "Errors not to tell: 99001, a missing service."
+    "ignore_errors", words("99001"), "Ignore these errors: 99001, a missing service."
 )
-SHOW_FINDINGS = Query(
-    "show_findings", FLAG, "Answer all that is wrong, with its place; not in Heat."
-)
+SHOW_FINDINGS = Query("show_findings", FLAG, "Return all mistakes with their places; not in Heat.")
 TYPE_NAME = Query("name", TEXT, "A regular expression for the beginning of the name.")
-TYPE_VERSION = Query("version", TEXT, "The release since which the type is there.")
+TYPE_VERSION = Query("version", TEXT, "The release that introduced the type.")
 SUPPORT_STATUS = Query(
     "support_status",
     words("UNKNOWN", "SUPPORTED", "DEPRECATED", "UNSUPPORTED", "HIDDEN"),
-    "How the type is supported.",
+    "The support status of the type.",
 )
-WITH_DESCRIPTION = Query("with_description", FLAG, "Tell what each type is.")
+WITH_DESCRIPTION = Query("with_description", FLAG, "Add the description of each type.")
 TEMPLATE_TYPE = Query(
     "template_type",
     {"type": "string", "pattern": "^([Cc][Ff][Nn]|[Hh][Oo][Tt])$"},
-    "cfn, if not given, or hot.",
+    "cfn (default) or hot.",
 )
 WITH_CONDITION_FUNC = Query("with_condition_func", FLAG, "Include the functions of conditions.")
-SERVER_ID = Query("server_id", TEXT, "Only those on this server.")
+SERVER_ID = Query("server_id", TEXT, "Deployments on this server.")
 
-TAGS = Query("tags", TEXT, "With all of these tags, a comma list.")
-TAGS_ANY = Query("tags_any", TEXT, "With any of these tags.")
-NOT_TAGS = Query("not_tags", TEXT, "Without all of these tags.")
-NOT_TAGS_ANY = Query("not_tags_any", TEXT, "Without any of these tags.")
+TAGS = Query("tags", TEXT, "Stacks with all of these tags, separated by commas.")
+TAGS_ANY = Query("tags_any", TEXT, "Stacks with any of these tags.")
+NOT_TAGS = Query("not_tags", TEXT, "Stacks without all of these tags.")
+NOT_TAGS_ANY = Query("not_tags_any", TEXT, "Stacks without any of these tags.")
 STACK_SORT_KEYS = Query(
     "sort_keys",
     words("stack_name", "stack_status", "creation_time", "updated_time"),
-    "What to sort by; creation time, newest first, when not given.",
+    "Sort keys; default: creation time, newest first.",
     repeated=True,
 )
 EVENT_SORT_KEYS = Query(
-    "sort_keys", words("event_time", "resource_type"), "What to sort by.", repeated=True
+    "sort_keys", words("event_time", "resource_type"), "Sort keys.", repeated=True
 )
 
 STACKS = (
@@ -89,7 +87,7 @@ STACKS = (
     GLOBAL,
     WITH_COUNT,
     *_filters(
-        "Only those with this {}.",
+        "Entries with this {}.",
         {
             "stack_name": "name",
             "stack_status": "status",
@@ -107,11 +105,11 @@ STACKS = (
             "owner_id": "parent_id",
         },
     ),
-    Query("disable_rollback", FLAG, "Only those with this setting.", column="disable_rollback"),
+    Query("disable_rollback", FLAG, "Stacks with this setting.", column="disable_rollback"),
     Query(
         "timeout_mins",
         NUMBER,
-        "Only those with this timeout.",
+        "Stacks with this timeout.",
         repeated=True,
         column="timeout_mins",
     ),
@@ -122,12 +120,12 @@ RESOURCES = (
     *(
         Query(name, TEXT, text, repeated=True, column=name)
         for name, text in (
-            ("type", "Part of the type."),
+            ("type", "A part of the type."),
             ("name", "The name."),
-            ("status", "The status, as COMPLETE or CREATE_COMPLETE."),
-            ("action", "The action alone, as CREATE."),
+            ("status", "The status, such as COMPLETE or CREATE_COMPLETE."),
+            ("action", "The action, such as CREATE."),
             ("id", "The id of the record."),
-            ("physical_resource_id", "The id of the thing in the cloud."),
+            ("physical_resource_id", "The id of the object in the cloud."),
         )
     ),
 )
@@ -138,7 +136,7 @@ EVENTS = (
     EVENT_SORT_KEYS,
     DEPTH,
     *_filters(
-        "Only those with this {}.",
+        "Entries with this {}.",
         {
             "resource_name": "resource_name",
             "resource_type": "resource_type",

@@ -27,9 +27,9 @@ DEPTH_MAX = 5
 
 
 async def index(request: Request) -> Response:
-    """The resources of a stack, with those of nested stacks where that is asked for.
+    """List the resources of a stack, on request with those of nested stacks.
 
-    Query parameters that are not listed are refused.
+    Unlisted query parameters are refused.
     """
     unknown = sorted(set(request.query_params) - KEYS)
     if unknown:
@@ -66,7 +66,7 @@ def _view(request: Request, one: use.Shown) -> view.Body:
 
 
 async def show(request: Request) -> Response:
-    """One resource with its attributes."""
+    """Show a resource with its attributes."""
     row = await stack_of(request)
     house, caller = house_of(request), caller_of(request)
     name = request.path_params["resource_name"]
@@ -79,7 +79,7 @@ async def show(request: Request) -> Response:
 
 
 async def metadata(request: Request) -> Response:
-    """The metadata of a resource: what a guest reads."""
+    """Show the metadata of a resource, which its server reads."""
     row = await stack_of(request)
     name = request.path_params["resource_name"]
     found = await use.metadata(house_of(request), caller_of(request), row, name)
@@ -87,7 +87,7 @@ async def metadata(request: Request) -> Response:
 
 
 async def mark(request: Request) -> Response:
-    """Say that a resource is not well, or well again; it is named by name or physical id."""
+    """Mark a resource as unhealthy or healthy, by name or physical id."""
     row = await stack_of(request)
     unhealthy, reason = parse.health(await parse.body(request))
     name = request.path_params["resource_name"]

@@ -14,7 +14,7 @@ from hearth.store.texts import RevisionRow
 
 
 async def index(request: Request) -> Response:
-    """The revisions of a stack, newest first."""
+    """List the revisions of a stack, newest first."""
     row = await stack_of(request, deleted=True)
     found = await use.list_revisions(house_of(request), row)
     return JSONResponse({"revisions": [_summary(row, one) for one in found]})
@@ -31,7 +31,7 @@ def _summary(row: StackRow, one: RevisionRow) -> view.Body:
 
 
 async def show(request: Request) -> Response:
-    """One revision: the template as an object, of files the names."""
+    """Show a revision: the template as an object, and the names of the files."""
     row = await stack_of(request, deleted=True)
     kept = await use.show_revision(house_of(request), row, _number(request, "number"))
     template = await as_object(house_of(request), row, kept.revision.template)
@@ -48,7 +48,7 @@ async def show(request: Request) -> Response:
 
 
 async def diff(request: Request) -> Response:
-    """What leads from one revision to another."""
+    """Show the difference between two revisions."""
     row = await stack_of(request, deleted=True)
     house = house_of(request)
     before = await use.show_revision(house, row, _number(request, "number"))

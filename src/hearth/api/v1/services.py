@@ -15,7 +15,7 @@ from hearth.store.engines import EngineRow, engines
 
 
 async def index(request: Request) -> Response:
-    """The engines, with when each gave its last sign of life."""
+    """List the engines, each with the time of its last heartbeat."""
     found = await house_of(request).store.read(engines)
     if not any(one.up for one in found):
         words = "No engine is running: nothing of what is asked for will be done."
@@ -45,6 +45,6 @@ def _time(seconds: float) -> str:
 
 
 async def build_info(request: Request) -> Response:
-    """The release of the API and of the engines."""
+    """Show the release of the API and of the engines."""
     about = {"revision": f"hearth-{hearth.__version__}"}
     return JSONResponse({"api": about, "engine": about})

@@ -13,7 +13,7 @@ from hearth.store.snapshots import Snapshot
 
 
 async def create(request: Request) -> Response:
-    """Take a snapshot of a stack. The answer is not wrapped."""
+    """Create a snapshot of a stack. The answer has no wrapping key."""
     row = await stack_of(request)
     name = (await parse.body(request)).get("name")
     made = await use.take_snapshot(
@@ -26,14 +26,14 @@ async def create(request: Request) -> Response:
 
 
 async def index(request: Request) -> Response:
-    """The snapshots of a stack."""
+    """List the snapshots of a stack."""
     row = await stack_of(request)
     found = await use.list_snapshots(house_of(request), row)
     return JSONResponse({"snapshots": [await _shown(request, row, one) for one in found]})
 
 
 async def show(request: Request) -> Response:
-    """One snapshot."""
+    """Show a snapshot."""
     row = await stack_of(request)
     found = await use.show_snapshot(house_of(request), row, request.path_params["snapshot_id"])
     return JSONResponse({"snapshot": await _shown(request, row, found)})
@@ -48,14 +48,14 @@ async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a snapshot and what it holds."""
+    """Delete a snapshot with its images and backups."""
     row = await stack_of(request)
     await use.delete_snapshot(house_of(request), row, request.path_params["snapshot_id"])
     return Response(status_code=204)
 
 
 async def restore(request: Request) -> Response:
-    """Bring a stack back to what a snapshot holds."""
+    """Restore a stack to the state of a snapshot."""
     row = await stack_of(request)
     snapshot_id = request.path_params["snapshot_id"]
     await use.restore_snapshot(house_of(request), caller_of(request), row, snapshot_id)

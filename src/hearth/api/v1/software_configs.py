@@ -10,7 +10,7 @@ from hearth.service import software_configs as use
 
 
 async def index(request: Request) -> Response:
-    """Software configurations, newest first."""
+    """List software configurations, newest first."""
     everywhere = parse.flag(request, queries.GLOBAL)
     if everywhere:
         demand(request, "software_configs:global_index")
@@ -26,21 +26,21 @@ async def index(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """A new software configuration. It never changes."""
+    """Create a software configuration. It cannot be changed later."""
     wanted = software.config(await parse.body(request))
     made = await use.create_config(house_of(request), request.path_params["tenant_id"], wanted)
     return JSONResponse({"software_config": made.document()})
 
 
 async def show(request: Request) -> Response:
-    """One software configuration."""
+    """Show a software configuration."""
     path = request.path_params
     found = await use.show_config(house_of(request), scope_of(request), path["config_id"])
     return JSONResponse({"software_config": found.document()})
 
 
 async def delete(request: Request) -> Response:
-    """Delete a software configuration, unless a deployment names it."""
+    """Delete a software configuration, unless a deployment uses it."""
     path = request.path_params
     await use.delete_config(house_of(request), scope_of(request), path["config_id"])
     return Response(status_code=204)

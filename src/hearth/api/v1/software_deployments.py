@@ -11,7 +11,7 @@ from hearth.store.software_deployments import Deployment
 
 
 async def index(request: Request) -> Response:
-    """Software deployments, oldest first."""
+    """List software deployments, oldest first."""
     found = await use.list_deployments(
         house_of(request), request.path_params["tenant_id"], parse.last(request, queries.SERVER_ID)
     )
@@ -20,14 +20,14 @@ async def index(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """A new software deployment: the server finds it in its metadata."""
+    """Create a software deployment. The server finds it in its metadata."""
     wanted = software.deployment(await parse.body(request))
     tenant = request.path_params["tenant_id"]
     return _shown(await use.create_deployment(house_of(request), tenant, wanted))
 
 
 async def show(request: Request) -> Response:
-    """One software deployment, with results that wait for it in the cloud."""
+    """Show a software deployment, with results that wait in the cloud."""
     caller, path = caller_of(request), request.path_params
     found = await use.show_deployment(
         house_of(request), caller, scope_of(request), path["deployment_id"]
@@ -36,7 +36,7 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Change what is given; null changes nothing."""
+    """Update the given keys of a software deployment; null changes nothing."""
     path = request.path_params
     changes = software.deployment_changes(await parse.body(request))
     changed = await use.update_deployment(
@@ -46,14 +46,14 @@ async def update(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a software deployment; its configuration stays."""
+    """Delete a software deployment. Its configuration stays."""
     path = request.path_params
     await use.delete_deployment(house_of(request), scope_of(request), path["deployment_id"])
     return Response(status_code=204)
 
 
 async def metadata(request: Request) -> Response:
-    """What a server has to do: its configurations, by name."""
+    """List the configurations that a server has to apply, by name."""
     caller, path = caller_of(request), request.path_params
     found = await use.server_configs(
         house_of(request), path["tenant_id"], path["server_id"], guest=caller.guest

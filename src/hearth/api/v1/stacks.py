@@ -30,7 +30,7 @@ ARN = re.compile(r"^arn:openstack:heat::(?P<project>[^:/]+):stacks/(?P<rest>[^/]
 
 
 async def index(request: Request) -> Response:
-    """Stacks of the project: summaries without parameters and outputs, newest first."""
+    """List the stacks of the project, newest first, without parameters and outputs."""
     everywhere = parse.flag(request, queries.GLOBAL)
     if everywhere:
         demand(request, "stacks:global_index")
@@ -51,7 +51,7 @@ async def index(request: Request) -> Response:
 
 
 async def detail(request: Request) -> Response:
-    """The same list under its former address."""
+    """List stacks, under an older address."""
     return await index(request)
 
 
@@ -63,9 +63,9 @@ def _next(request: Request, marker: str) -> str:
 
 
 async def create(request: Request) -> Response:
-    """A new stack, which is made from now on: its id and where it is to be found.
+    """Create a stack: return its id and its address before the work starts.
 
-    With `adopt_stack_data` it is made around what the document of another stack names.
+    With `adopt_stack_data` the stack takes over the resources of that document.
     """
     caller = caller_of(request)
     data = await parse.body(request)
@@ -87,7 +87,7 @@ def _new_name(data: Mapping[str, Any]) -> str:
 
 
 async def preview(request: Request) -> Response:
-    """What a stack would be: its resources with their properties. Nothing is made."""
+    """Show the resources of a stack with their properties, without creating anything."""
     caller = caller_of(request)
     data = await parse.body(request)
     found = await plan_create(
@@ -103,17 +103,17 @@ async def preview(request: Request) -> Response:
 
 
 async def lookup(request: Request) -> Response:
-    """Any method on a stack by name or id alone: redirects to where it is, query and all."""
+    """Redirect any method from the name or id of a stack to its address, with the query."""
     return await _redirected(request, "")
 
 
 async def lookup_below(request: Request) -> Response:
-    """A part of a stack by the stack's name or id alone: redirects to where it is."""
+    """Redirect from a part of a stack, by name or id of the stack, to its address."""
     return await _redirected(request, "/" + request.url.path.rpartition("/")[2])
 
 
 async def lookup_arn(request: Request) -> Response:
-    """A stack, or a part of one, by its ARN: redirects to where it is, without looking."""
+    """Redirect from the ARN of a stack or of a part to its address, without a check."""
     arn = f"arn:{request.path_params['arn']}"
     found = ARN.match(arn)
     if found is None:
@@ -137,7 +137,7 @@ def _with_query(request: Request, url: str) -> str:
 
 
 async def show(request: Request) -> Response:
-    """All of a stack: state, parameters, outputs. Deleted ones are found by their id."""
+    """Show a stack: state, parameters, outputs. The id finds deleted stacks, too."""
     row = await stack_of(request, deleted=True)
     house = house_of(request)
     values = None
@@ -151,12 +151,12 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Change a stack to what is given: nothing is kept but timeout, rollback and converge."""
+    """Update a stack to the request. Only timeout, rollback and converge are kept."""
     return await _update(request, existing=False)
 
 
 async def patch(request: Request) -> Response:
-    """Change a stack by what is given, laid over what it has. Absent means: as it is."""
+    """Update the given parts of a stack. Missing parts stay as they are."""
     return await _update(request, existing=True)
 
 
@@ -171,7 +171,7 @@ async def _update(request: Request, *, existing: bool) -> Response:
 
 
 async def update_preview(request: Request) -> Response:
-    """What an update would do to each resource. Nothing changes."""
+    """Show what an update would do to each resource, without a change."""
     row = await stack_of(request)
     wanted = await parse.wanted_update(
         request, await parse.body(request), existing=request.method == "PATCH"
@@ -189,7 +189,7 @@ async def update_preview(request: Request) -> Response:
 
 
 async def create_plan(request: Request) -> Response:
-    """The plan of a create: what becomes of each resource, and why."""
+    """Plan a create: the action for each resource, and its reasons."""
     caller = caller_of(request)
     data = await parse.body(request)
     found = await plan_create(
@@ -199,7 +199,7 @@ async def create_plan(request: Request) -> Response:
 
 
 async def update_plan(request: Request) -> Response:
-    """The plan of an update: what becomes of each resource and property, and why."""
+    """Plan an update: the action for each resource, and its reasons by property."""
     row = await stack_of(request)
     wanted = await parse.wanted_update(
         request, await parse.body(request), existing=request.method == "PATCH"
@@ -209,14 +209,14 @@ async def update_plan(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a stack with all it made. Taken in every state; one that runs already is joined."""
+    """Delete a stack and its resources, in every state. Repeating it has no effect."""
     row = await stack_of(request)
     await delete_stack(house_of(request), caller_of(request), row)
     return Response(status_code=204)
 
 
 async def action(request: Request) -> Response:
-    """Suspend, resume, check or cancel: exactly one action, whose value is not looked at."""
+    """Suspend, resume, check or cancel: exactly one action, whose value is ignored."""
     data = await parse.body(request)
     if len(data) != 1:
         raise parse.bad("Exactly one action is needed")
@@ -237,21 +237,21 @@ async def action(request: Request) -> Response:
 
 
 async def export(request: Request) -> Response:
-    """The document of a stack, from which it can be adopted."""
+    """Export a stack: the document for an adopt."""
     row = await stack_of(request)
     house = house_of(request)
     return JSONResponse(await view.documented(house, row, await export_stack(house, row)))
 
 
 async def abandon(request: Request) -> Response:
-    """The document of a stack, which goes and leaves everything it made."""
+    """Abandon a stack: return its document and keep its resources in the cloud."""
     row = await stack_of(request)
     told = await abandon_stack(house_of(request), caller_of(request), row)
     return JSONResponse(await view.documented(house_of(request), row, told))
 
 
 async def template(request: Request) -> Response:
-    """The template as an object, also when it was given as text."""
+    """Show the template as an object, even if it was sent as text."""
     row = await stack_of(request, deleted=True)
     revision, _ = await house_of(request).program(row)
     plain = await as_object(house_of(request), row, revision.template)
@@ -260,21 +260,21 @@ async def template(request: Request) -> Response:
 
 
 async def environment(request: Request) -> Response:
-    """The environment; hidden values are masked."""
+    """Show the environment, with hidden values masked."""
     row = await stack_of(request, deleted=True)
     revision, program = await house_of(request).program(row)
     return JSONResponse(masked_environment(revision, program))
 
 
 async def files(request: Request) -> Response:
-    """The files that came with the template, by name."""
+    """Show the files that were sent with the template, by name."""
     row = await stack_of(request, deleted=True)
     revision, _ = await house_of(request).program(row)
     return JSONResponse(revision.files)
 
 
 async def output_list(request: Request) -> Response:
-    """The outputs, without their values."""
+    """List the outputs, without their values."""
     row = await stack_of(request)
     _, program = await house_of(request).program(row)
     found = [
@@ -285,7 +285,7 @@ async def output_list(request: Request) -> Response:
 
 
 async def output_show(request: Request) -> Response:
-    """One output with its value, or why it has none."""
+    """Show an output with its value, or the reason why it has none."""
     row = await stack_of(request)
     key = request.path_params["output_key"]
     found = await outputs(house_of(request), caller_of(request), row, key)

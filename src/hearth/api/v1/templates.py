@@ -21,9 +21,9 @@ from hearth.template import describe
 
 
 async def validate(request: Request) -> Response:
-    """Judge a template. Values of parameters may be missing. Every fault has one type.
+    """Validate a template. Values of parameters may be missing. All errors have one type.
 
-    With `show_findings`, all that `hearth lint` finds, and nothing else.
+    With `show_findings` the answer has the findings of `hearth lint` and nothing else.
     """
     caller = caller_of(request)
     wanted = await parse.wanted_of(request, await parse.body(request))
@@ -40,7 +40,7 @@ async def validate(request: Request) -> Response:
 
 
 async def type_list(request: Request) -> Response:
-    """The resource types that the caller may have."""
+    """List the resource types that the caller may use."""
     status = parse.last(request, queries.SUPPORT_STATUS)
     if status is not None and status not in SupportStatus.__members__:
         known = ", ".join(SupportStatus.__members__)
@@ -108,7 +108,7 @@ def _type(request: Request) -> ResourceType:
 
 
 async def type_show(request: Request) -> Response:
-    """The properties and attributes of a resource type."""
+    """Show the properties and attributes of a resource type."""
     kind = _type(request)
     support = kind.support
     return JSONResponse(
@@ -123,7 +123,7 @@ async def type_show(request: Request) -> Response:
 
 
 async def type_template(request: Request) -> Response:
-    """A template with all that a type has: a parameter for each property, an output for
+    """Generate a template for a resource type: a parameter for each property, an output for
     each attribute.
     """
     kind = _type(request)
@@ -157,12 +157,12 @@ def _support(support: object) -> dict[str, object] | None:
 
 
 async def versions(request: Request) -> Response:
-    """The versions of the template language."""
+    """List the versions of the template language."""
     return JSONResponse({"template_versions": describe.versions()})
 
 
 async def functions(request: Request) -> Response:
-    """The functions of a version."""
+    """List the functions of a version."""
     version = request.path_params["template_version"]
     found = describe.functions(version, conditions=parse.flag(request, queries.WITH_CONDITION_FUNC))
     if found is None:

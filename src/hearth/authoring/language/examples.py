@@ -134,9 +134,9 @@ def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
 def _asked(lookup: Mapping[str, Any]) -> str:
     name = lookup.get("name")
     if "hook" in lookup:
-        return f"does `{name}` wait at `{lookup['hook']}`?"
+        return f"`{name}` waits at `{lookup['hook']}`"
     if "restricted" in lookup:
-        return f"what is forbidden for `{name}`?"
+        return f"restricted actions of `{name}`"
     return f"`{lookup['type']}`" + (f", resource `{name}`" if name else "")
 
 

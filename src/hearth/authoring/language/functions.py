@@ -25,8 +25,8 @@ from hearth.template.versions import Grammar
 
 KNOWN_WHEN = {
     Reads.NOTHING: "as soon as its arguments are known",
-    Reads.PARAMETERS: "with the parameters, before anything is made",
-    Reads.WORLD: "when what it reads is there",
+    Reads.PARAMETERS: "with the parameters, before anything is created",
+    Reads.WORLD: "when the resource that it reads exists",
 }
 
 
@@ -45,12 +45,12 @@ def _section(word: str) -> str:
     parts = [f"### {word}", _summary(word)]
     if words is None:  # of an installed package
         return "\n\n".join([*parts, "\n".join(_facts(word, None))])
-    parts.append(f"Written {code(f'{word}: {words.form}')}.")
+    parts.append(f"Form: {code(f'{word}: {words.form}')}")
     parts.append("\n".join(_facts(word, words)))
     if words.text:
         parts.append(words.text)
     if words.errors:
-        parts.append("An error is: " + "; ".join(words.errors) + ".")
+        parts.append("Errors: " + "; ".join(words.errors) + ".")
     if words.notes:
         parts.append("\n".join(f"- {note}" for note in words.notes))
     parts += [example.shown for example in words.examples]
@@ -81,12 +81,12 @@ def _facts(word: str, words: Words | None) -> Iterator[str]:
     if function.takes is not None:
         told = getattr(function.takes, "told", None)
         if told is not None:
-            yield f"- Kinds taken: {code(told)}"
+            yield f"- Types of the arguments: {code(told)}"
     fixed = () if callable(function.gives) else function.kinds(None)
     kinds = {*fixed, *(kind for args in _arguments(words) for kind in function.kinds(args))}
     if kinds:
-        yield f"- Gives {spoken(frozenset(kinds))}"
-    yield f"- Known {KNOWN_WHEN[function.reads]}"
+        yield f"- Type of the result: {spoken(frozenset(kinds))}"
+    yield f"- The result is known {KNOWN_WHEN[function.reads]}"
 
 
 def _outside(grammar: Grammar, word: str) -> bool:

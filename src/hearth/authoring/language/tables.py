@@ -36,7 +36,9 @@ def versions() -> str:
     before: Grammar | None = None
     for grammar in HOT:
         alias = codes(grammar.aliases)
-        brought = "; ".join(_changes(before, grammar)) if before is not None else "the first one"
+        brought = (
+            "; ".join(_changes(before, grammar)) if before is not None else "the first version"
+        )
         rows.append([code(grammar.value), alias, brought or "nothing new"])
         before = grammar
     return table([code(HOT_KEY), "or", "what it brings"], rows)
@@ -47,10 +49,10 @@ def cfn_versions() -> str:
     first, last = sorted(CFN, key=lambda one: len(one.functions))
     more = "; ".join(_changes(first, last))
     return table(
-        ["version key", "its only value", ""],
+        ["version key", "its only value", "format"],
         [
-            [code(first.key), code(first.value), "the smaller one"],
-            [code(last.key), code(last.value), f"besides: {more}"],
+            [code(first.key), code(first.value), "the smaller format"],
+            [code(last.key), code(last.value), f"the larger format; in addition: {more}"],
         ],
     )
 
@@ -121,7 +123,7 @@ def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
         if word == HOT_KEY:
             shown = codes(one.key for one in CFN)
         rows.append([code(word) if hot else "–", hot, shown or "–"])
-    return table(["HOT", "there in", "CFN"], rows)
+    return table(["HOT", "versions", "CFN"], rows)
 
 
 def deletion_policies() -> str:
@@ -153,18 +155,18 @@ def parameter_types() -> str:
         [code(kind.value), code(CFN_NAMES[kind]), _ACCEPTED[kind][0], _ACCEPTED[kind][1]]
         for kind in ParameterType
     ]
-    return table(["HOT", "CFN", "takes", "and gives"], rows)
+    return table(["HOT", "CFN", "accepts", "result"], rows)
 
 
 _ACCEPTED = {
-    ParameterType.STRING: ("anything", "text; what is no text is written as Python writes it"),
+    ParameterType.STRING: ("anything", "text; other values as Python writes them"),
     ParameterType.NUMBER: (
-        "a number, text that is one, a boolean",
-        "an integer if the text is one, else a float; a boolean stays one",
+        "a number, text that is a number, a boolean",
+        "an integer if the text is an integer, else a float; a boolean stays a boolean",
     ),
     ParameterType.LIST: (
         "a list, or text with commas",
-        "a list of texts; text is split at every comma and not trimmed, empty text gives no items",
+        "a list of texts; text is split at every comma and not trimmed; empty text has no items",
     ),
     ParameterType.JSON: (
         "a map, a list, a number, a boolean, or text that is JSON",
@@ -214,7 +216,7 @@ def parameter_keys() -> str:
         for key in sorted({key for grammar in HOT for key in grammar.parameter_keys})
     ]
     cfn = sorted({key for grammar in CFN for key in grammar.parameter_keys})
-    return f"{table(['key', 'there in'], hot)}\n\nIn CFN: {codes(cfn)}."
+    return f"{table(['key', 'versions'], hot)}\n\nIn CFN: {codes(cfn)}."
 
 
 def constraints() -> str:
@@ -225,29 +227,30 @@ def constraints() -> str:
         there = presence(lambda grammar, name=name: name in grammar.constraints)  # type: ignore[misc]
         on = codes(one.value for one in ParameterType if one in allowed)
         rows.append([code(name), content, on, there, rule])
-    return table(["constraint", "holds", "can be put on", "there in", "what must be true"], rows)
+    return table(["constraint", "value", "types", "versions", "requirement"], rows)
 
 
 _CONSTRAINTS = {
     "Length": (
         "length", "`min`, `max` or both: whole numbers",
-        "so many characters, items or keys, bounds included",
+        "number of characters, items or keys, bounds included",
     ),
-    "Range": ("range", "`min`, `max` or both: numbers", "not less and not more, bounds included"),
+    "Range": ("range", "`min`, `max` or both: numbers", "between the bounds, bounds included"),
     "Modulo": (
         "modulo", "`step` and `offset`: whole numbers",
-        "divided by the step it leaves the offset; both have one sign, and the step is the larger",
+        "divided by the step, the remainder is the offset; both have the same sign, and the step "
+        "is larger",
     ),
     "AllowedValues": (
         "allowed_values", "a list",
-        "one of these; of a list, every item. Both sides are converted to the type first, items "
-        "of lists are not",
+        "one of these values; for a list, every item. Both sides are converted to the type first, "
+        "items of lists are not",
     ),
     "AllowedPattern": (
         "allowed_pattern", "a regular expression",
-        "the first match at the start takes the whole value",
+        "the first match at the start covers the whole value",
     ),
-    "Custom": ("custom_constraint", "a name such as `nova.flavor`", "the cloud says so"),
+    "Custom": ("custom_constraint", "a name such as `nova.flavor`", "the cloud confirms the value"),
 }  # fmt: skip
 
 
@@ -267,19 +270,19 @@ def environment_sections() -> str:
         [code(name), "list" if kind is list else "map", _SECTIONS[name]]
         for name, kind in SECTIONS.items()
     ]
-    return table(["section", "is a", "what it is for"], rows)
+    return table(["section", "type", "purpose"], rows)
 
 
 _SECTIONS = {
     "parameters": "values for the parameters of the root template",
     "parameter_defaults": "values for every template of the tree that declares such a parameter: "
-    "they beat its default and lose to a given value",
-    "resource_registry": "what types lead to, hooks, restricted actions",
-    "parameter_merge_strategies": "how this file's values combine with those of earlier files: "
-    f"one of {codes(STRATEGIES)} by name of the parameter, and for all others as `default`",
+    "they override its default; a given value overrides them",
+    "resource_registry": "mappings of types, hooks, restricted actions",
+    "parameter_merge_strategies": "how the values of this file and earlier files combine: "
+    f"{codes(STRATEGIES)}, by name of the parameter, and `default` for all others",
     "event_sinks": f"where events are sent: maps with {codes(SINK_KEYS)}, "
     f"of the type {codes(SINKS)}",
-    "encrypted_param_names": "taken and kept; not meant to be written by hand",
+    "encrypted_param_names": "accepted and kept; not meant for authors",
 }
 
 
@@ -297,31 +300,34 @@ def limits() -> str:
     """How large a template may be."""
     rows = [[_LIMITS[one.name], f"{one.default:,}"] for one in fields(Limits)]
     rows += [[what, f"{most:,}"] for what, most in _BOUNDS]
-    return table(["what", "at most"], rows)
+    return table(["what", "limit"], rows)
 
 
 _LIMITS = {
-    "template_size_max": "characters of one text: a template, a child template, an environment",
-    "nodes_max": "values in one document, aliases written out",
-    "nesting_max": "lists and maps inside each other",
-    "stack_depth_max": "levels of child stacks below the root",
+    "template_size_max": "characters of one text: a template, a nested template, an environment",
+    "nodes_max": "values in one document, with aliases expanded",
+    "nesting_max": "nesting of lists and maps",
+    "stack_depth_max": "levels of nested stacks below the root",
     "resources_max": "resources of one template",
-    "yaql_iterators_max": "items that a YAQL expression goes over",
+    "yaql_iterators_max": "items that a YAQL expression iterates over",
     "yaql_memory_bytes": "bytes that a YAQL expression uses",
 }
 
 
 _BOUNDS = (
-    ("resources of all templates of a tree, a child once for each environment", TREE_RESOURCES_MAX),
-    ("characters of a text that one function makes", TEXT_MAX),
-    ("items that one `repeat` makes", REPEAT_MAX),
-    ("bytes that all values take together, roughly", MADE_BYTES),
-    ("and more for each resource", RESOURCE_BYTES),
-    ("but no more than", MADE_BYTES_MAX),
-    ("steps that all YAQL expressions take together", YAQL_STEPS),
-    ("and more for each resource", RESOURCE_STEPS),
-    ("but no more than", YAQL_STEPS_MAX),
-    ("seconds that all regular expressions take together", int(PATIENCE_S)),
+    (
+        "resources of all templates of a tree, each nested template once per environment",
+        TREE_RESOURCES_MAX,
+    ),
+    ("characters of a text that one function returns", TEXT_MAX),
+    ("items that one `repeat` returns", REPEAT_MAX),
+    ("bytes of all values together, approximately", MADE_BYTES),
+    ("in addition for each resource", RESOURCE_BYTES),
+    ("at most in total", MADE_BYTES_MAX),
+    ("steps of all YAQL expressions together", YAQL_STEPS),
+    ("in addition for each resource", RESOURCE_STEPS),
+    ("at most in total", YAQL_STEPS_MAX),
+    ("seconds of all regular expressions together", int(PATIENCE_S)),
 )
 
 
@@ -329,4 +335,4 @@ def rules() -> str:
     """What `hearth lint` finds, each rule with an anchor `rule-CODE`."""
     rows = [[f'<a id="rule-{rule.code}"></a>{code(rule.code)}', rule.summary]
             for rule in RULES.values()]  # fmt: skip
-    return table(["code", "what it means"], rows)
+    return table(["code", "meaning"], rows)

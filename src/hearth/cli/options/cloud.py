@@ -34,23 +34,23 @@ def _user(group: str, of: str) -> tuple[Option, ...]:
     """A user with a password, as keystoneauth's sections have it."""
     one = partial(Option, group)
     return (
-        one("auth_url", str, None, f"Keystone's address, {of}."),
-        one("auth_type", str, None, "How it authenticates: password."),
+        one("auth_url", str, None, f"Address of Keystone, {of}."),
+        one("auth_type", str, None, "Authentication method: password."),
         one("username", str, None, f"User, {of}."),
-        one("user_id", str, None, "The same by its id."),
+        one("user_id", str, None, "Id of the user."),
         one("password", str, None, "Its password.", secret=True),
-        one("user_domain_id", str, None, "Domain of the user, by its id."),
-        one("user_domain_name", str, None, "The same by its name."),
+        one("user_domain_id", str, None, "Id of the domain of the user."),
+        one("user_domain_name", str, None, "Name of the domain of the user."),
     )
 
 
 def _project(group: str) -> tuple[Option, ...]:
     one = partial(Option, group)
     return (
-        one("project_id", str, None, "Project in which the user acts, by its id."),
-        one("project_name", str, None, "The same by its name."),
-        one("project_domain_id", str, None, "Domain of the project, by its id."),
-        one("project_domain_name", str, None, "The same by its name."),
+        one("project_id", str, None, "Id of the project of the user."),
+        one("project_name", str, None, "Name of the project of the user."),
+        one("project_domain_id", str, None, "Id of the project's domain."),
+        one("project_domain_name", str, None, "Name of the project's domain."),
     )
 
 
@@ -58,52 +58,52 @@ def _project(group: str) -> tuple[Option, ...]:
 def _trust(group: str, default: bool | None) -> tuple[Option, ...]:
     one = partial(Option, group)
     return (
-        one("insecure", bool, default, "Whether any certificate is believed."),
-        one("ca_file", str, None, "File with the certificate authorities that are believed."),
-        one("cert_file", str, None, "File with the certificate to show."),
+        one("insecure", bool, default, "true: any certificate is accepted."),
+        one("ca_file", str, None, "File with the trusted certificate authorities."),
+        one("cert_file", str, None, "File with the client certificate."),
         one("key_file", str, None, "File with its key."),
     )
 
 
 DATABASE = (
-    Option("database", "connection", str, None, "Address of the database: postgresql, mysql, mariadb or sqlite. The drivers are ours.", secret=True, formerly=(("DEFAULT", "sql_connection"),)),
+    Option("database", "connection", str, None, "Address of the database: postgresql, mysql, mariadb or sqlite. Hearth uses its own drivers.", secret=True, formerly=(("DEFAULT", "sql_connection"),)),
 )
 TOKENS = (
-    *_user("keystone_authtoken", "as which tokens are checked and the service acts"),
+    *_user("keystone_authtoken", "for checks of tokens and for the calls of the service"),
     *_project("keystone_authtoken"),
-    _tokens("www_authenticate_uri", str, None, "Keystone's address as users and servers reach it; else auth_url."),
-    _tokens("token_cache_time", int, 60, "Seconds that Keystone's answer about a token is kept; it is asked again after ten, beside the request. -1: never kept.", least=-1,
-            differs="shorter than the 300 of keystonemiddleware"),
-    _tokens("service_token_roles", list, ["service"], "Roles that make a token one of a service, which lets the user's own be expired."),
-    _tokens("service_token_roles_required", bool, True, "Whether a service token needs one of these roles.",
-            differs="keystonemiddleware is lax unless told"),
-    _tokens("region_name", str, None, "Region of the Keystone that is asked about tokens."),
-    _tokens("interface", str, None, "Which of its endpoints is asked: public, internal or admin."),
-    _tokens("cafile", str, None, "File with the certificate authorities that are believed."),
-    _tokens("insecure", bool, False, "Whether any certificate is believed."),
-    _tokens("certfile", str, None, "File with the certificate to show."),
+    _tokens("www_authenticate_uri", str, None, "Address of Keystone for users and servers. Default: auth_url."),
+    _tokens("token_cache_time", int, 60, "Time for which Hearth keeps Keystone's answer about a token, in seconds. After ten seconds Hearth asks again, in parallel to the request. -1: no cache.", least=-1,
+            differs="keystonemiddleware has 300"),
+    _tokens("service_token_roles", list, ["service"], "Roles of service tokens. A valid service token allows an expired token of the user."),
+    _tokens("service_token_roles_required", bool, True, "true: a service token needs one of these roles.",
+            differs="keystonemiddleware does not require them"),
+    _tokens("region_name", str, None, "Region of the Keystone that checks tokens."),
+    _tokens("interface", str, None, "Endpoint of that Keystone: public, internal or admin."),
+    _tokens("cafile", str, None, "File with the trusted certificate authorities."),
+    _tokens("insecure", bool, False, "true: any certificate is accepted."),
+    _tokens("certfile", str, None, "File with the client certificate."),
     _tokens("keyfile", str, None, "File with its key."),
 )
-TRUSTEE = _user("trustee", "to which trusts are given; else that of [keystone_authtoken]")
+TRUSTEE = _user("trustee", "which receives trusts. Default: the user of [keystone_authtoken]")
 CLIENTS = (
-    Option("clients", "endpoint_type", str, "public", "Which endpoints of the catalogue are used.", choices=ENDPOINTS),
+    Option("clients", "endpoint_type", str, "public", "Endpoints of the catalogue that Hearth uses.", choices=ENDPOINTS),
     *_trust("clients", False),
     *(
         option
         for name, service in SERVICES.items()
         for option in (
-            Option(f"clients_{name}", "endpoint_type", str, None, f"The same for {service} alone.", choices=ENDPOINTS),
+            Option(f"clients_{name}", "endpoint_type", str, None, f"The same for {service} only.", choices=ENDPOINTS),
             *_trust(f"clients_{name}", None),
         )
     ),
-    Option("clients_keystone", "auth_uri", str, None, "Keystone's address as servers reach it; else www_authenticate_uri."),
-    Option("clients_heat", "url", str, None, "Where servers reach this API, with %(tenant_id)s for the project; else as heat_public_url."),
+    Option("clients_keystone", "auth_uri", str, None, "Address of Keystone for servers. Default: www_authenticate_uri."),
+    Option("clients_heat", "url", str, None, "Address of this API for servers, with %(tenant_id)s for the project. Default: heat_public_url."),
 )
 SIGNERS = (
-    _ec2("multi_cloud", bool, False, "Whether several Keystones are asked about signatures: those of [ec2authtoken.NAME]."),
-    _ec2("clouds", list, [], "The names of these sections, in turn."),
-    _ec2("auth_uri", str, None, "The older name of auth_url."),
-    *_user("ec2authtoken", "as which signatures are checked; else as tokens are"),
+    _ec2("multi_cloud", bool, False, "true: the Keystones of the sections [ec2authtoken.NAME] check signatures."),
+    _ec2("clouds", list, [], "Names of these sections, in the order of the checks."),
+    _ec2("auth_uri", str, None, "Older name of auth_url."),
+    *_user("ec2authtoken", "for checks of signatures. Default: as for tokens"),
     *_project("ec2authtoken"),
 )
 # fmt: on

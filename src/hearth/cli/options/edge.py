@@ -14,61 +14,61 @@ PORTS = tuple(
     option
     for group, api, port in (("heat_api", "Orchestration", 8004), ("heat_api_cfn", "CloudFormation", 8000))
     for option in (
-        Option(group, "bind_host", str, "0.0.0.0", f"Address that the {api} API listens on."),  # noqa: S104 - as Heat's
+        Option(group, "bind_host", str, "0.0.0.0", f"Address where the {api} API listens."),  # noqa: S104 - as Heat's
         Option(group, "bind_port", int, port, "Its port.", least=0, most=65535),
     )
 )
 PROXIES = (
-    Option("oslo_middleware", "enable_proxy_headers_parsing", bool, False, "Whether Forwarded and X-Forwarded-Proto, -Host, -Port, -Prefix and -For are believed.", live=True),
-    Option("oslo_middleware", "max_request_body_size", int, None, "Bytes of any request's body, besides max_json_body_size.", least=1, live=True,
-           differs="Heat's pipeline does not use it unless told"),
+    Option("oslo_middleware", "enable_proxy_headers_parsing", bool, False, "true: Hearth trusts Forwarded and X-Forwarded-Proto, -Host, -Port, -Prefix and -For.", live=True),
+    Option("oslo_middleware", "max_request_body_size", int, None, "Maximum size of every request body in bytes, in addition to max_json_body_size.", least=1, live=True,
+           differs="Heat's default pipeline does not use it"),
 )
 BROWSERS = (
-    _cors("allowed_origin", list, [], "Origins of pages that may call the API; *: all of them."),
-    _cors("allow_credentials", bool, True, "Whether they may send cookies and the like."),
-    _cors("expose_headers", list, ["X-Auth-Token", "X-Subject-Token", "X-Service-Token", "X-OpenStack-Request-ID"], "Headers of answers that they may read."),
-    _cors("max_age", int, 3600, "Seconds that they may remember this.", least=0),
-    _cors("allow_methods", list, ["GET", "PUT", "POST", "DELETE", "PATCH"], "Methods that they may use."),
-    _cors("allow_headers", list, ["X-Auth-Token", "X-Identity-Status", "X-Roles", "X-Service-Catalog", "X-User-Id", "X-Tenant-Id", "X-OpenStack-Request-ID"], "Headers that they may send, besides the simple ones."),
+    _cors("allowed_origin", list, [], "Origins of web pages that can call the API; *: all."),
+    _cors("allow_credentials", bool, True, "true: they can send credentials such as cookies."),
+    _cors("expose_headers", list, ["X-Auth-Token", "X-Subject-Token", "X-Service-Token", "X-OpenStack-Request-ID"], "Headers of answers that they can read."),
+    _cors("max_age", int, 3600, "Time for which browsers cache this, in seconds.", least=0),
+    _cors("allow_methods", list, ["GET", "PUT", "POST", "DELETE", "PATCH"], "Methods that they can use."),
+    _cors("allow_headers", list, ["X-Auth-Token", "X-Identity-Status", "X-Roles", "X-Service-Catalog", "X-User-Id", "X-Tenant-Id", "X-OpenStack-Request-ID"], "Headers that they can send, in addition to the simple ones."),
 )
 MONITORS = (
-    _health("path", str, "/healthcheck", "Path that monitors ask."),
-    _health("detailed", bool, False, "Whether the answer tells what each check found. Never to the world."),
+    _health("path", str, "/healthcheck", "Path for monitors."),
+    _health("detailed", bool, False, "true: the answer has the result of each check. Do not publish it."),
     _health("backends", list, [], "Checks: database, disable_by_file, disable_by_files_ports, enable_by_files."),
-    _health("allowed_source_ranges", list, [], "Networks from which it may be asked; none: all."),
-    _health("ignore_proxied_requests", bool, False, "Whether requests that came through a proxy are refused."),
-    _health("disable_by_file_path", str, None, "The check disable_by_file fails while this file is there."),
-    _health("disable_by_file_paths", list, [], "The check disable_by_files_ports: PORT:FILE, fails on a port while its file is there."),
+    _health("allowed_source_ranges", list, [], "Networks whose requests are answered; empty: all."),
+    _health("ignore_proxied_requests", bool, False, "true: requests through a proxy are refused."),
+    _health("disable_by_file_path", str, None, "The check disable_by_file fails while this file exists."),
+    _health("disable_by_file_paths", list, [], "For the check disable_by_files_ports: PORT:FILE; it fails on a port while its file exists."),
     _health("enable_by_file_paths", list, [], "The check enable_by_files fails while one of these is missing."),
 )
 OWN = (
-    _own("requests_per_second", float, 0, "Requests of a project, on the average; 0: any number.", least=0),
-    _own("requests_burst", int, 50, "Requests that a project may send at once before that counts.", least=1),
-    _own("guest_requests_per_second", float, 20, "Requests of one user of a stack, as guests signal with, on the average; 0: any number.", least=0),
-    _own("guest_requests_burst", int, 1000, "Requests that such a user may send at once before that counts.", least=1),
-    _own("template_fetch_enabled", bool, False, "Whether users may name a template by its address."),
-    _own("foreign_cloud_networks", list, [], "Networks in which the clouds of users' credentials (OS::Heat::Stack) may be though they are not public.", live=False),
-    _own("template_fetch_networks", list, [], "Networks it may be fetched from though they are not public."),
+    _own("requests_per_second", float, 0, "Average number of requests of a project per second; 0: no limit.", least=0),
+    _own("requests_burst", int, 50, "Number of requests that a project can send at once before the average counts.", least=1),
+    _own("guest_requests_per_second", float, 20, "Average number of requests of one user of a stack (a server that signals) per second; 0: no limit.", least=0),
+    _own("guest_requests_burst", int, 1000, "Number of requests that such a user can send at once before the average counts.", least=1),
+    _own("template_fetch_enabled", bool, False, "true: users can give the address of a template instead of its text."),
+    _own("foreign_cloud_networks", list, [], "Networks that are not public in which clouds of OS::Heat::Stack with a credential are allowed.", live=False),
+    _own("template_fetch_networks", list, [], "Networks that are not public from which templates may be downloaded."),
 )
 POLICY = (
-    _policy("policy_file", str, "policy.yaml", "File of rules laid over the defaults, beside the configuration."),
-    _policy("policy_dirs", list, ["policy.d"], "Directories with more such files."),
-    _policy("policy_default_rule", str, "default", "Rule that counts where one is not there."),
-    _policy("enforce_scope", bool, True, "Whether tokens of a wrong scope are refused."),
-    _policy("enforce_new_defaults", bool, True, "Whether the former defaults of rules are left out."),
-    _policy("remote_content_type", str, "application/x-www-form-urlencoded", "How rules that ask an address send their question."),
-    _policy("remote_ssl_verify_server_crt", bool, False, "Whether the certificate of such an address is checked."),
-    _policy("remote_ssl_ca_crt_file", str, None, "File with the certificate authorities for that."),
-    _policy("remote_ssl_client_crt_file", str, None, "File with the certificate to show."),
+    _policy("policy_file", str, "policy.yaml", "File with rules that override the defaults, relative to the configuration."),
+    _policy("policy_dirs", list, ["policy.d"], "Folders with more such files."),
+    _policy("policy_default_rule", str, "default", "Rule that replaces a missing rule."),
+    _policy("enforce_scope", bool, True, "true: tokens with a wrong scope are refused."),
+    _policy("enforce_new_defaults", bool, True, "true: the deprecated defaults of rules do not count."),
+    _policy("remote_content_type", str, "application/x-www-form-urlencoded", "Content type of the requests of rules that call an address."),
+    _policy("remote_ssl_verify_server_crt", bool, False, "true: the certificate of such an address is checked."),
+    _policy("remote_ssl_ca_crt_file", str, None, "File with the certificate authorities for this check."),
+    _policy("remote_ssl_client_crt_file", str, None, "File with the client certificate."),
     _policy("remote_ssl_client_key_file", str, None, "File with its key."),
-    _policy("remote_timeout", float, 60, "Seconds that such an address may take.", least=0),
+    _policy("remote_timeout", float, 60, "Time limit for such a call, in seconds.", least=0),
 )
 OTHERS = (
-    Option("oslo_messaging_notifications", "driver", tuple, [], "messagingv2 or messaging: notifications are sent; log: they go into the log; noop or none: there are none.", formerly=(("DEFAULT", "notification_driver"),)),
+    Option("oslo_messaging_notifications", "driver", tuple, [], "messagingv2, messaging: send notifications; log: write them to the log; noop or empty: none.", formerly=(("DEFAULT", "notification_driver"),)),
     Option("oslo_messaging_notifications", "transport_url", str, None, "Their broker.", secret=True, formerly=(("DEFAULT", "notification_transport_url"),)),
     Option("oslo_messaging_notifications", "topics", list, ["notifications"], "Their topics.", formerly=(("DEFAULT", "notification_topics"),)),
-    Option("yaql", "limit_iterators", int, 200, "Elements of one sequence in a YAQL expression.", least=1, live=True),
-    Option("yaql", "memory_quota", int, 10000, "Bytes that an expression may take.", least=1, live=True),
+    Option("yaql", "limit_iterators", int, 200, "Maximum number of elements of a sequence in a YAQL expression.", least=1, live=True),
+    Option("yaql", "memory_quota", int, 10000, "Maximum memory of an expression, in bytes.", least=1, live=True),
 )
 # fmt: on
 

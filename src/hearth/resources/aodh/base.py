@@ -51,11 +51,11 @@ def _whom(state: str) -> dict[str, Prop]:
 
 COMMON: Mapping[str, Prop] = {
     **{name: prop for state in STATES for name, prop in _whom(state).items()},
-    "description": Prop(STRING, "What it is for.", update_allowed=True),
+    "description": Prop(STRING, "Description.", update_allowed=True),
     "enabled": Prop(BOOLEAN, "Whether it is looked after.", default="true", update_allowed=True),
     "repeat_actions": Prop(
         BOOLEAN,
-        "Whether URLs and queues are told at each evaluation, not only when the state changes.",
+        "true: URLs and queues are called at each evaluation, not only when the state changes.",
         default="true",
         update_allowed=True,
     ),

@@ -33,28 +33,32 @@ class AutoScalingGroup(Scalable, Instances):
     least, most, desired, cooldown = "MinSize", "MaxSize", "DesiredCapacity", "Cooldown"
     properties = {
         "AvailabilityZones": ZONES,
-        "Cooldown": Prop(INTEGER, "Seconds of rest after scaling.", update_allowed=True),
+        "Cooldown": Prop(
+            INTEGER, "Cool-down after a scaling action, in seconds.", update_allowed=True
+        ),
         "DesiredCapacity": Prop(
-            INTEGER, "How many members at first, and after each update.", update_allowed=True
+            INTEGER,
+            "Number of members after the create and after each update.",
+            update_allowed=True,
         ),
         "HealthCheckGracePeriod": Prop(
             INTEGER, "Seconds before health is looked at.", implemented=False
         ),
         "HealthCheckType": Prop(
             STRING,
-            "Who tells that a member is not well.",
+            "Source of health reports of members.",
             implemented=False,
             constraints=(AllowedValues(["EC2", "ELB"]),),
         ),
         "InstanceId": Prop(
-            STRING, "A server that the members shall be like.", constraint="nova.server"
+            STRING, "A server whose definition the members copy.", constraint="nova.server"
         ),
         "LaunchConfigurationName": Prop(
             STRING, "Reference of a launch configuration.", update_allowed=True
         ),
         "LoadBalancerNames": BALANCERS,
-        "MaxSize": Prop(INTEGER, "Most members.", required=True, update_allowed=True),
-        "MinSize": Prop(INTEGER, "Least members.", required=True, update_allowed=True),
+        "MaxSize": Prop(INTEGER, "Maximum number of members.", required=True, update_allowed=True),
+        "MinSize": Prop(INTEGER, "Minimum number of members.", required=True, update_allowed=True),
         "Tags": TAGS,
         "VPCZoneIdentifier": Prop(LIST, "Subnet of the members.", schema=Prop(STRING)),
     }

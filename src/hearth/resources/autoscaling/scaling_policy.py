@@ -29,10 +29,12 @@ class ScalingPolicy(Policy):
             constraints=(AllowedValues(list(KINDS)),),
         ),
         "AutoScalingGroupName": Prop(STRING, "Reference of the group.", required=True),
-        "Cooldown": Prop(INTEGER, "Seconds of rest after scaling.", update_allowed=True),
+        "Cooldown": Prop(
+            INTEGER, "Cool-down after a scaling action, in seconds.", update_allowed=True
+        ),
         "MinAdjustmentStep": Prop(
             INTEGER,
-            "Least number of members that a percentage adds or removes.",
+            "Minimum number of members that a percentage adds or removes.",
             update_allowed=True,
             constraints=(Range(min=0),),
         ),

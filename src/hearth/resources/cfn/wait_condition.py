@@ -53,7 +53,7 @@ class WaitConditionHandle(SignedHandle):
 
 
 class UpdateWaitConditionHandle(SignedHandle):
-    """A handle that is replaced at every update, so that conditions on it wait anew."""
+    """A handle that every update replaces, so that its conditions wait again."""
 
     type_name = "OS::Heat::UpdateWaitConditionHandle"
     support = Support(version="2014.1")
@@ -69,7 +69,7 @@ class WaitCondition(CountsSignals):
     properties = {
         "Count": Prop(
             INTEGER,
-            "How many successes to wait for.",
+            "Number of successes to wait for.",
             default=1,
             update_allowed=True,
             constraints=(Range(min=1),),

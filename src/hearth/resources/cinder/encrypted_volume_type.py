@@ -38,7 +38,9 @@ class EncryptedVolumeType(CollectionResource):
     translation = (Resolve(("volume_type",), "cinder.vtype"),)
     service = SERVICE
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the volume type, which has one encryption: it is ours if it is what we asked for"
+    known_by = (
+        "the volume type, which has one encryption; it is ours if it has the requested values"
+    )
     collection = Collection(SERVICE, "/types", body="encryption", key_field=None)
     not_sent = frozenset({"volume_type"})
 

@@ -30,7 +30,7 @@ class QoSSpecs(CollectionResource):
         ),
     }
     service = SERVICE
-    known_by = "the specification hearth_key, which is removed once the id is recorded"
+    known_by = "the specification hearth_key, which is removed when the id is recorded"
     collection = Collection(SERVICE, "/qos-specs", body="qos_specs", key_field="hearth_key")
     before_delete = (Call("GET", "/qos-specs/{id}/disassociate_all", undoes=True),)
 
@@ -96,7 +96,7 @@ class QoSAssociation(Tie):
         Resolve(("qos_specs",), "cinder.qos_specs"),
     )
     service = SERVICE
-    known_by = "which type follows which specifications; to associate again changes nothing"
+    known_by = "the type and the specifications; associating them again has no effect"
     part = Members(
         property="volume_types",
         add=Call("GET", "/qos-specs/{qos_specs}/associate?vol_type_id={member}"),

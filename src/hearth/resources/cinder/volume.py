@@ -40,7 +40,7 @@ class Volume(CollectionResource):
         "backup_id": Prop(
             STRING, "Backup to restore.", update_allowed=True, constraint="cinder.backup"
         ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "image": Prop(STRING, "The image, by name or id.", constraint="glance.image"),
         "imageRef": Prop(
             STRING,
@@ -52,7 +52,7 @@ class Volume(CollectionResource):
         "metadata": Prop(MAP, "Free keys and values.", default={}, update_allowed=True),
         "multiattach": Prop(
             BOOLEAN,
-            "Whether several servers may attach it.",
+            "true: several servers can attach it.",
             default=False,
             support=Support(
                 SupportStatus.HIDDEN, "13.0.0", previous=Support(SupportStatus.SUPPORTED, "6.0.0")
@@ -92,7 +92,7 @@ class Volume(CollectionResource):
         "encrypted": Attr(STRING, "Whether it is encrypted."),
         "metadata": Attr(STRING, "Its metadata, as text."),
         "metadata_values": Attr(MAP, "Its metadata."),
-        "multiattach": Attr(BOOLEAN, "Whether several servers may attach it.", since="6.0.0"),
+        "multiattach": Attr(BOOLEAN, "true: several servers can attach it.", since="6.0.0"),
         "size": Attr(STRING, "Its size in gigabytes."),
         "snapshot_id": Attr(STRING, "The snapshot it came from."),
         "source_volid": Attr(STRING, "The volume it came from."),

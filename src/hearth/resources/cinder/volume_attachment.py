@@ -36,7 +36,7 @@ class VolumeAttachment(ResourceType):
     }
     service = "block-storage"
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "server and volume: a volume is in a server once"
+    known_by = "server and volume; a volume is attached to a server once"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("attach", self.attach, self.find, self.attached),)

@@ -13,10 +13,10 @@ class VolumeType(CollectionResource):
     type_name = "OS::Cinder::VolumeType"
     support = Support(version="2015.1")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True, since="5.0.0"),
+        "description": Prop(STRING, "Description.", update_allowed=True, since="5.0.0"),
         "is_public": Prop(
             BOOLEAN,
-            "Whether every project may use it.",
+            "true: every project can use it.",
             default=True,
             update_allowed=True,
             since="5.0.0",

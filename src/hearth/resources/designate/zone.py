@@ -60,14 +60,14 @@ class Zone(DesignateResource):
         ),
         "description": Prop(
             STRING,
-            "What it is for.",
+            "Description.",
             update_allowed=True,
             constraints=(Length(max=160),),
             empty_is_none=True,
         ),
         "email": Prop(
             STRING,
-            "Mail address of whoever looks after it; needed for a primary one.",
+            "E-mail address of the administrator; required for a primary zone.",
             update_allowed=True,
         ),
         "masters": Prop(
@@ -123,7 +123,7 @@ class RecordSet(DesignateResource):
     properties = {
         "description": Prop(
             STRING,
-            "What it is for.",
+            "Description.",
             update_allowed=True,
             constraints=(Length(max=160),),
             empty_is_none=True,

@@ -87,7 +87,7 @@ class EIPAssociation(Pointer):
         AtLeastOne("InstanceId", "NetworkInterfaceId"),
         Needs("EIP", "InstanceId"),
     )
-    known_by = "the address's only port; to set it again changes nothing"
+    known_by = "the only port of the address; setting it again has no effect"
     comes_after = (order.Routes(),)
     objects = "/v2.0/floatingips"
     body = "floatingip"

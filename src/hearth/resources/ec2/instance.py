@@ -38,7 +38,7 @@ DEVICES = Prop(
                 "The disk.",
                 schema={
                     "DeleteOnTermination": Prop(
-                        BOOLEAN, "Whether it is deleted along with the server.", default=True
+                        BOOLEAN, "true: it is deleted with the server.", default=True
                     ),
                     "Iops": absent(NUMBER),
                     "SnapshotId": Prop(

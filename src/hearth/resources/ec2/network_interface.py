@@ -19,7 +19,7 @@ class NetworkInterface(Reworded):
     type_name = "AWS::EC2::NetworkInterface"
     other = Port()
     properties = {
-        "Description": Prop(STRING, "What it is for.", empty_is_none=True),
+        "Description": Prop(STRING, "Description.", empty_is_none=True),
         "GroupSet": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
         "PrivateIpAddress": Prop(
             STRING, "Its address; any of the subnet when not given.", empty_is_none=True

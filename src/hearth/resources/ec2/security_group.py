@@ -29,7 +29,7 @@ RULE = Prop(
 
 
 class SecurityGroup(Reworded):
-    """Says what traffic may reach and leave a server.
+    """Rules for the traffic of a server.
 
     Where no rule for outgoing traffic is given, all of it is allowed.
     """
@@ -37,7 +37,7 @@ class SecurityGroup(Reworded):
     type_name = "AWS::EC2::SecurityGroup"
     other = NeutronGroup()
     properties = {
-        "GroupDescription": Prop(STRING, "What it is for.", required=True),
+        "GroupDescription": Prop(STRING, "Description.", required=True),
         "SecurityGroupEgress": Prop(LIST, "What may leave.", update_allowed=True, schema=RULE),
         "SecurityGroupIngress": Prop(LIST, "What may come in.", update_allowed=True, schema=RULE),
         "VpcId": Prop(STRING, "Taken for compatibility: a group is for all networks."),

@@ -201,7 +201,7 @@ class VPCGatewayAttachment(ResourceType):
     }
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the VPC: to set the gateways of its routers again changes nothing"
+    known_by = "the VPC; setting the gateways of its routers again has no effect"
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """The route tables of the same VPC: what is attached are routers."""
@@ -242,7 +242,7 @@ class SubnetRouteTableAssociation(ResourceType):
     }
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the router's port in the subnet; a subnet of a VPC is behind one router"
+    known_by = "the port of the router in the subnet; a subnet of a VPC has one router"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("leave", self.leave), Step("join", self.join, self.find))

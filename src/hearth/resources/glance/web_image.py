@@ -135,7 +135,7 @@ class WebImage(CollectionResource):
         ),
     }
     service = "image"
-    known_by = "the property hearth_key, which is removed once the id is recorded"
+    known_by = "the property hearth_key, which is removed when the id is recorded"
     collection = Collection("image", "/v2/images", body="image", key_field=None)
     not_sent = frozenset({"active", "extra_properties", "location", "members"})
     relations = (

@@ -13,7 +13,7 @@ ALLOWED = "AllowedResources"
 
 
 class AccessPolicy(ResourceType):
-    """Names resources of this stack; a user that has the policy may read them, and no others."""
+    """A list of resources of this stack that a user with this policy can read."""
 
     type_name = "OS::Heat::AccessPolicy"
     support = Support()

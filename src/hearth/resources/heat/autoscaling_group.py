@@ -26,37 +26,41 @@ SIZES = (Range(min=0),)
 
 
 class AutoScalingGroup(Scalable):
-    """Makes as many equal resources as scaling policies ask for."""
+    """A group of equal resources whose number scaling policies change."""
 
     type_name = "OS::Heat::AutoScalingGroup"
     support = Support(version="2014.1")
     member_property = "resource"
     least, most, desired, cooldown = "min_size", "max_size", "desired_capacity", "cooldown"
     properties = {
-        "cooldown": Prop(INTEGER, "Seconds of rest after scaling.", update_allowed=True),
+        "cooldown": Prop(
+            INTEGER, "Cool-down after a scaling action, in seconds.", update_allowed=True
+        ),
         "desired_capacity": Prop(
-            INTEGER, "How many members at first, and after each update.", update_allowed=True
+            INTEGER,
+            "Number of members after the create and after each update.",
+            update_allowed=True,
         ),
         "max_size": Prop(
             INTEGER,
-            "Most members.",
+            "Maximum number of members.",
             required=True,
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "min_size": Prop(
             INTEGER,
-            "Least members.",
+            "Minimum number of members.",
             required=True,
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "resource": Prop(
-            MAP, "What each member is, as in a template.", required=True, update_allowed=True
+            MAP, "Definition of a member, as in a template.", required=True, update_allowed=True
         ),
         "rolling_updates": Prop(
             MAP,
-            "How an update changes members.",
+            "Policy for changes of members.",
             default={"max_batch_size": 1, "min_in_service": 0, "pause_time": 0},
             update_allowed=True,
             schema={
@@ -67,7 +71,7 @@ class AutoScalingGroup(Scalable):
         ),
     }
     attributes = {
-        "current_size": Attr(INTEGER, "How many members are well.", since="2015.1"),
+        "current_size": Attr(INTEGER, "Number of members without a failure.", since="2015.1"),
         "outputs": Attr(MAP, "An attribute of every member, by name.", since="2014.2"),
         "outputs_list": Attr(LIST, "An attribute of every member.", since="2014.2"),
         "refs": Attr(LIST, "References of the members.", since="7.0.0"),

@@ -22,9 +22,14 @@ NO_TIME = "The current update policy will result in stack update timeout."
 Definitions = Mapping[str, Mapping[str, Any]]
 Members = Mapping[str, Mapping[str, Any]]
 
-MAX_BATCH_SIZE = Prop(INTEGER, "Members at a time.", default=1, constraints=(Range(min=1),))
+MAX_BATCH_SIZE = Prop(
+    INTEGER, "Maximum number of members of a batch.", default=1, constraints=(Range(min=1),)
+)
 MIN_IN_SERVICE = Prop(
-    INTEGER, "Members that stay as they are meanwhile.", default=0, constraints=(Range(min=0),)
+    INTEGER,
+    "Number of members that are not changed at the same time.",
+    default=0,
+    constraints=(Range(min=0),),
 )
 PAUSE_TIME = Prop(NUMBER, "Seconds between batches.", default=0, constraints=(Range(min=0),))
 

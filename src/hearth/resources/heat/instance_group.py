@@ -19,12 +19,14 @@ PAUSE_MAX_S = 3600
 _PAUSE = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 
 ROLLING = {
-    "MaxBatchSize": Prop(INTEGER, "Members at a time.", default=1),
-    "MinInstancesInService": Prop(INTEGER, "Members that stay as they are meanwhile.", default=0),
+    "MaxBatchSize": Prop(INTEGER, "Maximum number of members of a batch.", default=1),
+    "MinInstancesInService": Prop(
+        INTEGER, "Number of members that are not changed at the same time.", default=0
+    ),
     "PauseTime": Prop(STRING, "Time between batches, as in PT5M30S.", default="PT0S"),
 }
 ZONES = Prop(LIST, "Availability zones; not looked at.", required=True)
-BALANCERS = Prop(LIST, "Load balancers that shall know the members.")
+BALANCERS = Prop(LIST, "Load balancers of the members.")
 TAGS = Prop(
     LIST,
     "Tags of the members.",
@@ -107,7 +109,7 @@ class InstanceGroup(Instances):
             STRING, "Reference of a launch configuration.", required=True, update_allowed=True
         ),
         "LoadBalancerNames": BALANCERS,
-        "Size": Prop(INTEGER, "How many members.", required=True, update_allowed=True),
+        "Size": Prop(INTEGER, "Number of members.", required=True, update_allowed=True),
         "Tags": TAGS,
     }
     update_policy = {"RollingUpdate": Prop(MAP, "Update in batches.", schema=ROLLING)}

@@ -48,7 +48,7 @@ class ResourceGroup(Group):
     properties = {
         "count": Prop(
             INTEGER,
-            "How many members.",
+            "Number of members.",
             default=1,
             update_allowed=True,
             constraints=(Range(min=0),),
@@ -75,7 +75,7 @@ class ResourceGroup(Group):
         ),
         "removal_policies_mode": Prop(
             STRING,
-            "Whether the removed names are kept or decided anew each time.",
+            "append: removed names stay removed; update: each update decides alone.",
             default="append",
             update_allowed=True,
             constraints=(AllowedValues(["append", "update"]),),

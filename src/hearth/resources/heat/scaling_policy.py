@@ -82,10 +82,12 @@ class ScalingPolicy(Policy):
             constraints=(AllowedValues([str(kind) for kind in AdjustmentType]),),
         ),
         "auto_scaling_group_id": Prop(STRING, "Reference of the group.", required=True),
-        "cooldown": Prop(NUMBER, "Seconds of rest after scaling.", update_allowed=True),
+        "cooldown": Prop(
+            NUMBER, "Cool-down after a scaling action, in seconds.", update_allowed=True
+        ),
         "min_adjustment_step": Prop(
             INTEGER,
-            "Least number of members that a percentage adds or removes.",
+            "Minimum number of members that a percentage adds or removes.",
             update_allowed=True,
             constraints=(Range(min=0),),
         ),

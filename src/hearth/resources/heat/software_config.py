@@ -16,7 +16,7 @@ _ENTRIES["replace_on_change"] = replace(INPUT["replace_on_change"], default=Fals
 
 
 class SoftwareConfig(CollectionResource):
-    """What is to be done on servers, as text for the tool that will do it. It never changes."""
+    """A configuration for servers, as text for a tool. It cannot be changed."""
 
     type_name = "OS::Heat::SoftwareConfig"
     support = Support(version="2014.1")
@@ -38,7 +38,7 @@ class SoftwareConfig(CollectionResource):
 
 
 class StructuredConfig(SoftwareConfig):
-    """What is to be done on servers, as a map for the tool that will do it. It never changes."""
+    """A configuration for servers, as a map for a tool. It cannot be changed."""
 
     type_name = "OS::Heat::StructuredConfig"
     properties = {**SoftwareConfig.properties, "config": Prop(MAP, "A map for the tool.")}

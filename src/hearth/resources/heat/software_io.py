@@ -24,7 +24,7 @@ _TYPE = Prop(
 INPUT = {
     "name": Prop(STRING, "Name of the input.", required=True),
     "type": _TYPE,
-    "description": Prop(STRING, "What it is for."),
+    "description": Prop(STRING, "Description."),
     "default": Prop(ANY, "Its value where none is given."),
     "replace_on_change": Prop(BOOLEAN, "Whether another value needs another deployment."),
     "value": Prop(ANY, "Its value, in the configuration of a deployment."),

@@ -66,7 +66,7 @@ class Stack(ResourceType):
                 ),
                 "insecure": Prop(
                     BOOLEAN,
-                    "Whether to trust any certificate there.",
+                    "true: any certificate is accepted there.",
                     default=False,
                     update_allowed=True,
                     since="12.0.0",

@@ -47,7 +47,9 @@ class SwiftSignalHandle(ResourceType):
     }
     service = OBJECTS
     identified_by = IntentKey.OWN_ID
-    known_by = "the generated name of the object, in a container that has the stack's id as name"
+    known_by = (
+        "the generated name of the object, in a container with the id of the stack as its name"
+    )
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (
@@ -118,7 +120,7 @@ class SwiftSignal(ResourceType):
     properties = {
         "count": Prop(
             INTEGER,
-            "How many successes to wait for.",
+            "Number of successes to wait for.",
             default=1,
             constraints=(Range(min=1, max=1000),),
         ),

@@ -15,7 +15,7 @@ class NestedType(ResourceType):
 
     nested = True
     identified_by = IntentKey.OWN_ID
-    known_by = "the child stack's id: the child is made in the transaction that records it"
+    known_by = "the id of the nested stack, which is created in the transaction that records it"
     visibility_delay_s = 0
     snapshot_policy_allowed = True
     accepts_any_attribute = True

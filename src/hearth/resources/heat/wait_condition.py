@@ -82,7 +82,7 @@ class WaitCondition(CountsSignals):
     properties = {
         "count": Prop(
             INTEGER,
-            "How many successes to wait for.",
+            "Number of successes to wait for.",
             default=1,
             update_allowed=True,
             constraints=(Range(min=1),),

@@ -79,7 +79,7 @@ class AccessKey(ResourceType):
     }
     needs_users = True
     identified_by = IntentKey.OWN_ID
-    known_by = "the access key, which follows from the record"
+    known_by = "the access key, which is derived from the record"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("key-pair", self.make_keys, self.find),)

@@ -11,10 +11,10 @@ class Service(KeystoneResource):
     type_name = "OS::Keystone::Service"
     support = Support(version="5.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "enabled": Prop(
             BOOLEAN,
-            "Whether the catalogue shows it.",
+            "true: the catalogue shows it.",
             default=True,
             update_allowed=True,
             since="6.0.0",
@@ -38,7 +38,7 @@ class Endpoint(KeystoneResource):
     properties = {
         "enabled": Prop(
             BOOLEAN,
-            "Whether the catalogue shows it.",
+            "true: the catalogue shows it.",
             default=True,
             update_allowed=True,
             since="6.0.0",
@@ -82,8 +82,8 @@ class Region(KeystoneResource):
     type_name = "OS::Keystone::Region"
     support = Support(version="6.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
-        "enabled": Prop(BOOLEAN, "Whether it may be used.", default=True, update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
+        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
         "id": Prop(STRING, "Its id; generated when not given."),
         "parent_region": Prop(
             STRING,

@@ -19,7 +19,7 @@ class User(KeystoneResource):
             update_allowed=True,
             constraint="keystone.project",
         ),
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "domain": Prop(
             STRING,
             "The domain, by name or id.",
@@ -27,8 +27,8 @@ class User(KeystoneResource):
             update_allowed=True,
             constraint="keystone.domain",
         ),
-        "email": Prop(STRING, "Mail address.", update_allowed=True),
-        "enabled": Prop(BOOLEAN, "Whether it may be used.", default=True, update_allowed=True),
+        "email": Prop(STRING, "E-mail address.", update_allowed=True),
+        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
         "groups": Prop(
             LIST,
             "Groups it belongs to, by name or id.",
@@ -44,7 +44,7 @@ class User(KeystoneResource):
             STRING, "Id of the project to work in when none is named.", since="9.0.0"
         ),
         "domain_id": Attr(STRING, "Id of its domain.", since="9.0.0"),
-        "enabled": Attr(BOOLEAN, "Whether it may be used.", since="9.0.0"),
+        "enabled": Attr(BOOLEAN, "true: it can be used.", since="9.0.0"),
         "name": Attr(STRING, "Its name.", since="9.0.0"),
         "password_expires_at": Attr(STRING, "When the password ends.", since="9.0.0"),
     }
@@ -73,7 +73,7 @@ class Group(KeystoneResource):
     type_name = "OS::Keystone::Group"
     support = Support(version="2015.1")
     properties = {
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "domain": Prop(
             STRING,
             "The domain, by name or id.",

@@ -12,7 +12,7 @@ class Project(KeystoneResource):
     type_name = "OS::Keystone::Project"
     support = Support(version="2015.1")
     properties = {
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "domain": Prop(
             STRING,
             "The domain, by name or id.",
@@ -20,7 +20,7 @@ class Project(KeystoneResource):
             update_allowed=True,
             constraint="keystone.domain",
         ),
-        "enabled": Prop(BOOLEAN, "Whether it may be used.", default=True, update_allowed=True),
+        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "parent": Prop(
             STRING,
@@ -34,7 +34,7 @@ class Project(KeystoneResource):
     }
     attributes = {
         "domain_id": Attr(STRING, "Id of its domain.", since="10.0.0"),
-        "enabled": Attr(BOOLEAN, "Whether it may be used.", since="10.0.0"),
+        "enabled": Attr(BOOLEAN, "true: it can be used.", since="10.0.0"),
         "is_domain": Attr(BOOLEAN, "Whether it is a domain as well.", since="10.0.0"),
         "name": Attr(STRING, "Its name.", since="10.0.0"),
         "parent_id": Attr(STRING, "Id of the project above it.", since="10.0.0"),
@@ -53,8 +53,8 @@ class Domain(KeystoneResource):
     type_name = "OS::Keystone::Domain"
     support = Support(version="8.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
-        "enabled": Prop(BOOLEAN, "Whether it may be used.", default=True, update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
+        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
     }
     collection = Collection("identity", "/v3/domains", body="domain", update_method="PATCH")

@@ -77,7 +77,7 @@ class RoleAssignment(Tie):
 
     service = "identity"
     relations = ONE_PLACE
-    known_by = "who has which role where; to give a role again changes nothing"
+    known_by = "the user, the role and the place; granting a role again has no effect"
 
 
 class UserRoleAssignment(RoleAssignment):

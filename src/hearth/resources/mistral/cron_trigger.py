@@ -46,7 +46,7 @@ class CronTrigger(ResourceType):
     relations = (AtLeastOne("pattern", "first_time"),)
     service = SERVICE
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "its name, which a project has once"
+    known_by = "its name, which is unique in a project"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find),)

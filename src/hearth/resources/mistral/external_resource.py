@@ -72,7 +72,7 @@ class ExternalResource(ResourceType):
     attributes = {"output": Attr(MAP, "What the last execution gave.")}
     service = SERVICE
     identified_by = IntentKey.OWN_ID
-    known_by = "the id of the execution, which we choose"
+    known_by = "the id of the execution, which Hearth chooses"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         return self._run("CREATE", live)

@@ -57,7 +57,7 @@ TASK = {
     "concurrency": Prop(
         INTEGER, "How many of its items are done at a time.", support=_since("8.0.0")
     ),
-    "description": Prop(STRING, "What it is for."),
+    "description": Prop(STRING, "Description."),
     "input": Prop(MAP, "Input of the action or workflow."),
     "join": Prop(
         STRING,
@@ -112,7 +112,7 @@ class Workflow(StackUser):
     type_name = "OS::Mistral::Workflow"
     support = Support(version="2015.1")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "input": Prop(
             MAP,
             "What it takes: names with defaults; without a default it must be given.",

@@ -92,7 +92,7 @@ class Told(NeutronResource):
     """Something that can not be changed once it is made, or not at once: the key may not fit in."""
 
     key_stays = True
-    known_by = "the description; with one of the user's the generated name"
+    known_by = "the description; with a user-supplied one the generated name"
     keyless_with = frozenset({"description", "name"})
 
     async def ours(self, live: Live) -> list[Body]:

@@ -56,7 +56,7 @@ class ExtraRouteSet(ResourceType):
     service = "network"
     extension = "extraroute-atomic"
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the routes: they are added all at once, and a router has no two alike"
+    known_by = "the routes, which are added in one call and are unique in a router"
     comes_after = (order.Legs(("router",)),)
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:

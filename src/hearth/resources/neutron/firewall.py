@@ -41,7 +41,7 @@ class FirewallRule(Guard):
             update_allowed=True,
             constraints=(AllowedValues(["allow", "deny"]),),
         ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "destination_ip_address": Prop(
             STRING,
             "Where it goes, an address or a network.",
@@ -49,7 +49,7 @@ class FirewallRule(Guard):
             constraint="net_cidr",
         ),
         "destination_port": Prop(STRING, "Port it goes to, or a range A:B.", update_allowed=True),
-        "enabled": Prop(BOOLEAN, "Whether the rule counts.", default=True, update_allowed=True),
+        "enabled": Prop(BOOLEAN, "true: the rule applies.", default=True, update_allowed=True),
         "ip_version": Prop(
             STRING,
             "Version of the Internet protocol: 4 or 6.",
@@ -67,7 +67,7 @@ class FirewallRule(Guard):
         ),
         "shared": Prop(
             BOOLEAN,
-            "Whether every project may use it; for administrators.",
+            "true: every project can use it; for administrators.",
             default=False,
             update_allowed=True,
         ),
@@ -81,16 +81,16 @@ class FirewallRule(Guard):
     }
     attributes = {
         "action": Attr(STRING, "What is done with the traffic."),
-        "description": Attr(STRING, "What it is for."),
+        "description": Attr(STRING, "Description."),
         "destination_ip_address": Attr(STRING, "Where it goes, an address or a network."),
         "destination_port": Attr(STRING, "Port it goes to, or a range A:B."),
-        "enabled": Attr(STRING, "Whether the rule counts."),
+        "enabled": Attr(STRING, "true: the rule applies."),
         "firewall_policy_id": Attr(STRING, "Id of the policy it is part of."),
         "ip_version": Attr(STRING, "Version of the Internet protocol: 4 or 6."),
         "name": Attr(STRING, "Its name; generated when not given."),
         "position": Attr(STRING, "Its place in the policy, from 1."),
         "protocol": Attr(STRING, "Protocol."),
-        "shared": Attr(STRING, "Whether every project may use it; for administrators."),
+        "shared": Attr(STRING, "true: every project can use it; for administrators."),
         "source_ip_address": Attr(STRING, "Where it comes from, an address or a network."),
         "source_port": Attr(STRING, "Port it comes from, or a range A:B."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
@@ -106,26 +106,26 @@ class FirewallPolicy(Guard):
     properties = {
         "audited": Prop(
             BOOLEAN,
-            "Whether somebody has looked at it since it was changed.",
+            "true: somebody has reviewed it since the last change.",
             default=False,
             update_allowed=True,
         ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "firewall_rules": Prop(LIST, "Ids of its rules, in order.", update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "shared": Prop(
             BOOLEAN,
-            "Whether every project may use it; for administrators.",
+            "true: every project can use it; for administrators.",
             default=False,
             update_allowed=True,
         ),
     }
     attributes = {
-        "audited": Attr(STRING, "Whether somebody has looked at it since it was changed."),
-        "description": Attr(STRING, "What it is for."),
+        "audited": Attr(STRING, "true: somebody has reviewed it since the last change."),
+        "description": Attr(STRING, "Description."),
         "firewall_rules": Attr(LIST, "Ids of its rules, in order."),
         "name": Attr(STRING, "Its name; generated when not given."),
-        "shared": Attr(STRING, "Whether every project may use it; for administrators."),
+        "shared": Attr(STRING, "true: every project can use it; for administrators."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     collection = Collection("network", "/v2.0/fw/firewall_policies", body="firewall_policy")
@@ -137,15 +137,13 @@ class Firewall(Guard):
 
     type_name = "OS::Neutron::Firewall"
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "firewall_policy_id": Prop(STRING, "Id of the policy.", required=True, update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "shared": Prop(
             BOOLEAN,
-            "Whether every project may use it; for administrators.",
+            "true: every project can use it; for administrators.",
             update_allowed=True,
             support=Support(
                 SupportStatus.UNSUPPORTED, version="6.0.0", previous=Support(version="2015.1")
@@ -160,13 +158,13 @@ class Firewall(Guard):
         ),
     }
     attributes = {
-        "admin_state_up": Attr(STRING, "Whether it is switched on."),
-        "description": Attr(STRING, "What it is for."),
+        "admin_state_up": Attr(STRING, "true: it is enabled."),
+        "description": Attr(STRING, "Description."),
         "firewall_policy_id": Attr(STRING, "Id of the policy."),
         "name": Attr(STRING, "Its name; generated when not given."),
         "shared": Attr(
             STRING,
-            "Whether every project may use it; for administrators.",
+            "true: every project can use it; for administrators.",
             support=Support(SupportStatus.UNSUPPORTED, version="6.0.0"),
         ),
         "status": Attr(STRING, "Its status."),

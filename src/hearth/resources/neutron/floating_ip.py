@@ -115,7 +115,7 @@ class FloatingIPAssociation(Pointer):
             constraint="neutron.port",
         ),
     }
-    known_by = "the address's only port; to set it again changes nothing"
+    known_by = "the only port of the address; setting it again has no effect"
     comes_after = (order.Routes(),)
     objects = "/v2.0/floatingips"
     body = "floatingip"
@@ -182,7 +182,7 @@ class FloatingIPPortForward(Natural):
     not_sent = frozenset({"floating_ip"})
     renamed = {"internal_port": "internal_port_id", "internal_port_number": "internal_port"}
     alike = ("external_port", "protocol")
-    known_by = "floating IP, outer port and protocol: no two have all three in common"
+    known_by = "floating IP, external port and protocol, which are unique together"
     comes_after = (order.Routes(),)
 
     def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:

@@ -80,7 +80,7 @@ class L2GatewayConnection(Natural):
         "network", "/v2.0/l2-gateway-connections", body="l2_gateway_connection", key_field=None
     )
     alike = ("l2_gateway_id", "network_id")
-    known_by = "gateway and network: they are connected once at most"
+    known_by = "gateway and network, which are connected at most once"
 
 
 class NetworkGateway(NeutronResource):

@@ -18,19 +18,19 @@ class MeteringLabel(Told):
     type_name = "OS::Neutron::MeteringLabel"
     support = Support(version="2014.1")
     properties = {
-        "description": Prop(STRING, "What it is for."),
+        "description": Prop(STRING, "Description."),
         "name": Prop(STRING, "Its name; generated when not given."),
         "shared": Prop(
             BOOLEAN,
-            "Whether it counts the traffic of every project.",
+            "true: it counts the traffic of every project.",
             default=False,
             since="2015.1",
         ),
     }
     attributes = {
-        "description": Attr(STRING, "What it is for."),
+        "description": Attr(STRING, "Description."),
         "name": Attr(STRING, "Its name; generated when not given."),
-        "shared": Attr(STRING, "Whether it counts the traffic of every project."),
+        "shared": Attr(STRING, "true: it counts the traffic of every project."),
     }
     extension = "metering"
     collection = Collection("network", "/v2.0/metering/metering-labels", body="metering_label")
@@ -44,21 +44,19 @@ class MeteringRule(Natural):
     properties = {
         "direction": Prop(
             STRING,
-            "Whether traffic comes in or goes out.",
+            "Direction of the traffic.",
             default="ingress",
             constraints=(AllowedValues(["ingress", "egress"]),),
         ),
-        "excluded": Prop(
-            BOOLEAN, "Whether this traffic is left out of the count.", default="False"
-        ),
+        "excluded": Prop(BOOLEAN, "true: this traffic is not counted.", default="False"),
         "metering_label_id": Prop(STRING, "Id of the label.", required=True),
         "remote_ip_prefix": Prop(
             STRING, "Network of the other side, in CIDR notation.", required=True
         ),
     }
     attributes = {
-        "direction": Attr(STRING, "Whether traffic comes in or goes out."),
-        "excluded": Attr(STRING, "Whether this traffic is left out of the count."),
+        "direction": Attr(STRING, "Direction of the traffic."),
+        "excluded": Attr(STRING, "true: this traffic is not counted."),
         "metering_label_id": Attr(STRING, "Id of the label."),
         "remote_ip_prefix": Attr(STRING, "Network of the other side, in CIDR notation."),
     }
@@ -67,4 +65,4 @@ class MeteringRule(Natural):
         "network", "/v2.0/metering/metering-label-rules", body="metering_label_rule", key_field=None
     )
     alike = ("metering_label_id", "direction", "remote_ip_prefix")
-    known_by = "label, direction and network: the rules of a label do not overlap"
+    known_by = "label, direction and network; the rules of a label do not overlap"

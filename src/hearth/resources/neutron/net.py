@@ -14,9 +14,7 @@ class Net(NeutronResource):
 
     type_name = "OS::Neutron::Net"
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "availability_zone_hints": Prop(LIST, "Availability zones to prefer.", since="19.0.0"),
         "dhcp_agent_ids": Prop(
             LIST, "DHCP agents to serve it; for administrators.", update_allowed=True
@@ -31,7 +29,7 @@ class Net(NeutronResource):
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "port_security_enabled": Prop(
             BOOLEAN,
-            "Whether addresses are guarded against forgery.",
+            "true: addresses are protected against forgery.",
             update_allowed=True,
             since="5.0.0",
         ),
@@ -44,7 +42,7 @@ class Net(NeutronResource):
         ),
         "shared": Prop(
             BOOLEAN,
-            "Whether every project may use it; for administrators.",
+            "true: every project can use it; for administrators.",
             default=False,
             update_allowed=True,
         ),
@@ -67,14 +65,14 @@ class Net(NeutronResource):
         ),
     }
     attributes = {
-        "admin_state_up": Attr(STRING, "Whether it is switched on."),
+        "admin_state_up": Attr(STRING, "true: it is enabled."),
         "l2_adjacency": Attr(
             BOOLEAN, "Whether all of its segments are one broadcast domain.", since="9.0.0"
         ),
         "mtu": Attr(INTEGER, "Largest transmission unit, in bytes.", since="5.0.0"),
         "name": Attr(STRING, "Its name."),
         "port_security_enabled": Attr(
-            BOOLEAN, "Whether addresses are guarded against forgery.", since="5.0.0"
+            BOOLEAN, "true: addresses are protected against forgery.", since="5.0.0"
         ),
         "qos_policy_id": Attr(STRING, "Id of its policy on the quality of service.", since="6.0.0"),
         "segments": Attr(LIST, "Its provider segments.", since="11.0.0"),

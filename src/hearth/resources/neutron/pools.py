@@ -65,7 +65,7 @@ class SubnetPool(NeutronResource):
             schema=Prop(STRING, constraint="net_cidr"),
         ),
         "shared": Prop(
-            BOOLEAN, "Whether every project may use it; for administrators.", default=False
+            BOOLEAN, "true: every project can use it; for administrators.", default=False
         ),
         "tags": Prop(
             LIST,
@@ -100,7 +100,7 @@ class AddressScope(NeutronResource):
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "shared": Prop(
             BOOLEAN,
-            "Whether every project may use it; for administrators.",
+            "true: every project can use it; for administrators.",
             default=False,
             update_allowed=True,
         ),
@@ -121,11 +121,11 @@ class QoSPolicy(NeutronResource):
     type_name = "OS::Neutron::QoSPolicy"
     support = Support(version="6.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "shared": Prop(
             BOOLEAN,
-            "Whether every project may use it; for administrators.",
+            "true: every project can use it; for administrators.",
             default=False,
             update_allowed=True,
         ),

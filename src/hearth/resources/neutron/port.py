@@ -25,9 +25,7 @@ from hearth.schema import (
 )
 
 EXTRA_PROPERTIES: dict[str, Prop] = {
-    "admin_state_up": Prop(
-        BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-    ),
+    "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
     "allowed_address_pairs": Prop(
         LIST,
         "Further addresses from which it may send.",
@@ -63,20 +61,20 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
     "no_fixed_ips": Prop(
         BOOLEAN,
-        "Whether it shall have no address at all.",
+        "true: it has no address.",
         default=False,
         update_allowed=True,
         since="16.0.0",
     ),
     "port_security_enabled": Prop(
         BOOLEAN,
-        "Whether addresses are guarded against forgery.",
+        "true: addresses are protected against forgery.",
         update_allowed=True,
         since="5.0.0",
     ),
     "propagate_uplink_status": Prop(
         BOOLEAN,
-        "Whether it shows the state of the physical link.",
+        "true: it shows the state of the physical link.",
         update_allowed=True,
         since="15.0.0",
     ),
@@ -102,9 +100,7 @@ class Port(NeutronResource):
 
     type_name = "OS::Neutron::Port"
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "allowed_address_pairs": Prop(
             LIST,
             "Further addresses from which it may send.",
@@ -202,20 +198,20 @@ class Port(NeutronResource):
         ),
         "no_fixed_ips": Prop(
             BOOLEAN,
-            "Whether it shall have no address at all.",
+            "true: it has no address.",
             default=False,
             update_allowed=True,
             since="16.0.0",
         ),
         "port_security_enabled": Prop(
             BOOLEAN,
-            "Whether addresses are guarded against forgery.",
+            "true: addresses are protected against forgery.",
             update_allowed=True,
             since="5.0.0",
         ),
         "propagate_uplink_status": Prop(
             BOOLEAN,
-            "Whether it shows the state of the physical link.",
+            "true: it shows the state of the physical link.",
             update_allowed=True,
             since="15.0.0",
         ),
@@ -258,7 +254,7 @@ class Port(NeutronResource):
         ),
     }
     attributes = {
-        "admin_state_up": Attr(STRING, "Whether it is switched on."),
+        "admin_state_up": Attr(STRING, "true: it is enabled."),
         "allowed_address_pairs": Attr(LIST, "Further addresses from which it may send."),
         "device_id": Attr(STRING, "Id of what is plugged in; usually set by the compute service."),
         "device_owner": Attr(STRING, "Kind of what is plugged in."),
@@ -269,10 +265,10 @@ class Port(NeutronResource):
         "network": Attr(MAP, "Its network, in full.", since="11.0.0"),
         "network_id": Attr(STRING, "Id of its network."),
         "port_security_enabled": Attr(
-            BOOLEAN, "Whether addresses are guarded against forgery.", since="5.0.0"
+            BOOLEAN, "true: addresses are protected against forgery.", since="5.0.0"
         ),
         "propagate_uplink_status": Attr(
-            BOOLEAN, "Whether it shows the state of the physical link.", since="15.0.0"
+            BOOLEAN, "true: it shows the state of the physical link.", since="15.0.0"
         ),
         "qos_policy_id": Attr(STRING, "Id of its policy on the quality of service.", since="6.0.0"),
         "security_groups": Attr(LIST, "Security groups, by name or id."),

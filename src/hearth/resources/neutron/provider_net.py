@@ -19,9 +19,7 @@ class ProviderNet(Net):
     type_name = "OS::Neutron::ProviderNet"
     support = Support(version="2014.1")
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "availability_zone_hints": Prop(
             LIST, "Availability zones to prefer.", update_allowed=True, since="19.0.0"
         ),
@@ -47,13 +45,13 @@ class ProviderNet(Net):
         ),
         "port_security_enabled": Prop(
             BOOLEAN,
-            "Whether addresses are guarded against forgery.",
+            "true: addresses are protected against forgery.",
             update_allowed=True,
             since="8.0.0",
         ),
         "router_external": Prop(
             BOOLEAN,
-            "Whether it leads to the outside, so that routers can have their gateway on it.",
+            "true: it is external, so that routers can have their gateway in it.",
             default=False,
             update_allowed=True,
             since="6.0.0",
@@ -62,7 +60,7 @@ class ProviderNet(Net):
             STRING, "Number of the VLAN or of the tunnel.", update_allowed=True
         ),
         "shared": Prop(
-            BOOLEAN, "Whether every project may use it.", default=True, update_allowed=True
+            BOOLEAN, "true: every project can use it.", default=True, update_allowed=True
         ),
         "tags": Prop(
             LIST,

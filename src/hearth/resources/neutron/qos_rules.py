@@ -20,7 +20,7 @@ class QoSRule(NeutronResource):
     """A rule of a policy. A policy has one rule of a kind and direction at most."""
 
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the policy: it has one rule of a kind and direction at most"
+    known_by = "the policy, which has at most one rule of a type and direction"
     extension: ClassVar[str | None] = "qos"
     not_sent: ClassVar[frozenset[str]] = frozenset({"policy", "tenant_id"})
 
@@ -38,7 +38,7 @@ class QoSBandwidthLimitRule(QoSRule):
     properties = {
         "direction": Prop(
             STRING,
-            "Whether traffic comes in or goes out.",
+            "Direction of the traffic.",
             default="egress",
             update_allowed=True,
             constraints=(AllowedValues(["egress", "ingress"]),),
@@ -129,7 +129,7 @@ class QoSMinimumBandwidthRule(QoSRule):
     properties = {
         "direction": Prop(
             STRING,
-            "Whether traffic comes in or goes out.",
+            "Direction of the traffic.",
             default="egress",
             update_allowed=True,
             constraints=(AllowedValues(["egress", "ingress"]),),

@@ -51,7 +51,7 @@ class RBACPolicy(Natural):
     extension = "rbac-policies"
     collection = Collection("network", "/v2.0/rbac-policies", body="rbac_policy", key_field=None)
     alike = ("object_type", "object_id", "action", "target_tenant")
-    known_by = "object, action and target: no two policies have all three in common"
+    known_by = "object, action and target, which are unique together"
     relations = (
         Where("action", ("access_as_external",), OnlyFor("action", "object_type", "network")),
     )

@@ -27,15 +27,13 @@ class Router(NeutronResource):
 
     type_name = "OS::Neutron::Router"
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "availability_zone_hints": Prop(
             LIST, "Availability zones to prefer.", update_allowed=True, since="19.0.0"
         ),
         "distributed": Prop(
             BOOLEAN,
-            "Whether routing is spread over the compute hosts; for administrators.",
+            "true: routing is distributed over the compute hosts; for administrators.",
             since="2015.1",
         ),
         "external_gateway_info": Prop(
@@ -67,7 +65,7 @@ class Router(NeutronResource):
             },
         ),
         "ha": Prop(
-            BOOLEAN, "Whether it survives the loss of a host; for administrators.", since="2015.1"
+            BOOLEAN, "true: it survives the loss of a host; for administrators.", since="2015.1"
         ),
         "l3_agent_id": Prop(
             STRING,
@@ -112,7 +110,7 @@ class Router(NeutronResource):
         ),
     }
     attributes = {
-        "admin_state_up": Attr(STRING, "Whether it is switched on."),
+        "admin_state_up": Attr(STRING, "true: it is enabled."),
         "external_gateway_info": Attr(MAP, "The way out."),
         "name": Attr(STRING, "Its name."),
         "status": Attr(STRING, "Its status."),

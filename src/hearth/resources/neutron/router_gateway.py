@@ -31,7 +31,7 @@ class RouterGateway(Pointer):
         Resolve(("network",), "neutron.network"),
         Resolve(("router_id",), "neutron.router"),
     )
-    known_by = "the router's only gateway; to set it again changes nothing"
+    known_by = "the only gateway of the router; setting it again has no effect"
     comes_after = (order.Subnets(("network", "network_id")),)
     objects = "/v2.0/routers"
     body = "router"

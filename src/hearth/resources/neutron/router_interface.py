@@ -88,7 +88,7 @@ class RouterInterface(ResourceType):
     )
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the router's port in the subnet (its device id); a router has one at most"
+    known_by = "the port of the router in the subnet (its device id); a router has at most one"
     relations = (AtLeastOne("subnet", "port"), AtMostOne("subnet", "port"))
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:

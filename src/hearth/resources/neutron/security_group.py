@@ -42,7 +42,7 @@ DEFAULTS: tuple[Body, ...] = tuple(EVERYTHING_OUT)
 
 
 class SecurityGroup(NeutronResource):
-    """Says what traffic may reach and leave a port. The rules are those given, and no others.
+    """Rules for the traffic of a port. Only the given rules apply.
 
     Where no rule for outgoing traffic is given, all of it is allowed.
     """
@@ -50,7 +50,7 @@ class SecurityGroup(NeutronResource):
     type_name = "OS::Neutron::SecurityGroup"
     support = Support(version="2014.1")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "rules": Prop(
             LIST,
@@ -60,10 +60,10 @@ class SecurityGroup(NeutronResource):
             schema=Prop(
                 MAP,
                 schema={
-                    "description": Prop(STRING, "What it is for.", since="27.0.0"),
+                    "description": Prop(STRING, "Description.", since="27.0.0"),
                     "direction": Prop(
                         STRING,
-                        "Whether traffic comes in or goes out.",
+                        "Direction of the traffic.",
                         default="ingress",
                         constraints=(AllowedValues(["ingress", "egress"]),),
                     ),
@@ -96,7 +96,7 @@ class SecurityGroup(NeutronResource):
                     ),
                     "remote_mode": Prop(
                         STRING,
-                        "Whether the other side is a network or a group.",
+                        "Type of the other side: a network or a group.",
                         default="remote_ip_prefix",
                         constraints=(AllowedValues(["remote_ip_prefix", "remote_group_id"]),),
                     ),
@@ -176,10 +176,10 @@ class SecurityGroupRule(Told):
     type_name = "OS::Neutron::SecurityGroupRule"
     support = Support(version="7.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for."),
+        "description": Prop(STRING, "Description."),
         "direction": Prop(
             STRING,
-            "Whether traffic comes in or goes out.",
+            "Direction of the traffic.",
             default="ingress",
             constraints=(AllowedValues(["ingress", "egress"]),),
         ),
@@ -217,7 +217,9 @@ class SecurityGroupRule(Told):
         Resolve(("remote_group",), "neutron.security_group"),
     )
     collection = Collection("network", RULES, body="security_group_rule")
-    known_by = "the description; with one of the user's the rule itself: a group has no two alike"
+    known_by = (
+        "the description; with a user-supplied one the rule itself, which is unique in a group"
+    )
     renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
     relations = (
         AtMostOne("remote_group", "remote_ip_prefix"),

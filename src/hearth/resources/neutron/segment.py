@@ -25,7 +25,7 @@ class Segment(NeutronResource):
     type_name = "OS::Neutron::Segment"
     support = Support(version="9.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "network": Prop(
             STRING, "The network, by name or id.", required=True, constraint="neutron.network"

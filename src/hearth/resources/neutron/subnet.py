@@ -23,7 +23,7 @@ from hearth.schema import (
 
 
 class Subnet(NeutronResource):
-    """A block of addresses on a network, and what DHCP tells those who have one of them."""
+    """A block of addresses in a network, with its DHCP options."""
 
     type_name = "OS::Neutron::Subnet"
     properties = {
@@ -47,7 +47,7 @@ class Subnet(NeutronResource):
         "dns_nameservers": Prop(
             LIST, "Addresses of name servers.", default=[], update_allowed=True
         ),
-        "enable_dhcp": Prop(BOOLEAN, "Whether DHCP serves it.", default=True, update_allowed=True),
+        "enable_dhcp": Prop(BOOLEAN, "true: DHCP is enabled.", default=True, update_allowed=True),
         "gateway_ip": Prop(
             STRING, "Address of the gateway; empty or null for none.", update_allowed=True
         ),
@@ -149,7 +149,7 @@ class Subnet(NeutronResource):
         "allocation_pools": Attr(LIST, "Ranges of addresses to hand out."),
         "cidr": Attr(STRING, "The addresses, in CIDR notation."),
         "dns_nameservers": Attr(LIST, "Addresses of name servers."),
-        "enable_dhcp": Attr(STRING, "Whether DHCP serves it."),
+        "enable_dhcp": Attr(STRING, "true: DHCP is enabled."),
         "gateway_ip": Attr(STRING, "Address of the gateway; empty or null for none."),
         "host_routes": Attr(LIST, "Routes that DHCP hands out."),
         "ip_version": Attr(STRING, "Version of the Internet protocol: 4 or 6."),

@@ -33,7 +33,7 @@ class TapService(Tap):
     type_name = "OS::Neutron::TaaS::TapService"
     support = Support(version="12.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "name": Prop(STRING, "Its name.", default="", update_allowed=True),
         "port": Prop(STRING, "The port, by name or id.", required=True, constraint="neutron.port"),
     }
@@ -48,7 +48,7 @@ class TapFlow(Tap):
     type_name = "OS::Neutron::TaaS::TapFlow"
     support = Support(version="12.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "direction": Prop(
             STRING,
             "Which traffic is copied.",

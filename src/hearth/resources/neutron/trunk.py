@@ -24,8 +24,8 @@ class Trunk(NeutronResource):
     type_name = "OS::Neutron::Trunk"
     support = Support(version="9.0.0")
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "Whether it is switched on.", update_allowed=True),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "port": Prop(
             STRING,

@@ -63,7 +63,7 @@ class IKEPolicy(VPN):
             update_allowed=True,
             constraints=(AllowedValues(AUTH),),
         ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "encryption_algorithm": Prop(
             STRING,
             "Algorithm that keeps packets secret.",
@@ -101,7 +101,7 @@ class IKEPolicy(VPN):
     }
     attributes = {
         "auth_algorithm": Attr(STRING, "Algorithm that proves who sent a packet."),
-        "description": Attr(STRING, "What it is for."),
+        "description": Attr(STRING, "Description."),
         "encryption_algorithm": Attr(STRING, "Algorithm that keeps packets secret."),
         "ike_version": Attr(STRING, "Version of the key exchange."),
         "lifetime": Attr(MAP, "How long a key is used."),
@@ -127,7 +127,7 @@ class IPsecPolicy(VPN):
             default="sha1",
             constraints=(AllowedValues(AUTH),),
         ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "encapsulation_mode": Prop(
             STRING,
             "Whether whole packets are wrapped or their contents only.",
@@ -161,7 +161,7 @@ class IPsecPolicy(VPN):
     }
     attributes = {
         "auth_algorithm": Attr(STRING, "Algorithm that proves who sent a packet."),
-        "description": Attr(STRING, "What it is for."),
+        "description": Attr(STRING, "Description."),
         "encapsulation_mode": Attr(
             STRING, "Whether whole packets are wrapped or their contents only."
         ),
@@ -183,10 +183,8 @@ class VPNService(VPN, Told):
 
     type_name = "OS::Neutron::VPNService"
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
         "router": Prop(
             STRING,
@@ -226,8 +224,8 @@ class VPNService(VPN, Told):
         ),
     }
     attributes = {
-        "admin_state_up": Attr(STRING, "Whether it is switched on."),
-        "description": Attr(STRING, "What it is for."),
+        "admin_state_up": Attr(STRING, "true: it is enabled."),
+        "description": Attr(STRING, "Description."),
         "name": Attr(STRING, "Its name; generated when not given."),
         "router_id": Attr(STRING, "Id of the router."),
         "status": Attr(STRING, "Its status."),
@@ -257,10 +255,8 @@ class IPsecSiteConnection(VPN):
 
     type_name = "OS::Neutron::IPsecSiteConnection"
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "dpd": Prop(
             MAP,
             "What is done when the other end falls silent.",
@@ -303,9 +299,9 @@ class IPsecSiteConnection(VPN):
         "vpnservice_id": Prop(STRING, "Id of the VPN service.", required=True),
     }
     attributes = {
-        "admin_state_up": Attr(STRING, "Whether it is switched on."),
+        "admin_state_up": Attr(STRING, "true: it is enabled."),
         "auth_mode": Attr(STRING, "How the ends prove who they are."),
-        "description": Attr(STRING, "What it is for."),
+        "description": Attr(STRING, "Description."),
         "dpd": Attr(MAP, "What is done when the other end falls silent."),
         "ikepolicy_id": Attr(STRING, "Id of the policy on keys."),
         "initiator": Attr(

@@ -15,9 +15,7 @@ class Flavor(CollectionResource):
         "ephemeral": Prop(INTEGER, "Size of the temporary disk in gigabytes.", default=0),
         "extra_specs": Prop(MAP, "Further specifications.", update_allowed=True),
         "flavorid": Prop(STRING, "Its id; generated when not given.", since="7.0.0"),
-        "is_public": Prop(
-            BOOLEAN, "Whether every project may use it.", default=True, since="6.0.0"
-        ),
+        "is_public": Prop(BOOLEAN, "true: every project can use it.", default=True, since="6.0.0"),
         "name": Prop(STRING, "Its name; generated when not given.", since="7.0.0"),
         "ram": Prop(INTEGER, "Memory in megabytes.", required=True),
         "rxtx_factor": Prop(NUMBER, "Share of the network bandwidth.", default=1.0),
@@ -30,11 +28,11 @@ class Flavor(CollectionResource):
             schema=Prop(STRING, constraint="keystone.project"),
             since="8.0.0",
         ),
-        "vcpus": Prop(INTEGER, "How many processors.", required=True),
+        "vcpus": Prop(INTEGER, "Number of processors.", required=True),
     }
     attributes = {
         "extra_specs": Attr(MAP, "Further specifications.", since="7.0.0"),
-        "is_public": Attr(BOOLEAN, "Whether every project may use it.", since="6.0.0"),
+        "is_public": Attr(BOOLEAN, "true: every project can use it.", since="6.0.0"),
     }
     translation = (Resolve(("tenants",), "keystone.project"),)
     service = "compute"

@@ -32,7 +32,7 @@ class KeyPair(ResourceType):
         ),
         "public_key": Prop(STRING, "The public key; a pair is made when not given."),
         "save_private_key": Prop(
-            BOOLEAN, "Whether to keep the private key, for the attribute.", default=False
+            BOOLEAN, "true: the attribute shows the private key.", default=False
         ),
         "type": Prop(
             STRING, "Kind of key.", constraints=(AllowedValues(["ssh", "x509"]),), since="8.0.0"
@@ -51,7 +51,7 @@ class KeyPair(ResourceType):
     translation = (Resolve(("user",), "keystone.user"),)
     service = "compute"
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the name and the public key, which is kept before the call"
+    known_by = "the name and the public key, which is stored before the call"
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         generate = () if live.given("public_key") else (Step("generate", self.generate),)

@@ -12,7 +12,7 @@ class Quota(QuotaSet):
     type_name = "OS::Nova::Quota"
     support = Support(version="8.0.0")
     properties = {
-        "cores": limit("How many processors."),
+        "cores": limit("Number of processors."),
         "fixed_ips": limit("How many inner addresses."),
         "floating_ips": limit("How many outer addresses."),
         "injected_file_content_bytes": limit("Bytes of a file put in at boot.", support=NO_FILES),

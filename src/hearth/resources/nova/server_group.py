@@ -19,7 +19,7 @@ VERSION_RULES = "2.64"
 
 
 class ServerGroup(CollectionResource):
-    """Servers that shall, or shall not, share a host.
+    """A group of servers that share a host or must not share one.
 
     The service takes no key: one whose name the user chose can not be told from a stranger's.
     """

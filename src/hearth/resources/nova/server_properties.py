@@ -37,9 +37,7 @@ PROPERTIES: dict[str, Prop] = {
         schema=Prop(
             MAP,
             schema={
-                "delete_on_termination": Prop(
-                    BOOLEAN, "Whether it is deleted along with the server."
-                ),
+                "delete_on_termination": Prop(BOOLEAN, "true: it is deleted with the server."),
                 "device_name": Prop(STRING, "Name of the device.", required=True),
                 "snapshot_id": Prop(
                     STRING, "Snapshot to start from.", constraint="cinder.snapshot"
@@ -56,9 +54,7 @@ PROPERTIES: dict[str, Prop] = {
             MAP,
             schema={
                 "boot_index": Prop(INTEGER, "Place in the boot order, from 0; negative for none."),
-                "delete_on_termination": Prop(
-                    BOOLEAN, "Whether it is deleted along with the server."
-                ),
+                "delete_on_termination": Prop(BOOLEAN, "true: it is deleted with the server."),
                 "device_name": Prop(STRING, "Name of the device."),
                 "device_type": Prop(
                     STRING, "Kind of device.", constraints=(AllowedValues(["cdrom", "disk"]),)
@@ -112,7 +108,7 @@ PROPERTIES: dict[str, Prop] = {
         ),
         since="2015.1",
     ),
-    "config_drive": Prop(BOOLEAN, "Whether metadata comes on a drive."),
+    "config_drive": Prop(BOOLEAN, "true: the server gets its metadata on a drive."),
     "deployment_swift_data": Prop(
         MAP,
         "Where the metadata is kept for polling by URL.",
@@ -126,7 +122,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "diskConfig": Prop(
         STRING,
-        "Whether the disk is partitioned automatically.",
+        "true: the disk is partitioned automatically.",
         constraints=(AllowedValues(["AUTO", "MANUAL"]),),
     ),
     "flavor": Prop(

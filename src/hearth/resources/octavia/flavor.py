@@ -58,10 +58,10 @@ class Flavor(CollectionResource):
     type_name = "OS::Octavia::Flavor"
     support = Support(version="14.0.0")
     properties = {
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "enabled": Prop(
             BOOLEAN,
-            "Whether it may be used for new load balancers.",
+            "true: new load balancers can use it.",
             default=True,
             update_allowed=True,
         ),
@@ -119,10 +119,10 @@ class AvailabilityZone(CollectionResource):
             required=True,
             constraint="octavia.availabilityzoneprofile",
         ),
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "enabled": Prop(
             BOOLEAN,
-            "Whether it may be used for new load balancers.",
+            "true: new load balancers can use it.",
             default=True,
             update_allowed=True,
         ),

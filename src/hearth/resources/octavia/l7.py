@@ -33,10 +33,8 @@ class L7Policy(OctaviaResource):
             update_allowed=True,
             constraints=(AllowedValues(["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL"]),),
         ),
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
-        "description": Prop(STRING, "What it is for.", update_allowed=True),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "description": Prop(STRING, "Description.", update_allowed=True),
         "listener": Prop(
             STRING, "The listener, by name or id.", required=True, constraint="octavia.listener"
         ),
@@ -78,9 +76,7 @@ class L7Rule(OctaviaResource):
     type_name = "OS::Octavia::L7Rule"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "compare_type": Prop(
             STRING,
             "How the value is compared.",

@@ -22,16 +22,14 @@ class LoadBalancer(OctaviaResource):
     type_name = "OS::Octavia::LoadBalancer"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "availability_zone": Prop(
             STRING,
             "Availability zone of the service to put it into.",
             constraint="octavia.availabilityzone",
             since="17.0.0",
         ),
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "flavor": Prop(
             STRING,
             "Flavor of load balancers, by name or id.",
@@ -76,9 +74,7 @@ class Listener(OctaviaResource):
     type_name = "OS::Octavia::Listener"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "allowed_cidrs": Prop(
             LIST,
             "Networks that may connect, in CIDR notation; all when not given.",
@@ -104,7 +100,7 @@ class Listener(OctaviaResource):
             "URL of the secret with its certificate, for TERMINATED_HTTPS.",
             update_allowed=True,
         ),
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "loadbalancer": Prop(
             STRING,
             "Its load balancer, by name or id.",

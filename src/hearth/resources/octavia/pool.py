@@ -26,10 +26,8 @@ class Pool(OctaviaResource):
     type_name = "OS::Octavia::Pool"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
-        "description": Prop(STRING, "What it is for.", default="", update_allowed=True),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "description": Prop(STRING, "Description.", default="", update_allowed=True),
         "lb_algorithm": Prop(
             STRING,
             "How a member is chosen.",
@@ -106,9 +104,7 @@ class PoolMember(OctaviaResource):
     support = Support(version="10.0.0")
     properties = {
         "address": Prop(STRING, "Its address.", required=True, constraint="ip_addr"),
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "monitor_address": Prop(
             STRING,
             "Address that the health monitor asks; its own when not given.",
@@ -153,9 +149,7 @@ class HealthMonitor(OctaviaResource):
     type_name = "OS::Octavia::HealthMonitor"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(
-            BOOLEAN, "Whether it is switched on.", default=True, update_allowed=True
-        ),
+        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
         "delay": Prop(
             INTEGER,
             "Seconds between two questions.",

@@ -14,7 +14,7 @@ class Quota(QuotaSet):
         "healthmonitor": limit("How many health monitors."),
         "listener": limit("How many listeners."),
         "loadbalancer": limit("How many load balancers."),
-        "member": limit("How many members."),
+        "member": limit("Number of members."),
         "pool": limit("How many pools."),
         "project": PROJECT,
     }

@@ -31,7 +31,7 @@ class Container(ResourceType):
     properties = {
         "PurgeOnDelete": Prop(
             BOOLEAN,
-            "Whether to delete the objects in it along with it.",
+            "true: its objects are deleted with it.",
             default=False,
             since="2015.1",
         ),

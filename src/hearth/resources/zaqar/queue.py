@@ -148,7 +148,7 @@ def pointer(name: str) -> str:
 
 
 class SignedQueueURL(ZaqarResource):
-    """Lets whoever has it make certain calls on a queue, for a time and without a token."""
+    """A signed URL for certain calls on a queue, for a limited time and without a token."""
 
     type_name = "OS::Zaqar::SignedQueueURL"
     support = Support(version="8.0.0")

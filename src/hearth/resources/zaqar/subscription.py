@@ -48,7 +48,7 @@ class Subscription(ZaqarResource):
         "ttl": TTL,
     }
     identified_by = IntentKey.NATURAL_KEY
-    known_by = "the subscriber, which a queue has once"
+    known_by = "the subscriber, which is unique in a queue"
     sent_for: Mapping[str, str] = {"subscriber": "subscriber", "ttl": "ttl", "options": "options"}
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
@@ -141,7 +141,7 @@ def without_trust(options: Mapping[str, Any]) -> Body:
 
 
 class MistralTrigger(Subscription):
-    """Starts a workflow for each new message of a queue, in the name of who made the trigger."""
+    """Starts a workflow for each new message of a queue, on behalf of its creator."""
 
     type_name = "OS::Zaqar::MistralTrigger"
     support = Support(version="8.0.0")

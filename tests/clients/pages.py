@@ -1,9 +1,11 @@
-"""The commands of docs/composition.md are run as they stand there, and print what it shows."""
+"""Pages whose commands are run as they stand there: their blocks, and how they are run.
+
+A block ```sh is run; a block ```text after it is what it prints, where `…` is anything.
+"""
 
 import json
 import re
 import shlex
-import shutil
 import socketserver
 import subprocess
 import sys
@@ -17,11 +19,9 @@ from types import SimpleNamespace
 import pytest
 from heatclient.common import event_utils
 
-from tests.clients.dev import CommandFailed, Dev
-from tests.conftest import lacking
+from tests.clients.dev import OPENSTACK, CommandFailed, Dev
 
-pytestmark = pytest.mark.slow
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "composition.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "-- end of a block --"
 LOOK_S = 0.1  # between two looks of a client that waits; it takes five seconds itself
@@ -38,10 +38,10 @@ sys.exit(status)
 """
 
 
-def blocks() -> list[tuple[str, str | None]]:
+def blocks(page: Path) -> list[tuple[str, str | None]]:
     """The commands, block by block, each with what it prints where the page shows that."""
     found: list[tuple[str, str | None]] = []
-    for kind, text in BLOCK.findall(PAGE.read_text()):
+    for kind, text in BLOCK.findall(page.read_text()):
         if kind == "sh":
             found.append((text, None))
         else:
@@ -49,18 +49,47 @@ def blocks() -> list[tuple[str, str | None]]:
     return found
 
 
-def shown(text: str) -> str:
-    """An expression for what is shown; `…` is anything."""
+def differing(
+    page: Path, dev: Dev, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[str, str]]:
+    """Run a page's commands in a folder; (what is shown, what was printed) where they differ."""
+    monkeypatch.chdir(folder)
+    clock = SimpleNamespace(sleep=lambda _: time.sleep(LOOK_S))
+    monkeypatch.setattr(event_utils, "time", clock)
+    door = folder / "door"
+    call = shlex.join([sys.executable, "-S", "-I", "-c", CALL, str(door)])
+    script = f'openstack() {{ {call} "$@"; }}\nsleep() {{ command sleep {LOOK_S}; }}\n'
+    script += f"CLOUD='{dev.cloud_url}'\n"
+    script += "".join(f"{text}echo\necho '{MARK}'\n" for text, _ in blocks(page))
+    script = script.replace(". .hearth/openrc", f". '{dev.folder}/openrc'")
+    script = script.replace("$PWD/.venv/bin", str(OPENSTACK.parent))
+    with _commands(dev, door):
+        done = subprocess.run(
+            ["sh", "-e"], input=script, cwd=folder,
+            capture_output=True, text=True, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    said = done.stdout.split(f"{MARK}\n")
+    told = [(text, printed) for (_, text), printed in zip(blocks(page), said, strict=False) if text]
+    return [
+        (text, printed)
+        for text, printed in told
+        if not re.fullmatch(_shown(text), _trimmed(printed), re.DOTALL)
+    ]
+
+
+def _shown(text: str) -> str:
+    """An expression for what is shown."""
     return ".*?".join(re.escape(part) for part in text.strip().split("…"))
 
 
-def trimmed(printed: str) -> str:
+def _trimmed(printed: str) -> str:
     """What is printed, without the blanks at its edges."""
     return "\n".join(line.rstrip() for line in printed.strip().splitlines())
 
 
 @contextmanager
-def commands(dev: Dev, path: Path) -> Iterator[None]:
+def _commands(dev: Dev, path: Path) -> Iterator[None]:
     """The `openstack` command in this process, for others that call it by a socket."""
 
     class Handler(socketserver.StreamRequestHandler):
@@ -79,32 +108,3 @@ def commands(dev: Dev, path: Path) -> Iterator[None]:
         finally:
             server.shutdown()
             thread.join()
-
-
-def test_the_commands_work_and_print_what_the_page_shows(
-    dev: Dev, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    if shutil.which("curl") is None:
-        lacking("curl")
-    monkeypatch.chdir(tmp_path)
-    clock = SimpleNamespace(sleep=lambda _: time.sleep(LOOK_S))
-    monkeypatch.setattr(event_utils, "time", clock)
-    door = tmp_path / "door"
-    call = shlex.join([sys.executable, "-S", "-I", "-c", CALL, str(door)])
-    script = f'openstack() {{ {call} "$@"; }}\nsleep() {{ command sleep {LOOK_S}; }}\n'
-    script += f"CLOUD='{dev.cloud_url}'\n"
-    script += "".join(f"{text}echo\necho '{MARK}'\n" for text, _ in blocks())
-    dev.mark()
-    with commands(dev, door):
-        done = subprocess.run(
-            ["sh", "-e"], input=script, cwd=tmp_path,
-            capture_output=True, text=True, timeout=LIMIT_S, check=False,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
-    said = done.stdout.split(f"{MARK}\n")
-    told = [(text, printed) for (_, text), printed in zip(blocks(), said, strict=False) if text]
-    assert len(told) >= 10
-    assert [
-        one for one in told if not re.fullmatch(shown(one[0]), trimmed(one[1]), re.DOTALL)
-    ] == []
-    assert dev.left_over() == []

@@ -1,0 +1,156 @@
+"""The page "Compatibility with Heat": its words, with tables made from the registries."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from hearth.api.cfn.actions import ACTIONS
+from hearth.api.openapi import operation_id
+from hearth.api.v1.routes import ROUTES
+from hearth.authoring.language.history import CFN, HOT, presence, words_of_functions
+from hearth.authoring.language.markdown import code, codes, table
+from hearth.cli.options import OPTIONS
+from hearth.resources.known import INSTEAD, KNOWN, RETIRED, advice
+from hearth.resources.reference import page_of
+from hearth.resources.registry import builtin_types, default_catalog
+from hearth.template.versions import GRAMMARS, Grammar
+
+TEXT = Path(__file__).with_name("compatibility.md")
+
+
+def page() -> str:
+    """Return the page as Markdown."""
+    made: Mapping[str, Callable[[], str]] = {
+        "summary": _summary,
+        "types": _types,
+        "supported": _supported,
+        "unavailable": _unavailable,
+        "placeholders": _placeholders,
+        "versions": _versions,
+        "functions": _functions,
+        "apis": _apis,
+        "beyond": _beyond,
+        "actions": lambda: codes(sorted(ACTIONS)),
+        "defaults": _defaults,
+    }
+    text = TEXT.read_text(encoding="utf-8")
+    for name, make in made.items():
+        text = text.replace(f"{{{{ {name} }}}}", make())
+    return text
+
+
+def _summary() -> str:
+    of_heat = [operation for operation in ROUTES if not operation.beside]
+    available, unavailable = len(_available()), len(_missing())
+    functions = len(words_of_functions())
+    return "\n".join(
+        f"| {part} | {state} |"
+        for part, state in (
+            ("Orchestration API v1", f"all {len(of_heat)} operations"),
+            ("CloudFormation-style API", f"{len(ACTIONS)} actions"),
+            (
+                "Resource types",
+                f"{available} of {len(KNOWN)} supported, {len(RETIRED)} placeholders, "
+                f"{unavailable} not available",
+            ),
+            ("Template versions", f"all {len(GRAMMARS)}, HOT and CFN"),
+            ("Template functions", f"all {functions}"),
+        )
+    )
+
+
+def _available() -> list[str]:
+    """Types of Heat that do their work here."""
+    return sorted(KNOWN & set(builtin_types()))
+
+
+def _missing() -> list[str]:
+    catalog = default_catalog()
+    return sorted(name for name in KNOWN if catalog.find(name) is None)
+
+
+def _types() -> str:
+    rows = [
+        ["supported", str(len(_available())), "creates, updates and deletes the cloud's object"],
+        ["placeholder", str(len(RETIRED)), "accepted as in Heat, creates nothing"],
+        ["not available", str(len(_missing())), "refused with 400"],
+    ]
+    return table(["state", "types", "meaning"], rows)
+
+
+def _by_service(names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Names without their service, by service: `OS::Nova`, [`Server`, …]."""
+    for service, found in groupby(sorted(names), key=lambda name: name.split("::")[:2]):
+        prefix = "::".join(service)
+        yield prefix, [name.removeprefix(f"{prefix}::") for name in found]
+
+
+def _supported() -> str:
+    rows = [
+        [f"[{service}](types/{page_of(f'{service}::x')}.md)", str(len(names)), codes(names)]
+        for service, names in _by_service(_available())
+    ]
+    return table(["service", "types", "names"], rows)
+
+
+def _unavailable() -> str:
+    return table(["type", "instead"], ([code(name), _advice(name)] for name in _missing()))
+
+
+def _advice(name: str) -> str:
+    """Return what to use instead of a type; empty where Hearth does not have that either."""
+    if name in INSTEAD:
+        return code(INSTEAD[name]) if INSTEAD[name] in builtin_types() else ""
+    return advice(name)
+
+
+def _placeholders() -> str:
+    rows = []
+    for service, names in _by_service(RETIRED):
+        by_advice: dict[str, list[str]] = {}
+        for name in names:
+            by_advice.setdefault(_advice(f"{service}::{name}"), []).append(name)
+        rows += [[code(service), codes(some), told] for told, some in by_advice.items()]
+    return table(["service", "types", "instead"], rows)
+
+
+def _versions() -> str:
+    rows = [[code(one.key), code(one.value), codes(one.aliases)] for one in (*HOT, *CFN)]
+    return table(["version key", "value", "or"], rows)
+
+
+def _functions() -> str:
+    """Functions with the versions that have them; conditions count as a use."""
+    rows = []
+    for word in words_of_functions():
+        hot = presence(lambda g, word=word: _has(g, word))  # type: ignore[misc]
+        rows.append([code(word), hot, ", ".join(code(g.key) for g in CFN if _has(g, word))])
+    return table(["function", "HOT", "CFN"], rows)
+
+
+def _has(grammar: Grammar, word: str) -> bool:
+    return bool(grammar.functions.get(word)) or word in grammar.condition_functions
+
+
+def _apis() -> str:
+    of_heat = [operation for operation in ROUTES if not operation.beside]
+    rows = [
+        f"| Orchestration API v1 | all {len(of_heat)} operations, see [API](api.md) |",
+        f"| CloudFormation-style API | {len(ACTIONS)} actions, "
+        "see [The CloudFormation-style API](cfn-api.md) |",
+    ]
+    return "\n".join(rows)
+
+
+def _beyond() -> str:
+    rows = [
+        [operation_id(one).replace("_", " "), code(f"{one.method} {one.path}")]
+        for one in ROUTES
+        if one.beside
+    ]
+    return table(["operation", "request"], rows)
+
+
+def _defaults() -> str:
+    rows = [[code(one.place), one.differs] for one in OPTIONS if one.differs]
+    return table(["setting", "why"], rows)

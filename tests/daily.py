@@ -1,0 +1,24 @@
+"""What `make test` runs a part of each day: the same cases come again after a few days.
+
+`HEARTH_DAY=2026-11-23 make test` repeats the parts of a day, `HEARTH_DAY=all` runs everything.
+"""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import TypeVar
+
+T = TypeVar("T")
+
+ALL = "all"
+DAY = os.environ.setdefault("HEARTH_DAY", datetime.now(UTC).date().isoformat())
+"""Also for the processes of this run, which may begin after midnight."""
+
+
+def part_of(cases: Sequence[T], parts: int) -> list[T]:
+    """Return every `parts`-th of the cases: those of the day. Raises ValueError for a day that is
+    none.
+    """
+    if DAY == ALL:
+        return list(cases)
+    return list(cases)[date.fromisoformat(DAY).toordinal() % parts :: parts]
