@@ -66,7 +66,7 @@ dev: $(CLIENTS_STAMP)
 # three at a time: most tests wait for something; those of a file share a cloud. Of the longest cases a
 # part each day; HEARTH_DAY=all make test: all of them
 test: install
-	@$(BIN)/pytest -n 3 --dist loadfile
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: check-static
 	@$(BIN)/pytest -n 3 --dist loadfile -m "not slow"

@@ -26,6 +26,12 @@ ENDLESS_S = 420  # far more than any test takes
 AGAIN_S = 20  # for what waits once more on its way out
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: at the end no worker has much left to do alone."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"parts of the day: HEARTH_DAY={DAY}")
 
