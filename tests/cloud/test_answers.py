@@ -5,7 +5,7 @@ import gzip
 import json
 import tracemalloc
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_network
 from typing import Any
 
@@ -93,7 +93,8 @@ class Street:
             await pool.aclose()
             server.close()
             for writer in self.writers:
-                writer.transport.abort()
+                with suppress(AttributeError):  # closed meanwhile, it has no loop any more
+                    writer.transport.abort()
             await asyncio.sleep(0.01)  # transports close in the next tick
 
 

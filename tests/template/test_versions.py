@@ -92,4 +92,4 @@ def test_a_function_of_a_third_party_stands_in_the_reference():
     shout = Function("test.shout", pure(str), gives=Kind.STRING, description="Louder.")
     add_function("shout", shout, since="2018-03-02")
     section = page().partition("### shout\n")[2].partition("\n### ")[0]
-    assert "Louder.\n\n- HOT since 2018-03-02\n- Gives a string\n" in section
+    assert "Louder.\n\n- HOT since 2018-03-02\n- Type of the result: a string\n" in section

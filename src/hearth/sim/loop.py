@@ -11,6 +11,8 @@ T = TypeVar("T")
 Args = TypeVarTuple("Args")
 
 EPOCH_S = 1_750_000_000.0
+ROUNDS_MAX = 2_000_000
+"""More rounds than any run takes that comes to an end: about half a minute of real time."""
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -22,6 +24,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self._time = 0.0
+        self._rounds = 0
 
     def time(self) -> float:
         return self._time
@@ -37,6 +40,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return handle
 
     def _run_once(self) -> None:
+        self._rounds += 1
+        if self._rounds == ROUNDS_MAX:
+            raise RuntimeError("something goes on for ever")
         ready, timers = self._ready, self._scheduled
         while timers and (timers[0].cancelled() or timers[0].when() <= self._time or not ready):
             timer = heappop(timers)
