@@ -340,7 +340,6 @@ _MAIL_FOR = Prepared(
 _LETTERS = Listed(
     lambda ids: sa.select(mail).where(mail.c.id.in_(ids)).order_by(mail.c.id), sa.BigInteger()
 )
-_NEXT_DUE = Prepared(sa.select(sa.func.min(stack.c.due_at).label("due_at")).where(_FREE))
 _TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
 _METADATA = Prepared(sa.select(resource_data.c.metadata).where(resource_data.c.resource_id == _ID))
 _LIVE = Listed(

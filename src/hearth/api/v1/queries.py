@@ -18,10 +18,10 @@ def words(*values: str) -> Shape:
     return {"type": "string", "enum": list(values)}
 
 
-def _filters(text: str, columns: Mapping[str, str]) -> Iterator[Query]:
+def _filters(columns: Mapping[str, str]) -> Iterator[Query]:
     """Filters of stored rows by their names: {name: column}."""
     for name, column in columns.items():
-        yield Query(name, TEXT, text.format(name), repeated=True, column=column)
+        yield Query(name, TEXT, f"Entries with this {name}.", repeated=True, column=column)
 
 
 LIMIT = Query("limit", NUMBER, "Maximum number; 0 gives an empty list.")
@@ -87,7 +87,6 @@ STACKS = (
     GLOBAL,
     WITH_COUNT,
     *_filters(
-        "Entries with this {}.",
         {
             "stack_name": "name",
             "stack_status": "status",
@@ -136,7 +135,6 @@ EVENTS = (
     EVENT_SORT_KEYS,
     DEPTH,
     *_filters(
-        "Entries with this {}.",
         {
             "resource_name": "resource_name",
             "resource_type": "resource_type",

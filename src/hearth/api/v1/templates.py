@@ -45,10 +45,8 @@ async def type_list(request: Request) -> Response:
     if status is not None and status not in SupportStatus.__members__:
         known = ", ".join(SupportStatus.__members__)
         raise Rejected([Invalid(None, f"Invalid support status {status}: it is one of {known}")])
-    pattern, version = (
-        parse.last(request, queries.TYPE_NAME),
-        parse.last(request, queries.TYPE_VERSION),
-    )
+    pattern = parse.last(request, queries.TYPE_NAME)
+    version = parse.last(request, queries.TYPE_VERSION)
     found = []
     for kind in _types(request):
         if not _matches(pattern, kind.name) or (status is None and kind.support.hidden):
