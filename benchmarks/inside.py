@@ -13,9 +13,10 @@ from hearth.bus.local import Bus
 from hearth.cli.chance import new_id
 from hearth.cli.wiring import calm_collector
 from hearth.cloud.pool import CloudPool
-from hearth.engine.worker.engine import Engine, Tools
-from hearth.engine.worker.live import Endpoints
-from hearth.engine.worker.programs import Programs
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.engine import Engine
+from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller

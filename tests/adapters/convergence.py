@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hearth.engine.worker.programs import Programs
+from hearth.engine.programs.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource

@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from hearth.cloud import CloudConfig, CloudPool, PasswordCredential
 from hearth.devcloud.server import serve
-from hearth.engine.worker.engine import Engine, Tools
-from hearth.engine.worker.live import Endpoints
-from hearth.engine.worker.programs import Programs
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.engine import Engine
+from hearth.engine.worker.ports import Tools
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from hearth.bus.local import Bus
 from hearth.engine.core.foresee import Foreseen
 from hearth.engine.core.record import Record
-from hearth.engine.worker.live import Endpoints
-from hearth.engine.worker.programs import Programs
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hearth.engine.worker.programs import Programs
-from hearth.engine.worker.work import TAKEOVERS_MAX
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.stack_worker import TAKEOVERS_MAX
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource

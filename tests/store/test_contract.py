@@ -14,12 +14,12 @@ from hearth.engine.core.record import Held, Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.store import accept, claim, events, reads, standstill, tables, texts
-from hearth.store.commit import Changes, Fate, NodeRow, Part, commit
+from hearth.store.commit import Changes, Fate, Part, commit
 from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
 from hearth.store.prepared import Prepared
 from hearth.store.retention import Retention
-from hearth.store.rows import COLUMNS, Event, Revision, record_of, stack_row
+from hearth.store.rows import COLUMNS, AttemptRow, Event, Revision, record_of, stack_row
 from hearth.store.seal import sealer_from_secret
 from tests.conftest import drop_database, fresh_database
 
@@ -241,7 +241,7 @@ def test_records_nodes_and_data_are_written_moved_and_removed(store: Store) -> N
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
     record = Record(new_id(), "port", "OS::Neutron::Port", 1, 1.0, requires=frozenset({"x", "y"}))
-    node = NodeRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
+    node = AttemptRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
     first = Changes(
         insert={record.id: record},
         nodes=[node],
@@ -274,11 +274,11 @@ def test_what_has_ended_moves_no_more_and_the_next_intent_stays_as_it_is(store: 
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
     record = Record(new_id(), "port", "OS::Neutron::Port", 1, 1.0)
-    old = NodeRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
+    old = AttemptRow(record.id, "t", "update", "CREATE", "intent", "create", 0, 1.0, {"w": [1]})
     first = Changes(insert={record.id: record}, nodes=[old])
     assert written(store, part(store, engine_id, one, first)) is Fate.DONE
-    accepted = NodeRow(record.id, "t", "update", "CREATE", "accepted", "create", 0, 1.0, {})
-    following = NodeRow(record.id, "u", "cleanup", "DELETE", "intent", "delete", 0, 2.0, {})
+    accepted = AttemptRow(record.id, "t", "update", "CREATE", "accepted", "create", 0, 1.0, {})
+    following = AttemptRow(record.id, "u", "cleanup", "DELETE", "intent", "delete", 0, 2.0, {})
     second = Changes(moved=[accepted], ended=[record.id])
     advance = Changes(nodes=[following])
     assert written(store, part(store, engine_id, one, second, advance)) is Fate.DONE

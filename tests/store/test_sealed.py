@@ -13,11 +13,11 @@ from hearth.model.state import Action, Status
 from hearth.store import accept, claim, outbox, reads, snapshots, software_configs
 from hearth.store import software_deployments as deployments
 from hearth.store.claim import Stray
-from hearth.store.commit import Changes, Letter, NodeRow
+from hearth.store.commit import Changes, Letter
 from hearth.store.database import Store
 from hearth.store.keyring import rekey, sealed_columns, unlock
 from hearth.store.migrate import upgrade
-from hearth.store.rows import Event, Revision
+from hearth.store.rows import AttemptRow, Event, Revision
 from hearth.store.seal import Unsealable, sealer_of
 from hearth.store.tables import SEALED, key_of, keyring, metadata
 from tests.store.test_contract import an_engine, claimed, new_id, part, written
@@ -53,7 +53,7 @@ def a_stack(store: Store, name: str) -> str:
         insert={record.id: record},
         data={record.id: told},
         metadata={record.id: told},
-        nodes=[NodeRow(record.id, "t", "update", "CREATE", "intent", CANARY[:0], 1, 1.0, told)],
+        nodes=[AttemptRow(record.id, "t", "update", "CREATE", "intent", CANARY[:0], 1, 1.0, told)],
         events=[happened],
         letters=[Letter(new.id, "signal", told)],
         strays=[Stray(new_id(), record.id, "T", 1.0, told)],

@@ -1,6 +1,6 @@
 """The process that makes those which compute: it has all code loaded, and forks one per job.
 
-It is started by `hearth.engine.worker.compute.pool` with a socket. A message on it is either the
+It is started by `hearth.engine.programs.compute.pool` with a socket. A message on it is either the
 end of another socket, over which a new process gets its job, or the id of a process to kill. It
 ends with that socket, and all its processes with it.
 """
@@ -13,8 +13,8 @@ import signal
 import socket
 import sys
 
-from hearth.engine.worker.compute.job import carry_out
-from hearth.engine.worker.compute.wire import pack, send
+from hearth.engine.programs.compute.job import carry_out
+from hearth.engine.programs.compute.wire import pack, send
 from hearth.resources.nova.defaults import ServerDefaults, with_defaults
 
 MESSAGE_MAX = 32

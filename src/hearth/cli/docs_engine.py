@@ -7,9 +7,10 @@ from hearth.engine.core.choose import AS_WANTED, BEGUN, FAILED, IN_CHARGE_BEFORE
 from hearth.engine.core.record import Held, Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.core.rules import Request, idle, refusal
-from hearth.engine.worker.calls import PASSING_MAX, PASSING_PAUSE_S
-from hearth.engine.worker.engine import BEAT_S, LOOK_S, SILENT_MAX_S, STRAY_WATCH_S
-from hearth.engine.worker.work import PARKED_S, TAKEOVERS_MAX
+from hearth.engine.worker.engine import SILENT_MAX_S
+from hearth.engine.worker.node.calls import PASSING_MAX, PASSING_PAUSE_S
+from hearth.engine.worker.ports import BEAT_S, LOOK_S, STRAY_WATCH_S
+from hearth.engine.worker.stack_worker import PARKED_S, TAKEOVERS_MAX
 from hearth.model.state import Action, Status
 from hearth.store.claim import LEASE_S
 

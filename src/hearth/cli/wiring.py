@@ -24,12 +24,13 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
 from hearth.cloud.pool import CloudConfig, CloudPool
 from hearth.cloud.reach import Reach
-from hearth.engine.worker.compute.compute import Compute
-from hearth.engine.worker.compute.pool import COMMAND, Pool
-from hearth.engine.worker.engine import Engine, Tools
-from hearth.engine.worker.lifecycle import BadPlugin, installed
-from hearth.engine.worker.live import Endpoints
-from hearth.engine.worker.programs import Programs
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.compute.compute import Compute
+from hearth.engine.programs.compute.pool import COMMAND, Pool
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.engine import Engine
+from hearth.engine.worker.operation.plugins import BadPlugin, installed
+from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.nova.defaults import with_defaults
 from hearth.resources.registry import default_catalog, share

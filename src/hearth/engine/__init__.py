@@ -1,1 +1,5 @@
-"""The engine: `core` decides, `worker` acts. No database or cloud is known to `core`."""
+"""The engine: `core` decides, `programs` compiles, `worker` acts.
+
+`core` knows no database and no cloud. `clock` and `endpoints` are what the use cases share with
+the workers.
+"""

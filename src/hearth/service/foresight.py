@@ -17,8 +17,8 @@ from hearth.engine.core.foresee import Inner, Sight
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.plan import Plan, Target, plan
 from hearth.engine.core.record import Record
-from hearth.engine.worker.live import stack_facts
-from hearth.engine.worker.programs import read_of
+from hearth.engine.endpoints import stack_facts
+from hearth.engine.programs.programs import read_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in

@@ -8,11 +8,11 @@ from hearth.bus.local import Bus
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import TokenCredential
 from hearth.cloud.fetch import FetchConfig
-from hearth.engine.worker.compute.compute import Compute
-from hearth.engine.worker.engine import Clock
-from hearth.engine.worker.live import Endpoints
-from hearth.engine.worker.programs import Programs
-from hearth.engine.worker.shelf import Shelf
+from hearth.engine.clock import Clock
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.cache import Cache
+from hearth.engine.programs.compute.compute import Compute
+from hearth.engine.programs.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.policy import Policy
@@ -60,8 +60,8 @@ class House:
     limits: Limits = field(default_factory=Limits)
     policy: Policy = field(default_factory=Policy)
     fetching: FetchConfig = field(default_factory=FetchConfig)
-    _seen: Shelf[tuple[str, int, str], tuple[Revision, Program]] = field(
-        default_factory=lambda: Shelf(PROGRAMS_MAX)
+    _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
+        default_factory=lambda: Cache(PROGRAMS_MAX)
     )
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.record import Record
-from hearth.engine.worker.live import stack_facts
+from hearth.engine.endpoints import stack_facts
 from hearth.resources.base import Live, ResourceType
 from hearth.service.caller import Caller
 from hearth.service.house import House

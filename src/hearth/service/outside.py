@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.engine.worker.live import stack_facts
+from hearth.engine.endpoints import stack_facts
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown

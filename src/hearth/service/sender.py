@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Message, Notifications, message_of
-from hearth.engine.worker.programs import Programs
+from hearth.engine.programs.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.store import claim, outbox
 from hearth.store.database import Store

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
-from hearth.engine.worker.programs import compiled, drafted
+from hearth.engine.programs.programs import compiled, drafted
 from hearth.model.problem import Problem, Rejected
 from hearth.service.caller import Caller
 from hearth.service.house import House

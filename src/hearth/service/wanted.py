@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.worker.programs import drafted
+from hearth.engine.programs.programs import drafted
 from hearth.model.problem import (
     HTTPBadRequest,
     Notice,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from hearth.engine.worker.programs import Programs
+from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog

@@ -14,8 +14,8 @@ from typing import Any
 
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
+from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
-from hearth.engine.worker.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.heat.autoscaling_group import AutoScalingGroup
@@ -272,7 +272,7 @@ class _History:
         if draw > self.odds.freeze + self.odds.crash:
             return False
         self.seen["crash"] += 1
-        self.seen["take-over"] += bool(engine.works)
+        self.seen["take-over"] += bool(engine.workers)
         self.loop.call_later(self.luck.uniform(0.0, 20.0), self._revive)
         return True
 

@@ -144,7 +144,7 @@ async def _hand_over(world: World, _: str) -> str:
     stack_id = await _created(world, PAIR)
     await asyncio.sleep(SOON_S)
     for engine in list(world.engines):
-        if engine.works:
+        if engine.workers:
             world.stop(engine)
             break
     world.start_engines(1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hearth.engine.worker.lifecycle import Occasion
+from hearth.engine.worker.ports import Occasion
 
 
 class Watcher:

@@ -12,10 +12,10 @@ from sqlalchemy.exc import OperationalError
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
-from hearth.engine.worker.engine import BEAT_S, LOOK_S, Engine, Tools
-from hearth.engine.worker.lifecycle import Plugin
-from hearth.engine.worker.live import Endpoints
-from hearth.engine.worker.programs import Programs
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.engine import Engine
+from hearth.engine.worker.ports import BEAT_S, LOOK_S, Plugin, Tools
 from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType

@@ -15,7 +15,15 @@ from hearth.engine.core.record import Record
 from hearth.store import credentials, reads
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import DATA, METADATA, Revision, StackRow, record_of, stack_row
+from hearth.store.rows import (
+    DATA,
+    METADATA,
+    AttemptRow,
+    Revision,
+    StackRow,
+    record_of,
+    stack_row,
+)
 from hearth.store.standstill import end_all
 from hearth.store.tables import (
     credential,
@@ -210,22 +218,6 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
 
 
 @dataclass(frozen=True, slots=True)
-class InFlight:
-    """A node whose intent is committed."""
-
-    resource_id: str
-    traversal: str
-    kind: str
-    action: str
-    phase: str
-    step: str
-    attempt: int
-    started_at: float
-    wanted: Any
-    due_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Stray:
     """An attempt whose answer never came."""
 
@@ -249,7 +241,7 @@ class Loaded:
     records: list[Record]
     data: dict[str, dict[str, str]]
     metadata: dict[str, Any]
-    in_flight: list[InFlight]
+    in_flight: list[AttemptRow]
     strays: list[Stray]
     credential: tuple[str, Any] | None
     mail: list[Letter]
@@ -322,9 +314,9 @@ def _letter(tx: Tx, row: Any) -> Letter:
     return row.id, row.kind, tx.unseal(row.body, "mail.body", row.stack_id)
 
 
-def _in_flight(tx: Tx, row: Any) -> InFlight:
+def _in_flight(tx: Tx, row: Any) -> AttemptRow:
     names = ("resource_id", "traversal", "kind", "action", "phase", "step", "attempt", "started_at")
-    return InFlight(
+    return AttemptRow(
         **{name: getattr(row, name) for name in names},
         wanted=tx.unseal(row.wanted, "node.wanted", row.resource_id),
         due_at=row.due_at,

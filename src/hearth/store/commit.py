@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
@@ -27,6 +26,7 @@ from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import (
     DATA,
     METADATA,
+    AttemptRow,
     Event,
     StackRow,
     json_list,
@@ -39,24 +39,6 @@ from hearth.store.rows import (
 from hearth.store.server_metadata import kept
 from hearth.store.tables import credential, mail, node, resource, resource_data, stack, stray
 from hearth.store.texts import copy_revision
-
-
-class NodeRow(Struct, frozen=True):
-    """A node in flight: its intent is committed, its end is not.
-
-    `wanted` is what the record shall hold in the end; it goes to the row as JSON.
-    """
-
-    resource_id: str
-    traversal: str
-    kind: str
-    action: str
-    phase: str
-    step: str
-    attempt: int
-    started_at: float
-    wanted: Any
-    due_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +60,8 @@ class Changes:
     delete: list[str] = field(default_factory=list)
     data: dict[str, Mapping[str, str | None]] = field(default_factory=dict)
     metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    nodes: list[NodeRow] = field(default_factory=list)
-    moved: list[NodeRow] = field(default_factory=list)
+    nodes: list[AttemptRow] = field(default_factory=list)
+    moved: list[AttemptRow] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     scalings: list[ScalingNotice] = field(default_factory=list)

@@ -113,6 +113,25 @@ class Event(msgspec.Struct, frozen=True):
     properties: Any = None
 
 
+class AttemptRow(msgspec.Struct, frozen=True):
+    """An attempt at an action on a resource: its intent is committed, its end is not.
+
+    `step` and `phase` ("intent" or "accepted") say how far it is, `attempt` counts from 0. `wanted`
+    is what the record holds in the end; it goes to the row as JSON.
+    """
+
+    resource_id: str
+    traversal: str
+    kind: str
+    action: str
+    phase: str
+    step: str
+    attempt: int
+    started_at: float
+    wanted: Any
+    due_at: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """What a stack was asked to be: texts by content, values as given.

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hearth.engine.worker.programs import Programs
+from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog

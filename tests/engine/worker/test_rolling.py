@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from hearth.engine.worker.programs import Programs
+from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action, Status
 from hearth.resources.heat.autoscaling_group import AutoScalingGroup
 from hearth.resources.heat.resource_group import ResourceGroup

@@ -5,7 +5,7 @@ import contextlib
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hearth.engine.worker.compute.compute import Gone, departed
+from hearth.engine.programs.compute.compute import Gone, departed
 
 
 class Departure:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 import hearth
 from hearth.api.answer import JSONResponse
 from hearth.api.v1.context import house_of
-from hearth.engine.worker.engine import BEAT_S
+from hearth.engine.worker.ports import BEAT_S
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.store.engines import EngineRow, engines

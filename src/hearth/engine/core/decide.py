@@ -44,6 +44,12 @@ class Wanted(Struct, frozen=True):
     deletion_policy: str
     requires: frozenset[str]
 
+    @property
+    def update_policy(self) -> Mapping[str, Any]:
+        """The update policy, empty where there is none."""
+        found: Mapping[str, Any] = self.parts.get("update_policy", {})
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

@@ -4,106 +4,28 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from hearth.cloud.contract import Cloud
-from hearth.cloud.fetch import fetch_nothing
-from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.worker.committer import Committer
-from hearth.engine.worker.lifecycle import Plugin
-from hearth.engine.worker.live import Endpoints
 from hearth.engine.worker.loader import Loader
-from hearth.engine.worker.programs import Programs
-from hearth.engine.worker.work import StackWork
-from hearth.resources.base import Users
+from hearth.engine.worker.ports import Tools
+from hearth.engine.worker.stack_worker import StackWorker
 from hearth.store import claim, snapshots
-from hearth.store.database import Store, drop_receipts, is_outage
+from hearth.store.database import drop_receipts, is_outage
 from hearth.store.held import held
-from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
 
-BEAT_S = 2.0
 OUTAGE_PAUSE_S = 1.0  # between two looks whether the database is there again
 SILENT_MAX_S = 10.0  # no write call once the last beat is older than this
-LOOK_S = 1.0
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
 LETTERS_MAX = 500  # in one reading
 HAND_OVER_S = 10.0
 RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
 RECEIPTS_BEATS = 300  # beats after which old receipts are removed
-STRAY_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
-
-
-class Clock(Protocol):
-    """Time as an engine sees it."""
-
-    def now(self) -> float:
-        """Seconds since 1970, UTC, by the database's clock."""
-
-    def monotonic(self) -> float:
-        """Seconds that never jump."""
-
-    def wall(self) -> float:
-        """Seconds since 1970 by this machine, which may be wrong and jump."""
-
-    def tells(self, now: float, asked_at: float) -> None:
-        """The database's answer to a question that was sent at `asked_at`, monotonic."""
-
-
-class Clouds(Protocol):
-    """Clouds by stack; see service/stack_clouds.py for the real ones."""
-
-    def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
-        """The cloud under the stack's credential."""
-
-    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Users of the stack's own project; `noted` hears of the project when it is made."""
-
-    async def trusted(self, credential: tuple[str, Any]) -> bool:
-        """Whether nothing is to be made: the trust is the requester's and works."""
-
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, str | None]:
-        """The id of a trust from whoever asked last, or of an application credential and its
-        secret."""
-
-    async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
-        """The trusts that others took the place of go."""
-
-    async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
-        """What was made for a root stack goes."""
-
-
-def allow_all_types(credential: tuple[str, Any], names: Collection[str]) -> None:
-    """No policy: every type is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What an engine works with. `clouds` gives a cloud for a credential, `types` finds resource
-    types, `new_id` and `luck` are chance, given from outside. Every `look_s` seconds an engine
-    looks for work, unless it is woken before; every `beat_s` it renews its lease. Making
-    or removing a resource is tried `retries` times more. `refused_types` tells why the requester
-    that a credential comes from may not have resources of some types; None: it may."""
-
-    store: Store
-    clouds: Clouds
-    programs: Programs
-    clock: Clock
-    new_id: Callable[[], str]
-    luck: Callable[[], float]
-    endpoints: Endpoints
-    look_s: float = LOOK_S
-    stray_watch_s: float = STRAY_WATCH_S
-    beat_s: float = BEAT_S
-    plugins: tuple[Plugin, ...] = ()
-    retries: int = CREATE_RETRIES_MAX
-    fetch: Callable[[str], Awaitable[str]] = fetch_nothing
-    refused_types: Callable[[tuple[str, Any], Collection[str]], str | None] = allow_all_types
 
 
 class Engine:
@@ -116,7 +38,7 @@ class Engine:
         self.loader = Loader(tools.store, self._spawn, claim.load_all)
         self.alive = Loader(tools.store, self._spawn, claim.live)
         self.snapshots = Loader(tools.store, self._spawn, snapshots.of_stacks)
-        self.works: dict[str, StackWork] = {}
+        self.workers: dict[str, StackWorker] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self.silences = Loader(tools.store, self._spawn, claim.silences)
         self._woken = asyncio.Event()
@@ -190,14 +112,14 @@ class Engine:
         with suppress(TimeoutError):
             async with asyncio.timeout(HAND_OVER_S):  # a claim under way is ours as well
                 await self._not_claiming.wait()
-        held = len(self.works)
-        for work in list(self.works.values()):
-            work.hand_over()
-        while self.works and self.tools.clock.monotonic() < ends:  # noqa: ASYNC110
+        held = len(self.workers)
+        for worker in list(self.workers.values()):
+            worker.hand_over()
+        while self.workers and self.tools.clock.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        left = len(self.works)
-        for work in self.works.values():
-            work.kill()  # a call of theirs does not end; the next owner looks for it
+        left = len(self.workers)
+        for worker in self.workers.values():
+            worker.kill()  # a call of theirs does not end; the next owner looks for it
         log.info("released %d stacks, left %d with a call that has not ended", held - left, left)
         if self._beating is not None:
             self._beating.cancel()
@@ -207,8 +129,8 @@ class Engine:
         """Drop everything as a crash would (simulation)."""
         self._stopping = True
         self.committer.abandon()
-        for work in self.works.values():
-            work.kill()
+        for worker in self.workers.values():
+            worker.kill()
         for task in self._tasks:
             task.cancel()
 
@@ -257,10 +179,10 @@ class Engine:
 
     async def _forget_lost(self) -> None:
         mine = await self.tools.store.read(lambda tx: held(tx, self.id))
-        for work in list(self.works.values()):
-            if mine.get(work.stack_id) != work.epoch:
-                log.warning("stack %s was taken over by another engine", work.stack_id)
-                work.kill()
+        for worker in list(self.workers.values()):
+            if mine.get(worker.stack_id) != worker.epoch:
+                log.warning("stack %s was taken over by another engine", worker.stack_id)
+                worker.kill()
 
     async def _look(self, *, compare: bool = False) -> None:
         """Claim what wants an owner, and see to mail. A look that finds nothing only reads.
@@ -269,21 +191,21 @@ class Engine:
         numbers differ, and with `compare` in any case, they are compared one by one.
         """
         sight = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
-        known = len(self.works), sum(work.epoch for work in self.works.values())
+        known = len(self.workers), sum(worker.epoch for worker in self.workers.values())
         if compare or self._odd or sight.owned != known:
             await self._reconcile()
-        room = min(CLAIMS_MAX, STACKS_MAX - len(self.works))
+        room = min(CLAIMS_MAX, STACKS_MAX - len(self.workers))
         if sight.claimable and room > 0 and self.may_write() and not self._stopping:
             self._not_claiming.clear()
             try:
                 claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
                 for one in claims:
-                    if (before := self.works.get(one.stack_id)) is not None:
+                    if (before := self.workers.get(one.stack_id)) is not None:
                         before.kill()  # it was taken from us, and now comes back
                     self._take(one.stack_id, one.epoch)
             finally:
                 self._not_claiming.set()
-        if sight.mail and self.works:
+        if sight.mail and self.workers:
             await self._fetch_mail()
 
     async def _reconcile(self) -> None:
@@ -291,18 +213,18 @@ class Engine:
 
         A difference counts when two looks in a row show it: commits are under way all the time.
         """
-        before = dict(self.works)
+        before = dict(self.workers)
         mine = await self.tools.store.read(lambda tx: held(tx, self.id))
-        odd: dict[str, int | None] = {i: e for i, e in mine.items() if i not in self.works}
-        for stack_id, work in before.items():
-            if self.works.get(stack_id) is work and mine.get(stack_id) != work.epoch:
+        odd: dict[str, int | None] = {i: e for i, e in mine.items() if i not in self.workers}
+        for stack_id, worker in before.items():
+            if self.workers.get(stack_id) is worker and mine.get(stack_id) != worker.epoch:
                 odd[stack_id] = None
         for stack_id, epoch in odd.items():
             if self._odd.get(stack_id, 0) != epoch:
                 continue
             if epoch is None:
                 log.warning("stack %s is no longer ours and is let go", stack_id)
-                self.works[stack_id].kill()
+                self.workers[stack_id].kill()
             else:
                 log.warning("stack %s is ours and nobody works on it: taken up", stack_id)
                 self._take(stack_id, epoch)
@@ -311,38 +233,38 @@ class Engine:
     async def _fetch_mail(self) -> None:
         """Have the mail that nobody here has seen delivered."""
         there = await self.tools.store.read(lambda tx: claim.mail_for(tx, self.id))
-        works = ((self.works.get(stack_id), letter_id) for letter_id, stack_id in there)
-        new = [i for work, i in works if work is not None and work.wants(i)]
+        candidates = ((self.workers.get(stack_id), message_id) for message_id, stack_id in there)
+        new = [i for worker, i in candidates if worker is not None and worker.wants(i)]
         if not new:
             return
         if len(new) > LETTERS_MAX:
             self.wake()
         found = await self.tools.store.read(lambda tx: claim.letters(tx, new[:LETTERS_MAX]))
         for stack_id, letter in found:
-            if (work := self.works.get(stack_id)) is not None:
-                work.deliver(letter)
+            if (worker := self.workers.get(stack_id)) is not None:
+                worker.deliver(letter)
 
     def _take(self, stack_id: str, epoch: int) -> None:
-        work = self.works[stack_id] = StackWork(self, stack_id, epoch)
+        worker = self.workers[stack_id] = StackWorker(self, stack_id, epoch)
         if self._stopping:
-            work.hand_over()
-        self._spawn(self._work(work))
+            worker.hand_over()
+        self._spawn(self._work(worker))
 
-    async def _work(self, work: StackWork) -> None:
+    async def _work(self, worker: StackWorker) -> None:
         try:
-            await work.run()
+            await worker.run()
         except asyncio.CancelledError:
-            self._forget(work)
+            self._forget(worker)
             raise
         except Exception as problem:
             if is_outage(problem):
-                log.warning("stack %s: the database is away: %s", work.stack_id, problem)
-                self._spawn(self._begin_again(work))
+                log.warning("stack %s: the database is away: %s", worker.stack_id, problem)
+                self._spawn(self._begin_again(worker))
                 return
-            log.exception("the worker of stack %s ended with an engine fault", work.stack_id)
-        self._forget(work)
+            log.exception("the worker of stack %s ended with an engine fault", worker.stack_id)
+        self._forget(worker)
 
-    async def _begin_again(self, before: StackWork) -> None:
+    async def _begin_again(self, before: StackWorker) -> None:
         """Once the database is there again, go on from the rows with what is still ours."""
         mine: dict[str, int] | None = None
         while mine is None and not self._stopping:
@@ -354,13 +276,15 @@ class Engine:
                     raise
         if (mine or {}).get(before.stack_id) != before.epoch or self._stopping:
             self._forget(before)
-        elif self.works.get(before.stack_id) is before:
-            work = self.works[before.stack_id] = StackWork(self, before.stack_id, before.epoch)
-            await self._work(work)
+        elif self.workers.get(before.stack_id) is before:
+            worker = self.workers[before.stack_id] = StackWorker(
+                self, before.stack_id, before.epoch
+            )
+            await self._work(worker)
 
-    def _forget(self, work: StackWork) -> None:
-        if self.works.get(work.stack_id) is work:
-            del self.works[work.stack_id]
+    def _forget(self, worker: StackWorker) -> None:
+        if self.workers.get(worker.stack_id) is worker:
+            del self.workers[worker.stack_id]
         self._woken.set()
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -1,0 +1,41 @@
+"""What resource types may know of a stack and of the addresses around it."""
+
+from dataclasses import dataclass
+
+from hearth.resources.base import StackFacts
+from hearth.store.rows import StackRow
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where servers in the cloud reach Hearth and identity, and what services learn of stacks.
+
+    `{project}` in `heat` stands for the project id.
+    """
+
+    heat: str = ""
+    cfn: str = ""
+    identity: str = ""
+    region: str | None = None
+    waitcondition: str = ""
+    metadata: str = ""
+    schedulers_told: bool = False
+
+
+def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
+    """Return what types may know of a stack."""
+    return StackFacts(
+        id=stack.id,
+        name=stack.name,
+        project_id=stack.project_id,
+        user_project_id=stack.user_project_id,
+        root_id=stack.root_id,
+        region=at.region,
+        heat_url=at.heat.replace("{project}", stack.project_id),
+        cfn_url=at.cfn,
+        identity_url=at.identity,
+        metadata_url=at.metadata,
+        waitcondition_url=at.waitcondition,
+        timeout_mins=stack.timeout_mins,
+        schedulers_told=at.schedulers_told,
+    )

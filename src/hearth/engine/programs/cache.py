@@ -1,0 +1,44 @@
+"""What is kept because it may be wanted again: the newest, in so many items and so much text."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+CHARACTERS_MAX = 1_000_000
+"""Characters of all texts that the things on one shelf are made of; a module takes some hundred
+bytes for each."""
+
+
+class Cache(Generic[K, V]):
+    """Keeps `most` things, made of no more than so many characters of text; the oldest go."""
+
+    def __init__(self, most: int, characters_max: int = CHARACTERS_MAX) -> None:
+        self.most = most
+        self.characters_max = characters_max
+        self.characters = 0
+        self._things: OrderedDict[K, tuple[V, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def get(self, key: K) -> V | None:
+        """The thing, which is the newest now."""
+        found = self._things.get(key)
+        if found is None:
+            return None
+        self._things.move_to_end(key)
+        return found[0]
+
+    def keep(self, key: K, value: V, characters: int) -> None:
+        """Keep a thing; one that is larger than all the shelf stays until the next one comes."""
+        old = self._things.pop(key, None)
+        self.characters += characters - (old[1] if old is not None else 0)
+        self._things[key] = value, characters
+        while len(self._things) > self.most or (
+            self.characters > self.characters_max and len(self._things) > 1
+        ):
+            _, (_, gone) = self._things.popitem(last=False)
+            self.characters -= gone

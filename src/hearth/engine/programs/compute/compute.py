@@ -1,0 +1,122 @@
+"""Where to compute: on the event loop for a few milliseconds, else in a process."""
+
+import asyncio
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from hearth.engine.programs.compute.job import Job, too_much
+from hearth.engine.programs.compute.pool import Pool
+from hearth.model.problem import Rejected
+from hearth.schema.patterns import Overrun
+from hearth.template.budget import inlined, spending
+from hearth.template.deferred import Answer, Answers, Deferred, Question, deferring, reply_of
+
+T = TypeVar("T")
+
+INLINE_MAX = 6 * 1024
+"""Characters of text that are worth a try on the loop: some milliseconds."""
+
+ROUNDS_MAX = 256
+"""How often evaluations may be begun again for one more that takes long."""
+
+departed: ContextVar["asyncio.Future[None] | None"] = ContextVar("departed", default=None)
+"""Done when whoever waits for this request has gone."""
+
+
+class Gone(BaseException):
+    """Whoever asked has gone: nobody reads an answer, and no handler of errors has to make one."""
+
+
+class Compute:
+    """Computes what users wrote. Without a pool it does so at once, as the simulator wants it."""
+
+    def __init__(self, pool: Pool | None = None) -> None:
+        self.pool = pool
+        self.answers = Answers()
+
+    async def run(
+        self, function: Callable[..., T], *arguments: Any, project: str = "", characters: int = 0
+    ) -> T:
+        """What a function gives that has no side effects and is known by its name.
+
+        Its arguments and its result can be sent to another process; `characters` of text in them
+        are what a user wrote. Raises what it raises, and Rejected where it takes too much.
+        """
+        if self.pool is None:
+            with spending():
+                return function(*arguments)
+        if characters <= INLINE_MAX:
+            try:
+                with inlined():
+                    return function(*arguments)
+            except Overrun:
+                pass
+        found: T = await self._elsewhere(project, Job(function, arguments), characters)
+        return found
+
+    async def evaluated(self, work: Callable[[], T], project: str = "") -> T:
+        """What `work` gives, which evaluates and changes nothing that may not be changed twice.
+
+        It is begun again after each evaluation that had to be made elsewhere.
+        """
+        for _ in range(ROUNDS_MAX):
+            try:
+                return self.attempt(work)
+            except Deferred as deferred:
+                await self.settle(deferred, project)
+        raise Rejected([too_much("too many evaluations that take long")])
+
+    def attempt(self, work: Callable[[], T]) -> T:
+        """What `work` gives at once. Raises Deferred, which is to be settled before the next
+        attempt."""
+        if self.pool is None:
+            return work()
+        with deferring(self.answers):
+            return work()
+
+    async def settle(self, deferred: Deferred, project: str = "") -> None:
+        """Find the answer to an evaluation."""
+        replies: list[tuple[Question, Any]] = []
+
+        def answer(question: Question) -> Any:
+            reply = reply_of(deferred.world, question)
+            replies.append((question, reply))
+            return reply
+
+        job = Job(evaluate, (deferred.target, deferred.method, deferred.options), asks=True)
+        try:
+            value, error = await self._elsewhere(project, job, 0, answer), None
+        except Exception as problem:
+            value, error = None, problem
+        self.answers.keep(deferred, Answer(deferred.target, replies, value, error))
+
+    async def _elsewhere(
+        self,
+        project: str,
+        job: Job,
+        characters: int,
+        answer: Callable[[Question], Any] | None = None,
+    ) -> Any:
+        assert self.pool is not None
+        gone = departed.get()
+        running = asyncio.ensure_future(self.pool.run(project, job, characters, answer))
+        try:
+            if gone is None:
+                return await running
+            await asyncio.wait([running, gone], return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                raise Gone
+            return await running
+        finally:
+            running.cancel()
+
+    def close(self) -> None:
+        """End what is at work."""
+        if self.pool is not None:
+            self.pool.close()
+
+
+def evaluate(world: Any, target: Any, method: str, options: dict[str, Any]) -> Any:
+    """An evaluation, in a process that has only that to do."""
+    return getattr(target, method)(world, **options)

@@ -1,0 +1,137 @@
+"""One piece of computing, as it is carried out in a process of its own."""
+
+import gc
+import os
+import resource
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.engine.programs.compute import wire
+from hearth.model.problem import Rejected, RequestLimitExceeded
+from hearth.template.budget import spending
+from hearth.template.deferred import Question
+
+NICENESS = 5
+QUESTIONS_MAX = 20_000
+"""How often one evaluation may ask its world."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a process may use: seconds of CPU, bytes of memory beside what it has."""
+
+    cpu_s: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """A function with its arguments; `asks`: the first of them is a world, which stays behind."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    asks: bool = False
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question to the world."""
+
+    question: Question
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a job ended: with a value or an error."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+class DistantWorld:
+    """A world that is in the other process; each question is asked once."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._replies: dict[str, Any] = {}
+
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        key = repr((name, arguments))
+        if key not in self._replies:
+            if len(self._replies) >= QUESTIONS_MAX:
+                raise Rejected([too_much(f"more than {QUESTIONS_MAX} questions to one stack")])
+            wire.send(self._sock, wire.pack(Ask((name, arguments))))
+            self._replies[key] = wire.unpack(wire.receive(self._sock))
+        reply = self._replies[key]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    @property
+    def facade(self) -> Any:
+        return self._ask("facade")
+
+    def reference(self, name: str) -> Any:
+        return self._ask("reference", name)
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
+        return self._ask("attribute", name, attribute, path)
+
+    def availability_zones(self) -> Any:
+        return self._ask("availability_zones")
+
+    def secret(self, name: str, attribute: str) -> bool:
+        return bool(self._ask("secret", name, attribute))
+
+
+def too_much(what: str) -> RequestLimitExceeded:
+    """The problem of computing that is not worth its price."""
+    return RequestLimitExceeded(None, f"Request limit exceeded: computing this takes {what}")
+
+
+def carry_out(sock: socket.socket) -> None:
+    """Compute what comes over a socket, and send back what it came to."""
+    bounds: Bounds
+    job: Job
+    bounds, job = wire.unpack(wire.receive(sock))
+    confine(bounds)
+    gc.disable()  # the process ends with the job
+    try:
+        with spending():
+            world = (DistantWorld(sock),) if job.asks else ()
+            done = Done(job.function(*world, *job.arguments))
+        data = wire.pack(done)
+    except (MemoryError, RecursionError) as error:
+        what = "more memory than it may" if isinstance(error, MemoryError) else "too deep a stack"
+        data = wire.pack(Done(error=Rejected([too_much(what)])))
+    except Exception as error:
+        data = _packed(error)
+    wire.send(sock, data)
+
+
+def _packed(error: Exception) -> bytes:
+    try:
+        data = wire.pack(Done(error=error))
+        wire.unpack(data)
+    except Exception:
+        return wire.pack(Done(error=RuntimeError(f"{type(error).__name__}: {error}")))
+    return data
+
+
+def confine(bounds: Bounds) -> None:
+    """Let this process have no more than it may, and others before it."""
+    resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    most = _mapped_bytes() + bounds.memory_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    os.nice(NICENESS)
+
+
+def _mapped_bytes() -> int:
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:  # a system without /proc
+        return 1 << 30

@@ -1,0 +1,278 @@
+"""Processes that compute: one per job, from a process that has all code loaded.
+
+The queue is fair between projects: each has so many jobs at work, and the next is that of the
+project whose turn it is. A job that takes too long is killed, as is one nobody waits for any more.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic
+from typing import Any
+
+from hearth.engine.programs.compute import wire
+from hearth.engine.programs.compute.job import Ask, Bounds, Done, Job, too_much
+from hearth.model.problem import Rejected
+from hearth.template.deferred import Question
+
+log = logging.getLogger(__name__)
+
+SLOTS = 4
+PROJECT_SLOTS = 2
+"""Jobs at work at once; those of one project."""
+
+CPU_S = 10
+CHARACTERS_A_SECOND = 50_000
+"""Seconds of CPU that a job may take, and how much text is worth one more."""
+
+WAIT_FACTOR = 3
+"""How many times as long it may take on a busy machine."""
+
+MEMORY_BYTES = 1 << 30
+CHARACTER_BYTES = 2048
+"""Memory that a job may take, and how much more for each character of text."""
+
+COMMAND = (sys.executable, "-P", "-m", "hearth.cli.compute")
+START_S = 30.0
+STOP_S = 2.0
+POLL_S = 0.5
+
+
+class Stopped(asyncio.CancelledError):
+    """The pool is closed: the process ends, and whatever waits for it with it."""
+
+
+Asked = Callable[[Question], Any]
+
+
+class Pool:
+    """Runs jobs in processes; all but `close` is for the event loop."""
+
+    def __init__(self, command: tuple[str, ...] = COMMAND) -> None:
+        self._command = command
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._at_work: dict[str, int] = {}
+        self._threads = ThreadPoolExecutor(SLOTS, "compute")
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._jobs: set[_Running] = set()
+        self._closed = False
+
+    async def run(
+        self, project: str, job: Job, characters: int, answer: Asked | None = None
+    ) -> Any:
+        """What a job comes to. `answer` replies to what it asks, on the event loop.
+
+        `characters` of text are what it works on. Raises what the job raises, and Rejected where
+        it takes too much.
+        """
+        await self._turn(project)
+        try:
+            loop = asyncio.get_running_loop()
+            running = _Running(self, job, characters, answer, loop)
+            self._jobs.add(running)
+            done = loop.run_in_executor(self._threads, running.run)
+            try:
+                return await asyncio.shield(done)
+            finally:
+                self._jobs.discard(running)
+                if not done.done():
+                    running.kill()
+                    done.add_done_callback(lambda one: one.cancelled() or one.exception())
+        finally:
+            self._give_back(project)
+
+    # -- whose turn it is --------------------------------------------------------------------
+
+    async def _turn(self, project: str) -> None:
+        if self._closed:
+            raise Stopped
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(project, deque()).append(turn)
+        self._next()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give_back(project)
+            raise
+
+    def _give_back(self, project: str) -> None:
+        self._at_work[project] -= 1
+        if not self._at_work[project]:
+            del self._at_work[project]
+        self._next()
+
+    def _next(self) -> None:
+        while sum(self._at_work.values()) < SLOTS:
+            project = self._whose()
+            if project is None:
+                return
+            queue = self._waiting[project]
+            turn = queue.popleft()
+            if queue:
+                self._waiting.move_to_end(project)
+            else:
+                del self._waiting[project]
+            if not turn.done():
+                self._at_work[project] = self._at_work.get(project, 0) + 1
+                turn.set_result(None)
+
+    def _whose(self) -> str | None:
+        """The project that waits longest and may have one more; one without any goes first."""
+        may = [one for one in self._waiting if self._at_work.get(one, 0) < PROJECT_SLOTS]
+        return min(may, key=lambda one: self._at_work.get(one, 0), default=None)
+
+    # -- processes, from the threads ---------------------------------------------------------
+
+    def hand(self, sock: socket.socket) -> None:
+        """Let a new process have this end of a socket. Raises OSError, Stopped."""
+        with self._lock:
+            if self._closed:
+                raise Stopped
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+            assert self._control is not None
+            socket.send_fds(self._control, [b"job"], [sock.fileno()])
+
+    def kill(self, pid: int) -> None:
+        """Kill a process that was made here, unless it has ended."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._control is not None:
+                self._control.send(str(pid).encode())
+
+    def _start(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [*self._command, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        self._control = ours
+
+    def close(self) -> None:
+        """Kill what is at work; nothing new begins."""
+        with self._lock:
+            self._closed = True
+            if self._control is not None:
+                self._control.close()
+        for running in list(self._jobs):
+            running.kill()
+        for queue in self._waiting.values():
+            for turn in queue:
+                turn.cancel()
+        if self._process is not None:
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class _Running:
+    """A job at work: its thread here talks with its process."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        job: Job,
+        characters: int,
+        answer: Asked | None,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self.pool = pool
+        self.job = job
+        self.answer = answer
+        self.loop = loop
+        self.bounds = Bounds(
+            CPU_S + characters // CHARACTERS_A_SECOND, MEMORY_BYTES + characters * CHARACTER_BYTES
+        )
+        self.pid: int | None = None
+        self.killed = False
+
+    def run(self) -> Any:
+        """Carry the job out; in a thread."""
+        data = wire.pack((self.bounds, self.job))
+        try:
+            with self._process() as sock:
+                deadline = monotonic() + WAIT_FACTOR * self.bounds.cpu_s
+                sock.settimeout(max(0.1, deadline - monotonic()))
+                wire.send(sock, data)
+                done = self._conversation(sock, deadline)
+        except (wire.Closed, TimeoutError):
+            self.kill()
+            if self.pool._closed:
+                raise Stopped from None
+            raise Rejected([too_much(f"more than {self.bounds.cpu_s} s")]) from None
+        if done.error is not None:
+            raise done.error
+        return done.value
+
+    @contextlib.contextmanager
+    def _process(self) -> Iterator[socket.socket]:
+        """The end of a socket whose other end a new process has."""
+        for attempt in (1, 2):
+            ours, theirs = socket.socketpair()
+            try:
+                with theirs:
+                    self.pool.hand(theirs)
+                ours.settimeout(START_S)
+                self.pid = wire.unpack(wire.receive(ours))
+            except (OSError, wire.Closed) as problem:
+                ours.close()
+                if attempt == 2 or self.killed:
+                    raise wire.Closed from None
+                log.warning("the process that computes is gone, and started anew: %r", problem)
+                continue
+            break
+        with ours:
+            if self.killed:
+                raise wire.Closed
+            yield ours
+
+    def _conversation(self, sock: socket.socket, deadline: float) -> Done:
+        while True:
+            sock.settimeout(max(0.1, deadline - monotonic()))
+            told = wire.unpack(wire.receive(sock))
+            if isinstance(told, Done):
+                return told
+            assert isinstance(told, Ask)
+            wire.send(sock, wire.pack(self._reply(told.question, deadline)))
+
+    def _reply(self, question: Question, deadline: float) -> Any:
+        """What the world says, found on the loop. Raises Closed where nobody is there any more."""
+        reply: Future[Any] = Future()
+
+        def answer() -> None:
+            assert self.answer is not None
+            try:
+                reply.set_result(self.answer(question))
+            except BaseException as problem:
+                reply.set_exception(problem)
+
+        try:
+            self.loop.call_soon_threadsafe(answer)
+        except RuntimeError:  # the loop is closed
+            raise wire.Closed from None
+        while not self.killed and monotonic() < deadline:
+            with contextlib.suppress(TimeoutError):
+                return reply.result(POLL_S)
+        raise wire.Closed
+
+    def kill(self) -> None:
+        """Let it end; from any thread."""
+        self.killed = True
+        if self.pid is not None:
+            self.pool.kill(self.pid)

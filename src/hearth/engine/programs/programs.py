@@ -1,0 +1,297 @@
+"""Programs of stacks: compiled where it keeps nobody waiting, modules kept by content.
+
+A module depends on content only, so equal children and repeated operations share one.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import msgspec
+
+from hearth.engine.core.foresee import Traits
+from hearth.engine.core.record import Record
+from hearth.engine.programs.cache import Cache
+from hearth.engine.programs.compute.compute import Compute
+from hearth.resources.base import Change, Child, Live, ResourceType
+from hearth.store.rows import Revision, StackRow, characters_of
+from hearth.template import (
+    Environment,
+    Facade,
+    Limits,
+    Module,
+    Program,
+    ResourceDefinition,
+    TypeCatalog,
+    compile_template,
+    load,
+    module_key,
+)
+from hearth.template.compile import draft_template
+from hearth.template.defaults import DEFAULTS
+from hearth.template.members import MEMBER, asked_below, names_read
+from hearth.template.values import Stack
+
+MODULES_MAX = 200
+PROGRAMS_MAX = 50
+CONTENTS_MAX = 20  # they hold the texts
+Sources = tuple[str, Mapping[str, str], Environment, TypeCatalog, Limits]
+_Content = tuple[str, frozenset[tuple[str, str]], str]
+
+
+def read_of(program: Program | None, revision: Revision, name: str, kind: ResourceType) -> set[str]:
+    """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
+    wanted = {n for n in revision.exports if n in kind.attributes}
+    if kind.nested:
+        wanted.update(n for n in revision.exports if n.startswith(MEMBER))
+    if program is not None:
+        wanted |= names_read(program.reads.get(name, ()))
+    return wanted
+
+
+def compiled(
+    template: str,
+    files: Mapping[str, str],
+    environment: Environment,
+    catalog: TypeCatalog,
+    limits: Limits,
+) -> Module:
+    """The module of a template text. Raises Rejected."""
+    return compile_template(
+        template, files=files, environment=environment, catalog=catalog, limits=limits
+    )
+
+
+def drafted(
+    template: str,
+    files: Mapping[str, str],
+    environment: Environment,
+    catalog: TypeCatalog,
+    limits: Limits,
+) -> Module:
+    """The module of a template text with its problems. Raises Rejected if it is none at all."""
+    return draft_template(
+        load(template, limits=limits),
+        files=files,
+        parsed={},
+        environment=environment,
+        catalog=catalog,
+        limits=limits,
+    )
+
+
+def specialised(
+    module: Module, parameters: Mapping[str, Any], own: Stack, facade: Mapping[str, Any] | None
+) -> Program:
+    """The program of a stack. Raises Rejected."""
+    return module.specialise(
+        parameters,
+        stack_name=own.name,
+        stack_id=own.id,
+        project_id=own.project_id,
+        facade=Facade(**facade) if facade else None,
+    )
+
+
+def _content_key(revision: Revision) -> _Content:
+    told = repr((revision.environment, bool(revision.facade)))
+    return revision.template, frozenset(revision.files.items()), told
+
+
+class NestedTypes(Protocol):
+    """Makes the resource type that a child template stands for."""
+
+    def __call__(self, module: Module | None) -> ResourceType: ...
+
+
+class Programs:
+    """Compiles revisions, and finds the types of records.
+
+    `template_type` gives the type of a resource whose type is a template; without a module it is
+    good enough to delete one. `base` is the operator's environment: what it maps counts below what
+    a stack's own environment says, and nobody's files stand in for the templates it names.
+    """
+
+    def __init__(
+        self,
+        catalog: TypeCatalog,
+        *,
+        template_type: NestedTypes,
+        base: Environment = DEFAULTS,
+        limits: Limits | None = None,
+        compute: Compute | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self.base = base
+        self.limits = limits or Limits()
+        self._template_type = template_type
+        self.compute = compute or Compute()
+        self._contents = Cache[_Content, tuple[Environment, Module]](CONTENTS_MAX)
+        self._modules = Cache[str, Module](MODULES_MAX)
+        self._programs = Cache[bytes, tuple[Module, Program]](PROGRAMS_MAX)
+
+    async def of(self, stack: StackRow, revision: Revision) -> Program:
+        """The program of a stack's revision. Raises Rejected.
+
+        The last few are kept: who accepts an operation and who carries it out want the same, and
+        so do equal children, unless their template reads their names.
+        """
+        environment, module = await self._content(stack.project_id, revision)
+        own = Stack(stack.name, stack.id, stack.project_id)
+        shared = stack.parent_id is not None and module.impersonal
+        who = stack.project_id if shared else own
+        parameters = {**environment.parameters, **revision.parameters}
+        key = msgspec.json.encode((who, parameters, revision.facade), enc_hook=str)
+        known = self._programs.get(key)
+        if known is not None and known[0] is module:
+            program = known[1]
+            return program if program.stack == own else program.of_stack(own)
+        program = await self.compute.run(
+            specialised, module, parameters, own, revision.facade, project=stack.project_id
+        )
+        module = program.module  # another one where it came from another process
+        self._keep_content(revision, environment, module)
+        self._programs.keep(key, (module, program), revision.characters)
+        return program
+
+    async def _content(self, project: str, revision: Revision) -> tuple[Environment, Module]:
+        """The environment of a revision and its module. Raises Rejected."""
+        known = self._contents.get(_content_key(revision))
+        if known is None:
+            of_child = bool(revision.facade)
+            parsed = replace(Environment.parse(revision.environment), of_child=of_child)
+            known = parsed, await self.module(revision.template, revision.files, parsed, project)
+        self._keep_content(revision, *known)
+        return known
+
+    def _keep_content(self, revision: Revision, environment: Environment, module: Module) -> None:
+        key = _content_key(revision)
+        self._contents.keep(key, (environment, module), revision.characters)
+
+    async def module(
+        self,
+        template: str,
+        files: Mapping[str, str],
+        environment: Environment,
+        project: str = "",
+    ) -> Module:
+        """The module of a template text. Raises Rejected."""
+        environment, files = self.under_base(environment, files)
+        key = module_key(template, files=files, environment=environment, limits=self.limits)
+        known = self._modules.get(key)
+        if known is not None:
+            return known
+        characters = characters_of(template, files)
+        module = await self.compute.run(
+            compiled,
+            *(template, files, environment, self.catalog, self.limits),
+            project=project,
+            characters=characters,
+        )
+        self._modules.keep(key, module, characters)
+        return module
+
+    def sources(self, revision: Revision) -> Sources:
+        """What the module of a revision is made of, for `compiled` and `drafted`. Raises
+        Rejected."""
+        environment = Environment.parse(revision.environment)
+        environment, files = self.under_base(environment, revision.files)
+        return revision.template, files, environment, self.catalog, self.limits
+
+    def under_base(
+        self, environment: Environment, files: Mapping[str, str]
+    ) -> tuple[Environment, Mapping[str, str]]:
+        """An environment and files above those of the operator."""
+        files = {**files, **self.base.texts} if self.base.texts else files
+        return replace(environment, base=self.base), files
+
+    def kind_of(self, definition: ResourceDefinition) -> ResourceType:
+        """The resource type that carries out a definition."""
+        if definition.child is not None:
+            return self._template_type(definition.child)
+        assert isinstance(definition.type_info, ResourceType)
+        return definition.type_info
+
+    def traits_of(self, definition: ResourceDefinition, *, updating: bool = True) -> Traits:
+        """What deciding on a definition needs of its type; `updating` unless it is a rollback."""
+        kind = self.kind_of(definition)
+        asks = type(kind).replace_failed is not ResourceType.replace_failed
+
+        def succeeds(old: str) -> bool:
+            before = self.kind_named(old)
+            return before is not None and before.substitute == kind.name
+
+        return Traits(
+            name=kind.name,
+            schema=kind.properties,
+            must_replace=lambda before, after, changed: kind.must_replace(
+                Change(before, after, changed)
+            ),
+            nested=kind.nested,
+            always=kind.replaced_at_every_update and updating,
+            replace_failed=(False if kind.nested else None) if asks else True,
+            rules=kind.translation,
+            succeeds=succeeds,
+        )
+
+    def leaves_alone(self, module: Module) -> bool:
+        """Whether an update to what is there already has nothing to look at: nothing nested, no
+        hook, no type that is replaced at every update."""
+        for name, binding in module.bindings.items():
+            kind = binding.type_info
+            if binding.child is not None or not isinstance(kind, ResourceType) or kind.nested:
+                return False
+            if kind.replaced_at_every_update or module.environment.hooks(name):
+                return False
+        return True
+
+    def kind_named(self, name: str) -> ResourceType | None:
+        """The resource type of a record, by the name its type gave itself."""
+        template = self._template_type(None)
+        if name == template.name:
+            return template
+        found = self.catalog.find(name)
+        return found if isinstance(found, ResourceType) else None
+
+    def type_of(self, record: Record) -> ResourceType | None:
+        """The type of a record as it is now in the cloud."""
+        return self.kind_named(record.held.kind or record.type)
+
+    def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
+        """The types of records by the same keys, as far as they are known."""
+        found = {key: self.type_of(record) for key, record in records.items()}
+        return {key: kind for key, kind in found.items() if kind is not None}
+
+    def child_revision(
+        self,
+        program: Program,
+        definition: ResourceDefinition,
+        live: Live,
+        child: Child,
+        exports: Iterable[str],
+    ) -> Revision:
+        """What a nested stack shall be: the parent's files and registry, its own parameters.
+
+        `exports` are those of the parent: what is read from above may lead through it.
+        """
+        module = program.module
+        entry = module.bindings[definition.name].entry
+        environment = module.environment.for_child(definition.name, entry)
+        template = child.template
+        asked = self.kind_of(definition).member_attributes
+        through = [(name,) for name in exports if name.startswith(MEMBER)]
+        return Revision(
+            template=template if isinstance(template, str) else json.dumps(template),
+            files=dict(module.files),
+            environment=environment.as_map(),
+            parameters=dict(child.parameters),
+            exports=sorted(
+                asked | asked_below([*program.reads.get(definition.name, ()), *through])
+            ),
+            facade={
+                "metadata": dict(live.metadata),
+                "deletion_policy": str(definition.deletion_policy),
+                "update_policy": dict(live.update_policy),
+            },
+        )

@@ -1,0 +1,47 @@
+"""Messages to the owner of a stack, each delivered once."""
+
+from collections import deque
+
+from hearth.store.claim import Letter
+
+
+class Inbox:
+    """What has come and is not read yet. Numbers of messages may be given again once their rows
+    are gone."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[Letter, bool]] = deque()
+        self._seen: set[int] = set()  # messages that came and still have a row
+        self._early: set[int] | None = set()  # those that have one before the stack is read
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def deliver(self, message: Letter, *, loaded: bool = False) -> bool:
+        """Queue a message; return whether it is new. `loaded`: it was read with the stack's row, so
+        no operation of which it speaks is newer than the row."""
+        if message[0] in self._seen:
+            return False
+        self._seen.add(message[0])
+        self._waiting.append((message, loaded))
+        return True
+
+    def wants(self, message_id: int) -> bool:
+        """Whether the message is to be read: it is new, and not about to be read with the stack."""
+        if self._early is not None:
+            self._early.add(message_id)
+            return False
+        return message_id not in self._seen
+
+    def opened(self) -> bool:
+        """The stack and its messages were read; return whether others came meanwhile."""
+        early, self._early = self._early, None
+        return bool(early) and not (early or set()) <= self._seen
+
+    def next(self) -> tuple[Letter, bool] | None:
+        """Return the next message and whether it was `loaded`."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def forget(self, message_ids: list[int]) -> None:
+        """The rows of these are gone."""
+        self._seen.difference_update(message_ids)

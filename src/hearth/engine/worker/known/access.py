@@ -1,0 +1,140 @@
+"""How an owned stack reaches its cloud: credential, trust, users, and names looked up there."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.endpoints import stack_facts
+from hearth.engine.worker.known.memory import Memory
+from hearth.engine.worker.ports import Tools
+from hearth.model.state import Action, Status
+from hearth.resources.base import ResourceType, StackFacts
+from hearth.resources.lookup import Names
+from hearth.resources.translate import translated
+from hearth.store import credentials
+from hearth.store.rows import StackRow
+
+log = logging.getLogger(__name__)
+
+
+class Access:
+    """The stack's cloud under the credential of the operation; `wake` has the loop write."""
+
+    def __init__(self, tools: Tools, memory: Memory, wake: Callable[[], None]) -> None:
+        self.credential: tuple[str, Any] | None = None
+        self._tools = tools
+        self._memory = memory
+        self._wake = wake
+        self._facts: tuple[StackRow, StackFacts] | None = None
+        self._cloud: tuple[StackRow, Any, Any] | None = None  # of a stack and its credential
+        self._names: Names | None = None  # of the resources that begin together
+        self._kept_former = False  # it was tried in vain
+
+    def cloud(self) -> Any:
+        """Return the cloud, looked up once for all resources."""
+        stack, known = self._memory.stack, self._cloud
+        if known is None or known[0] is not stack or known[1] is not self.credential:
+            cloud = self._tools.clouds.of(stack, self.credential)
+            known = self._cloud = (stack, self.credential, cloud)
+        return known[2]
+
+    def users(self) -> Any:
+        """Return the users of the stack's own project, None without a stack domain."""
+        return self._tools.clouds.users(self._memory.stack, self._memory.note_user_project)
+
+    def facts(self) -> StackFacts:
+        """Return the facts of the stack as it is now, made once for all its resources."""
+        stack, known = self._memory.stack, self._facts
+        if known is None or known[0] is not stack:
+            known = self._facts = (stack, stack_facts(stack, self._tools.endpoints))
+        return known[1]
+
+    # -- names -----------------------------------------------------------------------------
+
+    async def resolve(
+        self, rtype: ResourceType, properties: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return the properties with the type's translation carried out: names as ids."""
+        if not rtype.translation:
+            return properties
+        if self._names is None:
+            self._names = Names(self.cloud())
+        return await translated(properties, rtype.translation, self._names)
+
+    def forget_names(self) -> None:
+        """Look names up again: those that begin now see what ended before them."""
+        self._names = None
+
+    # -- the trust -------------------------------------------------------------------------
+
+    async def entrust(self) -> None:
+        """Have a trust of the last requester, which outlives the token; only for a root stack.
+
+        One that replaces another is made under a key of its own, stored before; the other is
+        deleted when nothing is under way any more. Raises CloudFault.
+        """
+        stack = self._memory.stack
+        if self.credential is None or stack.parent_id is not None:
+            return
+        clouds, delete = self._tools.clouds, stack.action is Action.DELETE
+        old = self.credential[1].get("trust_id")
+        if (delete and not old) or await clouds.trusted(self.credential):
+            return
+        if old and not self.credential[1].get("next_key"):
+            id_, new = str(stack.credential_id), self._tools.new_id()
+            key = await self._tools.store.run(lambda tx: credentials.next_key(tx, id_, new))
+            self.credential = self._with_facts({"next_key": key})
+        trust_id, secret = await clouds.entrust(self._memory.stack, self.credential)
+        facts = self.credential[1]
+        former = [*facts.get("former", ())]
+        if old:
+            owner = [facts.get("trustor")] if facts.get("app_secret") else []
+            former.append((old, facts.get("trust_key", stack.id), *owner))
+        self._note_credential({
+            "trust_id": trust_id, "app_secret": secret, "trustor": facts.get("user_id"),
+            "trust_key": facts.get("next_key", stack.id), "next_key": None,
+            "former": former or None,
+        })  # fmt: skip
+
+    def has_former(self) -> bool:
+        """Whether trusts are to be deleted; a nested stack leaves them to the owner of its root."""
+        stack = self._memory.stack
+        ended = stack.status is not Status.IN_PROGRESS and stack.deleted_at is None
+        ended = ended and stack.parent_id is None
+        former = self.credential is not None and self.credential[1].get("former")
+        return bool(ended and former and not self._kept_former)
+
+    async def drop_former(self) -> None:
+        """Delete the trusts that newer ones have replaced; nothing may be under way."""
+        assert self.credential is not None
+        dropped = self.credential[1]["former"]
+        try:
+            await self._tools.clouds.drop_former(self._memory.stack, self.credential)
+        except CloudFault as fault:
+            words = "stack %s: a former trust stays for now: %s"
+            log.warning(words, self._memory.stack_id, fault)
+            self._kept_former = True
+            return
+        former = self.credential[1].get("former", ())  # another may have joined them meanwhile
+        self._note_credential({"former": [one for one in former if one not in dropped] or None})
+
+    def reload(self, credential: tuple[str, Any] | None) -> None:
+        """Take in the credential's row, and lay what is not committed yet over it."""
+        self.credential = credential
+        if self._memory.always.credential is not None and credential is not None:
+            self.credential = self._with_facts(self._memory.always.credential[1])
+
+    def _with_facts(self, changed: Mapping[str, Any]) -> tuple[str, Any]:
+        assert self.credential is not None
+        kind, facts = self.credential
+        return kind, credentials.changed_facts(facts, changed)
+
+    def _note_credential(self, changed: Mapping[str, Any]) -> None:
+        credential_id = self._memory.stack.credential_id
+        assert credential_id is not None
+        self.credential = self._with_facts(changed)
+        always = self._memory.always
+        before = always.credential[1] if always.credential else {}
+        always.credential = (credential_id, {**before, **changed})
+        self._wake()

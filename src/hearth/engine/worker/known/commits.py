@@ -1,0 +1,75 @@
+"""Who waits for the next commit of a stack, and who may join it."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from hearth.store.commit import Fate
+
+BEGIN_TOGETHER = 100  # nodes whose intents share a commit: more than may call at a time
+
+Ticket = asyncio.Future[Fate]
+
+
+class Commits:
+    """Tickets of those who wait for a commit; `wake` has the loop write it."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._tickets: list[Ticket] = []
+        self._starts: list[Ticket] = []  # for what is in `if_current`
+        self._begun = 0  # nodes on their way to the next commit
+        self._queue: deque[asyncio.Future[None]] = deque()  # of those that are not yet
+
+    def written(self, *, start: bool = False) -> Ticket:
+        """Return a future of the commit of all that was put so far. With `start` it is about
+        something in `if_current`, and may come back as superseded."""
+        ticket: Ticket = asyncio.get_running_loop().create_future()
+        (self._starts if start else self._tickets).append(ticket)
+        self._wake()
+        return ticket
+
+    def take(self) -> list[Ticket]:
+        """Return the tickets for the commit that begins now."""
+        tickets = self._tickets + self._starts
+        self._tickets, self._starts = [], []
+        return tickets
+
+    def supersede(self) -> None:
+        """Answer those who wait for something in `if_current`: it is not to be written."""
+        starts, self._starts = self._starts, []
+        answer(starts, Fate.SUPERSEDED)
+
+    # -- admission -------------------------------------------------------------------------
+
+    @property
+    def held_up(self) -> bool:
+        """Whether somebody waits to join a later commit."""
+        return bool(self._queue)
+
+    async def admission(self) -> None:
+        """Wait while enough others are on their way to the next commit: so the first of many calls
+        go out while the intents of the rest are still to be written."""
+        if self._begun < BEGIN_TOGETHER:
+            self._begun += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        self._wake()
+        await turn
+
+    def admit(self) -> None:
+        """Let in the next ones: what begins from now on is for another commit."""
+        self._begun = 0
+        while self._queue and self._begun < BEGIN_TOGETHER:
+            turn = self._queue.popleft()
+            if not turn.done():
+                self._begun += 1
+                turn.set_result(None)
+
+
+def answer(tickets: list[Ticket], fate: Fate) -> None:
+    """Resolve tickets."""
+    for ticket in tickets:
+        if not ticket.done():
+            ticket.set_result(fate)

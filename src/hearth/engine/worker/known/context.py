@@ -1,0 +1,134 @@
+"""Resources of an owned stack as their types see them."""
+
+import json
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.naming import physical_name
+from hearth.engine.core.record import Record
+from hearth.engine.worker.failure import ResourceFailure
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.model.state import Action
+from hearth.resources.base import Live, ResourceType
+from hearth.resources.live import INHERITED
+from hearth.store import claim, reads
+from hearth.store.reads import demand_metadata
+
+log = logging.getLogger(__name__)
+
+
+def context_of(
+    owned: OwnedStack,
+    record: Record,
+    rtype: ResourceType,
+    action: Action,
+    *,
+    properties: Mapping[str, Any],
+    before: Mapping[str, Any] | None = None,
+    changed: frozenset[str] = frozenset(),
+    started_at: float | None = None,
+    update_policy: Mapping[str, Any] | None = None,
+) -> Live:
+    """Return a record as its type sees it."""
+    now = owned.tools.clock.now()
+    return Live(
+        record_id=record.id,
+        name=record.name,
+        type_name=record.type,
+        stack=owned.access.facts(),
+        action=action,
+        physical_id=record.physical_id,
+        physical_name=physical_name(
+            owned.memory.stack.name, record.name, record.id, rtype.physical_name_limit
+        ),
+        key=record.id,
+        properties=properties,
+        cloud=owned.access.cloud(),
+        before=before or {},
+        changed=changed,
+        data=dict(owned.memory.data.get(record.id, {})),
+        metadata=owned.memory.metadata.get(record.id, {}),
+        now=now,
+        started_at=now if started_at is None else started_at,
+        secret=lambda: owned.tools.store.sealer.fingerprint(["secret", record.id]),
+        update_policy=update_policy or {},
+        kind=rtype,
+        users=owned.access.users(),
+        read_metadata=lambda reference: _metadata(owned, reference),
+        read_properties=lambda reference: _properties(owned, reference),
+        read_path=lambda: owned.tools.store.read(partial(reads.path, row=owned.memory.stack)),
+        new_id=owned.tools.new_id,
+        fetch=partial(_fetched, owned),
+    )
+
+
+async def attributes_of(
+    owned: OwnedStack,
+    record: Record,
+    rtype: ResourceType,
+    ctx: Live,
+    known: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return what the last body gives, and what the template reads beyond that. `known` are
+    attributes that still hold."""
+    attributes = {**(known or {}), **rtype.known_attributes(ctx)}
+    for name in owned.aim.reads(record.name, rtype):
+        if name not in attributes:
+            try:
+                attributes[name] = await rtype.shown_attribute(ctx, name)
+            except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
+                log.info("attribute %s of %s: %s", name, record.name, problem)
+                if not rtype.nested:  # what a nested stack lacks is an error to read
+                    attributes[name] = None
+    return attributes
+
+
+async def _fetched(owned: OwnedStack, url: str) -> str:
+    """Return a file of the stack's revision, else what the address gives."""
+    files = owned.aim.revision.files
+    return files[url] if url in files else await owned.tools.fetch(url)
+
+
+def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
+    """Return the stored properties of the resource with that reference id."""
+    for record in owned.memory.records.values():
+        if record.until is None and reference == record.held.reference:
+            inherited = owned.memory.data.get(record.id, {}).get(INHERITED, "{}")
+            given = {k: v for k, v in record.held.properties.items() if v is not None}
+            return {**json.loads(inherited), **given}
+    return None
+
+
+async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
+    """Return the metadata, as it is in the rows now, of the resource with that reference id."""
+    for record in owned.memory.records.values():
+        if reference in (record.held.reference, record.physical_id):
+            if (collected := await _collected(owned, record)) is not None:
+                return collected
+            read = partial(claim.metadata, resource_id=record.id)
+            found: Mapping[str, Any] = await owned.tools.store.read(read)
+            owned.memory.metadata[record.id] = found
+            return found
+    return {}
+
+
+async def _collected(owned: OwnedStack, record: Record) -> Mapping[str, Any] | None:
+    """Fetch signals that wait elsewhere into the metadata; return it, or None if there are none."""
+    rtype = owned.tools.programs.type_of(record)
+    if rtype is None or type(rtype).collect is ResourceType.collect:
+        return None
+    seen = context_of(owned, record, rtype, record.action, properties=record.held.properties)
+    done = await rtype.collect(seen)
+    if done is None or done.metadata is None:
+        return None
+    demand_metadata(done.metadata)
+    owned.memory.note_metadata(record.id, done.metadata)
+    if done.data:
+        owned.memory.note_data(record.id, done.data)
+    if done.reason is not None:
+        owned.memory.event(record, record.status, done.reason, action="SIGNAL")
+    owned.host.wake()
+    return done.metadata

@@ -1,0 +1,55 @@
+"""From an evaluated definition to the desired state of its resource."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.plan import parts_of
+from hearth.engine.worker.failure import ResourceFailure
+from hearth.engine.worker.known.aim import Aim
+from hearth.model.problem import Rejected
+from hearth.resources.base import ResourceType
+from hearth.template import Evaluated, ResourceDefinition
+
+
+def evaluated_of(aim: Aim, definition: ResourceDefinition, rtype: ResourceType) -> Evaluated:
+    """The evaluated definition; where a snapshot comes back, as its type turns it."""
+    evaluated = definition.evaluate(aim.world)
+    entry = aim.restored.get(definition.name)
+    if entry is None or evaluated.problems or evaluated.unknown or rtype.nested:
+        return evaluated
+    turned = rtype.restored(evaluated.properties, rtype.brought(entry.get("resource_data") or {}))
+    return replace(evaluated, properties=turned)
+
+
+def desired_of(
+    aim: Aim,
+    definition: ResourceDefinition,
+    evaluated: Evaluated,
+    rtype: str,
+    resolved: Mapping[str, Any] | None = None,
+) -> Wanted:
+    """The desired state. `resolved` are the properties with names turned into ids (default: as
+    evaluated). Raises `Rejected` or `ResourceFailure` where a value is bad or not known."""
+    if evaluated.problems:
+        raise Rejected(evaluated.problems)
+    if evaluated.unknown:
+        names = ", ".join(sorted(evaluated.unknown))
+        raise ResourceFailure("InvalidTemplateReference", f"values of {names} are not known")
+    if conflicts := definition.conflicts(evaluated):
+        raise Rejected(conflicts)
+    current = aim.in_charge
+    requires = aim.program.requires.get(definition.name, ())
+    turned = definition.name in aim.restored  # not what the template alone says
+    return Wanted(
+        definition=f"{definition.fingerprint}:restored" if turned else definition.fingerprint,
+        kind=rtype,
+        parts=parts_of(definition, evaluated, aim.world),
+        written=evaluated.properties,
+        properties=evaluated.properties if resolved is None else resolved,
+        secret=tuple(sorted(evaluated.secret)),
+        metadata=evaluated.metadata,
+        deletion_policy=str(definition.deletion_policy),
+        requires=frozenset(current[name] for name in requires if name in current),
+    )

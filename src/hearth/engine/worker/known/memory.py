@@ -1,0 +1,222 @@
+"""The rows of an owned stack in memory, and what is to be written of them.
+
+Everything runs on one event loop, so a change needs no lock. Changes are gathered in two sets:
+`always` is written in any case, `if_current` only while the traversal is still ours. Memory is
+ahead of the rows by one commit at most; an `if_current` that is refused is undone here.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.engine.clock import Clock
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.foresee import MASK
+from hearth.engine.core.record import Record
+from hearth.model.state import Action, Status
+from hearth.store import events
+from hearth.store.claim import Loaded, Stray
+from hearth.store.commit import Changes
+from hearth.store.rows import Event, StackRow
+
+USUAL_REASON = "state changed"
+
+
+class Memory:
+    """The rows of one stack, and both change sets.
+
+    `mask` replaces hidden values in reasons; with `all_hidden` no event shows a property.
+    """
+
+    stack: StackRow
+    traversal_in_row: str
+
+    def __init__(self, stack_id: str, new_id: Callable[[], str], clock: Clock) -> None:
+        self.stack_id = stack_id
+        self.records: dict[str, Record] = {}
+        self.data: dict[str, dict[str, str]] = {}
+        self.metadata: dict[str, Any] = {}
+        self.orphans: list[Stray] = []
+        self.always = Changes()
+        self.if_current = Changes()
+        self.mask: Callable[[str], str] = lambda reason: reason
+        self.all_hidden = False
+        self._new_id = new_id
+        self._clock = clock
+        self._before: dict[str, Record | None] = {}  # what `if_current` has changed
+        self._before_commit: dict[str, Record | None] = {}  # the same of the commit under way
+
+    # -- reading and committing ------------------------------------------------------------
+
+    def load(self, loaded: Loaded) -> None:
+        """Take in all rows."""
+        self.stack = loaded.stack
+        self.traversal_in_row = loaded.stack.traversal
+        self.records = {record.id: record for record in loaded.records}
+        self.data, self.metadata = loaded.data, loaded.metadata
+        self.orphans = list(loaded.strays)
+
+    def reload(self, loaded: Loaded, *, owner: str, epoch: int) -> None:
+        """Take in the rows of a newer operation. Records stay: memory is ahead of their rows."""
+        self.undo()
+        self.stack = loaded.stack.having(owner=owner, epoch=epoch)
+        self.traversal_in_row = loaded.stack.traversal
+        self.data, self.metadata = loaded.data, loaded.metadata
+        self.stay_ahead()
+
+    def stay_ahead(self) -> None:
+        """Lay what is not committed yet over rows that were just read."""
+        for record_id, changed in self.always.data.items():
+            self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
+        self.metadata.update(self.always.metadata)
+        if self.always.user_project is not None:
+            self.stack = self.stack.having(user_project_id=self.always.user_project[1])
+
+    def take(self) -> tuple[str, Changes, Changes]:
+        """Return the traversal that the row has, `always` and `if_current`, and start new sets."""
+        traversal, always, if_current = self.traversal_in_row, self.always, self.if_current
+        self.always, self.if_current = Changes(), Changes()
+        self._before_commit, self._before = self._before, {}
+        if if_current.stack is not None:
+            self.traversal_in_row = if_current.stack.traversal
+        return traversal, always, if_current
+
+    def refused(self) -> None:
+        """The commit under way was superseded: undo its `if_current`, and the next one."""
+        self._restore(self._before_commit)
+        self.undo()
+
+    def undo(self) -> None:
+        """Take back what `if_current` has changed."""
+        self._restore(self._before)
+        self._before, self.if_current = {}, Changes()
+
+    def _restore(self, before: Mapping[str, Record | None]) -> None:
+        for record_id, record in before.items():
+            if record is None:
+                self.records.pop(record_id, None)
+            else:
+                self.records[record_id] = record
+
+    # -- records ---------------------------------------------------------------------------
+
+    def put(self, record: Record, *, full: bool = False, if_current: bool = False) -> None:
+        """Change a record; `full` writes all of it, not its state alone."""
+        if record.reason != USUAL_REASON:
+            record = record.having(reason=self.mask(record.reason))
+        if if_current:
+            self._before.setdefault(record.id, self.records.get(record.id))
+        else:  # it holds what `if_current` wanted of the record, too
+            self._is_certain(record.id)
+            full = bool(self.if_current.take(record.id)) or full
+        self.records[record.id] = record
+        self._set(if_current).put(record, full=full)
+
+    def add(self, record: Record) -> None:
+        """Add a new record, if the traversal is still ours."""
+        self._before.setdefault(record.id, None)
+        self.records[record.id] = record
+        self.if_current.insert[record.id] = record
+
+    def drop(self, record: Record, *, if_current: bool = False) -> None:
+        """Delete a record."""
+        changes = self._set(if_current)
+        if if_current:
+            self._before.setdefault(record.id, self.records.get(record.id))
+        else:
+            self._is_certain(record.id)
+        self.records.pop(record.id, None)
+        changes.take(record.id)
+        if changes.insert.pop(record.id, None) is None:
+            changes.delete.append(record.id)
+
+    def _is_certain(self, record_id: str) -> None:
+        """What is written in any case is not taken back with an `if_current` that is refused."""
+        self._before.pop(record_id, None)
+        self._before_commit.pop(record_id, None)
+
+    def _set(self, if_current: bool) -> Changes:
+        return self.if_current if if_current else self.always
+
+    # -- what belongs to a record ----------------------------------------------------------
+
+    def note_data(
+        self, record_id: str, changed: Mapping[str, str | None], *, if_current: bool = False
+    ) -> dict[str, str]:
+        """Change private data, where None deletes an entry; return all of the record's."""
+        self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
+        noted = self._set(if_current).data
+        noted[record_id] = {**noted.get(record_id, {}), **changed}
+        return dict(self.data[record_id])
+
+    def note_metadata(
+        self, record_id: str, metadata: Mapping[str, Any], *, if_current: bool = False
+    ) -> None:
+        """Replace a record's metadata."""
+        self.metadata[record_id] = metadata
+        self._set(if_current).metadata[record_id] = metadata
+
+    def note_orphan(self, orphan: Stray) -> None:
+        """Something may turn up that nobody has recorded."""
+        self.orphans.append(orphan)
+        self.always.strays.append(orphan)
+
+    def forget_orphan(self, orphan: Stray) -> None:
+        """Nothing can turn up any more."""
+        if orphan in self.orphans:
+            self.orphans.remove(orphan)
+            self.always.strays_gone.append(orphan.id)
+
+    def note_user_project(self, project_id: str) -> None:
+        """The tree of stacks has a project for its users."""
+        self.always.user_project = (self.stack.root_id, project_id)
+        self.stack = self.stack.having(user_project_id=project_id)
+
+    def set_stack(self, row: StackRow) -> None:
+        """Change the stack's row, if the traversal is still ours."""
+        self.if_current.stack = row
+        self.stack = row
+
+    # -- events ----------------------------------------------------------------------------
+
+    def event(
+        self,
+        record: Record,
+        status: Status,
+        reason: str = USUAL_REASON,
+        *,
+        action: Action | str | None = None,
+        if_current: bool = False,
+        desired: Wanted | None = None,
+    ) -> None:
+        """Add an event of a resource, with its own properties or those of `desired`."""
+        if reason != USUAL_REASON:
+            reason = self.mask(reason)
+        source = desired or record.held
+        properties = source.properties
+        if secret := properties.keys() if self.all_hidden else source.secret:
+            properties = {n: MASK if n in secret else value for n, value in properties.items()}
+        self._set(if_current).events.append(
+            Event(
+                self._new_id(),
+                self.stack_id,
+                self.stack.root_id,
+                self._clock.now(),
+                record.name,
+                record.type,
+                record.physical_id,
+                str(action or record.action),
+                status.value,
+                reason,
+                properties or None,
+            )
+        )
+
+    def stack_event(self, row: StackRow) -> None:
+        """Add an event of the stack, if the traversal is still ours."""
+        now = self._clock.now()
+        event = events.of_stack(row, self._new_id(), now, row.action, row.status, row.reason)
+        self.if_current.events.append(event)
+
+
+def _without_none(data: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in data.items() if value is not None}

@@ -1,0 +1,55 @@
+"""What is recorded of a stack's resources, as the evaluation of a template sees it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth.engine.core.record import Record
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.known.memory import Memory
+from hearth.model.unknown import UNKNOWN, Unknown
+from hearth.template import Facade, asked
+
+
+class RecordedWorld:
+    """The `World` of the compiler over the records of an owned stack.
+
+    `in_charge` maps names to the ids of the records that stand for them.
+    """
+
+    def __init__(
+        self, memory: Memory, programs: Programs, facade: Mapping[str, Any] | None
+    ) -> None:
+        self._memory = memory
+        self._programs = programs
+        self.in_charge: Mapping[str, str] = {}
+        self.zones: list[str] | None = None  # of the cloud, once they were asked for
+        self.facade = Facade(**facade) if facade else None  # what stands for it in its parent
+
+    def _record(self, name: str) -> Record | None:
+        return self._memory.records.get(self.in_charge.get(name, ""))
+
+    def reference(self, name: str) -> Any:
+        """What get_resource gives: known once the resource was made."""
+        record = self._record(name)
+        if record is None or record.new or record.held.reference is None:
+            return Unknown(frozenset({name}))
+        return record.held.reference
+
+    def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
+        """A recorded attribute, and what stands at `path` in it; null where nothing does."""
+        record = self._record(name)
+        if record is None or record.new:
+            return Unknown(frozenset({name}))
+        attribute, path = asked(attribute, path)
+        value = record.held.attributes.get(attribute)
+        rtype = self._programs.type_of(record) if path else None
+        return value if rtype is None else rtype.within(attribute, value, path)
+
+    def availability_zones(self) -> Any:
+        """Their names."""
+        return UNKNOWN if self.zones is None else list(self.zones)
+
+    def secret(self, name: str, attribute: str) -> bool:
+        """Whether something hidden went into the resource: its attributes may show it."""
+        record = self._record(name)
+        return record is not None and bool(record.held.secret)

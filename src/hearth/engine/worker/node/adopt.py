@@ -1,0 +1,133 @@
+"""Things that exist already: adopted into a stack, or only referred to by an external id."""
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.engine.core.decide import Wanted
+from hearth.engine.worker.failure import ResourceFailure, failure_of
+from hearth.engine.worker.known.aim import DOCUMENT
+from hearth.engine.worker.known.desired import desired_of
+from hearth.engine.worker.node import immediate
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.calls import LOOK_AGAIN_S, PASSING_MAX
+from hearth.engine.worker.node.child_stack import ChildStack
+from hearth.engine.worker.node.outcome import Outcome
+from hearth.model.problem import Rejected
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
+from hearth.store.texts import get_revision
+
+log = logging.getLogger(__name__)
+
+FIRST_REVISION = 1  # an adopt makes a stack
+
+
+async def adopt(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Outcome | None:
+    """Take over the thing that the record was given at the start; nothing is called.
+
+    Return None after an adoption in the course of a later operation: the thing is as the adopted
+    template says, and what this operation does with it is still to be decided.
+    """
+    later = attempt.owned.aim.adopts_late()
+    if later:
+        rtype, desired = await _as_adopted(attempt, rtype, desired)
+    ctx = attempt.context(rtype, Action.ADOPT, desired.properties)
+    begin = partial(attempt.begin, Action.ADOPT, rtype, desired, 0, ctx)
+    if rtype.nested and DOCUMENT in ctx.data:
+        await ChildStack(attempt).carry_out(rtype, ctx, Action.ADOPT, begin)
+    elif rtype.nested or ctx.physical_id is None:
+        if rtype.nested:  # an id that a document brings is not that of a stack of this one
+            attempt.owned.memory.put(attempt.record.having(physical_id=None), if_current=True)
+        failure = ResourceFailure("Error", "Resource ID was not provided.")
+        return immediate.fail(attempt.owned, attempt.record, failure)
+    else:
+        await begin()
+        await attempt.run_steps(rtype, ctx, Action.ADOPT, desired, 0)
+    if not later:
+        return await attempt.succeed(rtype, ctx, desired, Action.ADOPT)
+    await attempt.conclude(rtype, ctx, desired, Action.ADOPT)
+    attempt.start_over()
+    return None
+
+
+async def _as_adopted(
+    attempt: Attempt, rtype: ResourceType, desired: Wanted
+) -> tuple[ResourceType, Wanted]:
+    """Return the type, and the desired state of the template that came with the document; where
+    that is not known any more, what the cloud shows."""
+    owned, aim = attempt.owned, attempt.owned.aim
+    stack = owned.memory.stack
+    revision = await owned.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
+    try:
+        program = await owned.tools.programs.of(stack, revision)
+    except Rejected as problem:  # nobody here knows what it is
+        raise failure_of(problem) from problem
+    try:
+        definition = program.resources[attempt.record.name]
+        rtype = owned.tools.programs.kind_of(definition)
+        evaluated = await aim.evaluated(partial(definition.evaluate, aim.world))
+        resolved = await owned.access.resolve(rtype, evaluated.properties)
+        first = await aim.evaluated(
+            partial(desired_of, aim, definition, evaluated, rtype.name, resolved)
+        )
+    except (Rejected, ResourceFailure, LookupError) as problem:
+        log.info("%s is adopted as it is: %s", attempt.record.name, problem)
+        known = desired.properties if rtype.name == desired.kind else {}
+        first = replace(desired, kind=rtype.name, properties=known)
+    known = first.properties  # what they refer to may have been replaced since
+    shown = await _shown(attempt, rtype, attempt.context(rtype, Action.ADOPT, known)) or {}
+    adopted = replace(first, definition="", written={}, properties={**known, **shown})
+    return rtype, adopted  # which is compared with what is desired in any case
+
+
+async def _shown(attempt: Attempt, rtype: ResourceType, ctx: Live) -> Mapping[str, Any] | None:
+    """Return the real state, None if it is gone. Without an answer it would be taken for the
+    desired state, so a look is repeated. Raises CloudFault."""
+    looks = 0
+    while ctx.physical_id is not None:
+        looks += 1
+        try:
+            return await rtype.observe(ctx)
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            passing = fault.passing or isinstance(fault, NoAnswer)
+            if not passing or looks == PASSING_MAX:
+                raise
+        await attempt.calls.pause(LOOK_AGAIN_S)
+    return None
+
+
+async def observed(rtype: ResourceType, ctx: Live) -> Mapping[str, Any] | None:
+    """Return the real state, None if it is gone. What can not be read is taken as it is stored."""
+    if ctx.physical_id is None:
+        return {} if rtype.pure else None
+    try:
+        return await rtype.observe(ctx)
+    except CloudFault as fault:
+        if fault.not_found:
+            return None
+        log.info("%s could not be observed: %s", ctx.name, fault)
+        return {}
+
+
+async def outsider(
+    attempt: Attempt, rtype: ResourceType, desired: Wanted, external_id: str
+) -> Outcome:
+    """Refer to a thing that is not ours: adopt it, then check it. Raises ResourceFailure for a
+    nested stack, which is always made by the stack around it."""
+    if rtype.nested:
+        raise ResourceFailure("StackValidationFailed", "a nested stack can not have an external_id")
+    attempt.owned.memory.put(attempt.record.having(physical_id=external_id), if_current=True)
+    ctx = attempt.context(rtype, Action.CHECK, desired.properties)
+    await attempt.begin(Action.ADOPT, rtype, desired, 0, ctx)
+    attempt.owned.memory.event(attempt.record, Status.COMPLETE)
+    attempt.owned.memory.put(attempt.record.having(status=Status.COMPLETE))
+    await attempt.begin(Action.CHECK, rtype, desired, 0, ctx)
+    await attempt.run_steps(rtype, ctx, Action.CHECK, desired, 0)
+    return await attempt.succeed(rtype, ctx, desired, Action.CHECK)

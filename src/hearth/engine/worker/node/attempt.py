@@ -1,0 +1,328 @@
+"""An attempt at one action on one resource: its intent, its steps, and how its end is recorded.
+
+Intent, call, answer, end: a write call goes out only after its intent is committed, and what it
+gave is committed before the next call. The next owner of the stack knows the step from the row and
+first searches for the key.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.graph import Kind
+from hearth.engine.core.record import Held, Record
+from hearth.engine.worker.failure import ResourceFailure, Superseded
+from hearth.engine.worker.known.context import attributes_of, context_of
+from hearth.engine.worker.known.memory import USUAL_REASON
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node.calls import CloudCalls
+from hearth.engine.worker.node.outcome import Done, Outcome
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType, Step
+from hearth.store.commit import Fate
+from hearth.store.rows import AttemptRow
+
+
+class Child(Protocol):
+    """The nested stack that an attempt waits for."""
+
+    def heard(self, message_id: int, body: Mapping[str, Any]) -> bool:
+        """Take in the end of the nested stack's operation; False if it is another one."""
+
+    def cancel(self) -> None:
+        """Have the nested stack start nothing more."""
+
+
+class Attempt:
+    """One resource being worked on. `rekey` is called with the old and the new id when a
+    replacement takes the place of its record."""
+
+    def __init__(
+        self,
+        owned: OwnedStack,
+        record: Record,
+        kind: Kind,
+        traversal: str,
+        rekey: Callable[[str, str], None],
+    ) -> None:
+        self.owned = owned
+        self.record_id = record.id
+        self.kind = kind
+        self.traversal = traversal
+        self.asked_by = traversal  # what a nested stack was asked under; never changes
+        self.row: AttemptRow | None = None  # what an earlier owner had committed
+        self.began_at = owned.tools.clock.now()
+        self.calls = CloudCalls(owned, lambda: self.record, self.until_committed)
+        self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE
+        self.attempted: Wanted | None = None  # by an update
+        self.begun = False  # its row was put
+        self.committed = False  # and written
+        self.left_over: str | None = None  # why the stack's delete fails by what this one took
+        self._rekey = rekey
+        # of a nested stack
+        self.child: Child | None = None
+        self.child_seen: str | None = None  # the id of the one that was found
+        self.child_unchanged = False  # nothing was done there: recorded attributes hold
+        self.early: list[tuple[int, Any]] = []  # messages that came before it waited for one
+        self.message: int | None = None  # to be marked as read with the end
+
+    def resume(self, row: AttemptRow) -> None:
+        """Go on where an earlier owner was."""
+        self.row = row
+        self.began_at = row.started_at
+        self.begun = self.committed = True
+
+    @property
+    def record(self) -> Record:
+        """The record as it is now."""
+        return self.owned.memory.records[self.record_id]
+
+    def move_to(self, new: Record) -> None:
+        """Go on with the record that replaces this one."""
+        old, self.record_id = self.record_id, new.id
+        self._rekey(old, new.id)
+
+    def is_over(self) -> bool:
+        """Whether a newer operation has begun."""
+        return self.traversal != self.owned.memory.stack.traversal
+
+    def not_stale(self) -> None:
+        """Raise Superseded if nobody wants the end of this any more."""
+        if self.is_over() or self.owned.aim.over:
+            raise Superseded
+
+    # -- seen by the type ------------------------------------------------------------------
+
+    def context(self, rtype: ResourceType, action: Action, properties: Any, **more: Any) -> Live:
+        """Return the record as its type sees it during an action; `more` as in `context_of`."""
+        return context_of(
+            self.owned, self.record, rtype, action,
+            properties=properties, started_at=self.began_at, **more,
+        )  # fmt: skip
+
+    def context_for(self, record: Record, rtype: ResourceType) -> Live:
+        """Return a record, which may be another one, as its type sees it for a delete."""
+        return context_of(
+            self.owned, record, rtype, Action.DELETE,
+            properties=record.held.properties, started_at=self.began_at,
+        )  # fmt: skip
+
+    # -- steps -----------------------------------------------------------------------------
+
+    async def begin(
+        self,
+        action: Action,
+        rtype: ResourceType,
+        desired: Wanted,
+        number: int,
+        ctx: Live,
+        *,
+        show: bool = True,
+    ) -> None:
+        """Commit the intent, and with it that the resource is being worked on. `number` counts the
+        attempts from 0; without `show` no event is added."""
+        memory = self.owned.memory
+        first = not self.committed
+        self.begun = True
+        if self.kind is Kind.CLEANUP or action is not Action.DELETE:
+            self.doing = action
+        record = self.record
+        before = record.action, record.status
+        record = record.having(
+            action=action, status=Status.IN_PROGRESS, reason=USUAL_REASON,
+            traversal=self.traversal,
+        )  # fmt: skip
+        makes = action in (Action.CREATE, Action.ADOPT)
+        if makes:
+            record = record.having(
+                requires=desired.requires,
+                held=Held(
+                    kind=desired.kind, parts=desired.parts, written=desired.written,
+                    properties=desired.properties, secret=desired.secret,
+                    deletion_policy=desired.deletion_policy,
+                ),
+            )  # fmt: skip
+        if action is Action.UPDATE:
+            self.attempted = desired
+        moves = action is Action.UPDATE and not desired.requires <= record.requires
+        if moves:  # until it has ended it may be built upon the old ones and the new
+            record = record.having(requires=record.requires | desired.requires)
+        memory.put(record, full=makes or moves, if_current=first)
+        if show and before != (action, Status.IN_PROGRESS):
+            aim = desired if action is Action.UPDATE else None
+            memory.event(record, Status.IN_PROGRESS, if_current=first, desired=aim)
+        steps = () if rtype.nested else self.steps_of(rtype, ctx, action)
+        row = self.row_of(action, "intent", steps[0].name if steps else "", number, desired)
+        (memory.if_current.nodes if first else memory.always.moved).append(row)
+        if first and makes and desired.metadata and record.id not in memory.if_current.metadata:
+            memory.note_metadata(record.id, desired.metadata, if_current=True)
+            ctx.metadata = desired.metadata
+        if rtype.nested:  # what is asked of the child is committed with it
+            return
+        await self.until_committed()
+
+    async def until_committed(self) -> None:
+        """Wait until all that was put so far is in the database. Raises Superseded if the intent
+        was refused."""
+        starts = self.begun and not self.committed
+        fate = await self.owned.commits.written(start=starts)
+        if fate is Fate.DONE:
+            self.committed = self.begun
+        elif starts:
+            raise Superseded
+
+    def row_of(
+        self, action: Action, phase: str, step: str, number: int, desired: Wanted
+    ) -> AttemptRow:
+        """Return the row that tells the next owner how far this is."""
+        return AttemptRow(
+            self.record_id, self.traversal, self.kind.value, action.value, phase, step, number,
+            self.began_at, desired,
+        )  # fmt: skip
+
+    async def run_steps(
+        self,
+        rtype: ResourceType,
+        ctx: Live,
+        action: Action,
+        desired: Wanted,
+        number: int,
+        *,
+        first: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Run all steps of an action, from the first or from where an earlier owner was.
+
+        `first` is done before the call of the first one; a stop may end it, so what an earlier call
+        made has been looked for by then.
+        """
+        steps = self.steps_of(rtype, ctx, action)
+        row, self.row = self.row, None
+        at, phase = 0, ""
+        if row is not None:
+            names = [step.name for step in steps]
+            at = names.index(row.step) if row.step in names else 0
+            phase = row.phase
+        for i in range(at, len(steps)):
+            step, resumed = steps[i], phase if i == at else ""
+            if resumed == "accepted":
+                await self.calls.poll(step, ctx)
+                continue
+            if i > at:
+                self._note(action, "intent", step, number, desired)
+                await self.until_committed()
+            found = None
+            if resumed == "intent":
+                found = await self.calls.looked_for(rtype, step, ctx)
+                # what an earlier engine sent may still be on its way, or have come twice
+                self.calls.strayed(rtype, ctx, "the engine that sent it died")
+                if found is None:
+                    await self.until_committed()  # the next owner knows of two calls
+            if found is None:
+                lost = resumed == "intent" and action is Action.CREATE and step.find is None
+                if first is not None and i == 0 and not lost:
+                    await first()
+                found = await self.calls.call(rtype, step, ctx, lost=lost)
+            self.calls.absorb(found, ctx)
+            self._note(action, "accepted", step, number, desired)
+            await self.calls.poll(step, ctx)
+
+    def _note(self, action: Action, phase: str, step: Step, number: int, desired: Wanted) -> None:
+        row = self.row_of(action, phase, step.name, number, desired)
+        self.owned.memory.always.moved.append(row)
+
+    def steps_of(self, rtype: ResourceType, ctx: Live, action: Action) -> tuple[Step, ...]:
+        """Return the type's steps; where a snapshot is wanted first, those that make one and
+        delete."""
+        record = self.record
+        snapshot = self.kind is Kind.CLEANUP and record.held.deletion_policy == "Snapshot"
+        if snapshot and record.held.reference is not None and rtype.snapshot_policy_allowed:
+            return rtype.snapshot_delete_steps(ctx)
+        return rtype.steps(action, ctx)
+
+    # -- ends ------------------------------------------------------------------------------
+
+    async def succeed(
+        self, rtype: ResourceType, ctx: Live, desired: Wanted, action: Action
+    ) -> Outcome:
+        """Record that the action, and with it the node, ended well."""
+        return Done(await self.conclude(rtype, ctx, desired, action), action)
+
+    async def conclude(
+        self, rtype: ResourceType, ctx: Live, desired: Wanted, action: Action
+    ) -> Record:
+        """Record that the action ended well."""
+        owned = self.owned
+        await self.calls.sweep(rtype, ctx)
+        known = self.record.held.attributes if self.child_unchanged else None
+        attributes = await attributes_of(owned, self.record, rtype, ctx, known)
+        ended = self.record.having(
+            action=action,
+            status=Status.COMPLETE,
+            reason=USUAL_REASON,
+            traversal=self.traversal,
+            replaced_by=self.record.replaced_by if self.is_over() else None,
+            requires=desired.requires,
+            held=held(desired, rtype, ctx, attributes),
+            updated_at=owned.tools.clock.now(),
+        )
+        owned.memory.put(ended, full=True)
+        owned.memory.event(ended, Status.COMPLETE)
+        self.end_row()
+        return ended
+
+    def fail(self, failure: ResourceFailure) -> str | None:
+        """Record that the action failed; return the reason for the stack, or None if the record is
+        gone."""
+        record = self.owned.memory.records.get(self.record_id)
+        if record is None:
+            return None
+        if self.kind is Kind.CLEANUP:
+            record = record.having(action=Action.DELETE)
+        reason = failure.reason(record.name)
+        self.end_badly(record, reason)
+        return f"Resource {record.action} failed: {reason}"
+
+    def end_badly(self, record: Record, reason: str) -> None:
+        """Record that the action failed, in the state of `record`."""
+        memory = self.owned.memory
+        failed = record.having(
+            status=Status.FAILED, reason=reason, updated_at=self.owned.tools.clock.now()
+        )
+        if (tried := self.attempted) is not None:
+            secret = tuple(sorted({*failed.held.secret, *tried.secret}))
+            after = failed.held.having(attempted=tried.properties, secret=secret)
+            failed = failed.having(held=after)
+        memory.put(failed, full=self.attempted is not None)
+        if record.status is Status.IN_PROGRESS:  # not in the pause between two attempts
+            memory.event(failed, Status.FAILED, reason)
+        self.end_row()
+
+    def end_row(self) -> None:
+        """Delete the row, and the messages that were waited for."""
+        memory = self.owned.memory
+        if not self.committed:  # it ends before it could begin
+            nodes = memory.if_current.nodes
+            nodes[:] = [row for row in nodes if row.resource_id != self.record_id]
+        memory.always.ended.append(self.record_id)
+        if self.message is not None:
+            memory.always.read.append(self.message)
+        memory.always.read += [message for message, _ in self.early]
+
+    def start_over(self) -> None:
+        """One action has ended, and another may begin with an intent of its own."""
+        self.row, self.begun, self.committed = None, False, False
+
+
+def held(desired: Wanted, rtype: ResourceType, ctx: Live, attributes: Mapping[str, Any]) -> Held:
+    """Return what a record holds after a success."""
+    return Held(
+        definition=desired.definition,
+        kind=desired.kind,
+        parts=desired.parts,
+        written=desired.written,
+        properties=desired.properties,
+        secret=desired.secret,
+        attributes=attributes,
+        reference=rtype.reference(ctx),
+        deletion_policy=desired.deletion_policy,
+    )

@@ -1,0 +1,285 @@
+"""Calls of one resource: made, looked for when no answer came, polled, and what they gave recorded.
+
+A call without an answer is looked for before it is made again, and leaves a stray behind.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.engine.core.record import Record
+from hearth.engine.worker.failure import Stopped, failure_from
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node import orphans
+from hearth.model.state import Action, Status
+from hearth.resources.base import Failed, Later, Live, Made, Ready, ResourceType, Step
+from hearth.store.claim import Stray
+
+log = logging.getLogger(__name__)
+
+PASSING_PAUSE_S = 2.0
+BUSY_PAUSE_S = 2.0
+PASSING_MAX = 8  # repetitions of a call that certainly had no effect
+BROKEN_MAX = 3  # repetitions of a call that the service broke off, if only that tells what it did
+LOOK_AGAIN_S = 1.0
+LEASE_PAUSE_S = 0.5
+UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)  # taking an answer apart
+UNKNOWN = (
+    "A create call has no answer ({why}). Under a name of the user's what it may have made is not"
+    " known again, and may stay beside the resource."
+)
+
+
+class CloudCalls:
+    """The calls of a node for its record, which `record` returns as it is now. `until_committed`
+    waits until all that was put so far is in the database."""
+
+    def __init__(
+        self,
+        owned: OwnedStack,
+        record: Callable[[], Record],
+        until_committed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._owned = owned
+        self._record = record
+        self._until_committed = until_committed
+        self.rests_until: float | None = None  # None: it is at something
+        self._stopped: str | None = None
+        self._look = asyncio.Event()
+
+    def rest(self, until: float) -> None:
+        """Nothing is under way before `until`, unless news comes."""
+        self.rests_until = until
+        if self._owned.host.handing_over:
+            self._owned.host.wake()
+
+    def stop(self, why: str) -> None:
+        """Break off at the next pause; a call under way is not cut."""
+        self._stopped = why
+        self._look.set()
+
+    def look(self) -> None:
+        """End a pause that waits for news."""
+        self._look.set()
+
+    def not_stopped(self) -> None:
+        """Raise Stopped if it was stopped."""
+        if self._stopped is not None:
+            raise Stopped(self._stopped)
+
+    async def call(
+        self, rtype: ResourceType, step: Step, ctx: Live, *, lost: bool = False
+    ) -> Made | None:
+        """The write call. Without an answer it is looked for before it is made again.
+
+        `lost`: an earlier attempt may have made something, and only to do it again can tell what;
+        no stop forbids that.
+        """
+        passing, broken = 0, 0
+        while True:
+            while not self._owned.host.may_write():
+                await self.pause(LEASE_PAUSE_S)
+            if not lost:
+                self.not_stopped()
+            ctx.stack = (
+                self._owned.access.facts()
+            )  # the step before may have made the stack's project
+            try:
+                return await self._sent(rtype, step, ctx)
+            except NoAnswer as fault:
+                self.strayed(rtype, ctx, fault.message)
+                await self._until_committed()
+                found = await self.looked_for(rtype, step, ctx)
+                if found is not None:
+                    return found
+                untold = step.find is None and ctx.action is Action.CREATE
+                broken += not fault.again
+                if not fault.again and (not untold or broken > BROKEN_MAX):
+                    raise
+                lost = lost or untold
+                last: CloudFault = fault
+            except CloudFault as fault:
+                if await rtype.busy(ctx, fault):
+                    await self.pause(fault.retry_after or BUSY_PAUSE_S)
+                    continue
+                if not fault.passing:
+                    raise
+                last = fault
+            passing += 1
+            if passing > PASSING_MAX:
+                raise last
+            pause_s = last.retry_after or PASSING_PAUSE_S
+            await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
+
+    async def _sent(self, rtype: ResourceType, step: Step, ctx: Live) -> Made | None:
+        """What the call gave. An answer that lacks what it must have is none."""
+        try:
+            return await step.do(ctx)
+        except UNREADABLE as problem:
+            log.exception("%s: the answer of %s cannot be read", ctx.name, step.name)
+            words = "The service accepted the call, but its answer cannot be read."
+            raise NoAnswer(rtype.service or "cloud", words, again=False) from problem
+
+    async def looked_for(self, rtype: ResourceType, step: Step, ctx: Live) -> Made | None:
+        """What an attempt made. Where there is no way to look, the step itself looks when it is
+        made again, once the attempt has landed; a second delete does no harm."""
+        if step.find is not None:
+            return await self.find(rtype, step, ctx)
+        if rtype.service is not None and ctx.action in (Action.CREATE, Action.UPDATE):
+            await asyncio.sleep(rtype.visibility_delay_s)
+        return None
+
+    async def find(self, rtype: ResourceType, step: Step, ctx: Live) -> Made | None:
+        """Look for what an attempt made, for as long as it may be there and not be seen. Only a
+        look that was answered tells that there is nothing; what may be there is watched for."""
+        assert step.find is not None
+        until = self._owned.tools.clock.monotonic() + rtype.visibility_delay_s
+        unanswered = 0
+        while True:
+            try:
+                found = await step.find(ctx)
+            except CloudFault as fault:
+                unanswered += 1
+                passing = fault.passing or isinstance(fault, NoAnswer)
+                if not passing or unanswered > PASSING_MAX:
+                    self.strayed(rtype, ctx, f"it could not be looked for: {fault.message}")
+                    raise
+            else:
+                if found is not None or self._owned.tools.clock.monotonic() >= until:
+                    return found
+            await asyncio.sleep(LOOK_AGAIN_S)
+
+    def absorb(self, made: Made | None, ctx: Live) -> None:
+        """What a call gave, in memory and for the next commit."""
+        if made is None:
+            return
+        memory, record = self._owned.memory, self._record()
+        if made.physical_id is not None and made.physical_id != record.physical_id:
+            ctx.physical_id = made.physical_id
+            memory.put(record.having(physical_id=made.physical_id))
+        if made.data:
+            ctx.data = memory.note_data(record.id, made.data)
+        if made.metadata is not None:
+            ctx.metadata = made.metadata
+            memory.note_metadata(record.id, made.metadata)
+        if made.body is not None:
+            ctx.body = made.body
+
+    async def poll(self, step: Step, ctx: Live) -> None:
+        """Wait until the step is done."""
+        if step.poll is None:
+            return
+        ticket = self._owned.commits.written()
+        while True:
+            self.not_stopped()
+            ctx.now = self._owned.tools.clock.now()
+            self._look.clear()
+            try:
+                progress = await step.poll(ctx)
+            except CloudFault as fault:
+                if not fault.passing and not isinstance(fault, NoAnswer):
+                    raise
+                progress = Later(fault.retry_after or PASSING_PAUSE_S)
+            match progress:
+                case Ready(body):
+                    ctx.body = ctx.body if body is None else body
+                    return
+                case Failed():
+                    raise failure_from(progress)
+                case Later(after_s, body):
+                    ctx.body = ctx.body if body is None else body
+            await ticket
+            await self.pause(after_s, wakes=True)
+
+    async def pause(self, seconds: float, *, wakes: bool = False) -> None:
+        """Rest; a stop, or with `wakes` any news, ends it."""
+        self.rest(self._owned.tools.clock.now() + seconds)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._look.wait()
+        finally:
+            self.rests_until = None
+        if not wakes:
+            self._look.clear()
+        self.not_stopped()
+
+    async def stop_or(self, future: "asyncio.Future[Any]") -> str | None:
+        """Wait for a future or a stop; gives why it was stopped."""
+        stop = asyncio.get_running_loop().create_task(self._look.wait())
+        try:
+            await asyncio.wait({stop, future}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+        self._look.clear()
+        return self._stopped
+
+    # -- orphans----------------------------------------------------------------------------
+
+    def strayed(self, rtype: ResourceType, ctx: Live, why: str) -> None:
+        """An attempt to create ended without an answer: what it made may turn up later."""
+        if ctx.action is not Action.CREATE:
+            return
+        if not rtype.has_key(ctx.properties):  # nothing could be looked for
+            if ctx.physical_id is None:
+                self._owned.memory.event(
+                    self._record(), Status.IN_PROGRESS, UNKNOWN.format(why=why)
+                )
+            return
+        self.watch_for(rtype.name, ctx.properties, why)
+
+    def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
+        """Something of this type may turn up under the record's key."""
+        owned, record = self._owned, self._record()
+        facts = {"name": record.name, "properties": dict(properties), "why": why}
+        clock = owned.tools.clock
+        owned.memory.note_orphan(
+            Stray(owned.tools.new_id(), record.id, kind_name, clock.now(), facts, clock.monotonic())
+        )
+
+    async def find_unrecorded(self, rtype: ResourceType, ctx: Live) -> None:
+        """A record without physical id, of which an attempt may have made something after all."""
+        if not orphans.of(self._owned, self._record().id):
+            return
+        for unanswered in range(PASSING_MAX + 1):
+            try:
+                turned_up = await rtype.strays(ctx)
+                break
+            except CloudFault as fault:
+                if not fault.passing or unanswered == PASSING_MAX:
+                    raise
+                await self.pause(fault.retry_after or PASSING_PAUSE_S)
+        for found in turned_up:
+            ctx.physical_id = found
+            self._owned.memory.put(self._record().having(physical_id=found))
+            return
+
+    async def sweep(self, rtype: ResourceType, ctx: Live, *, for_good: bool = False) -> None:
+        """Delete what turned up under the record's key beside the recorded thing.
+
+        What could not be looked for or deleted now is watched for later. With `for_good`, when the
+        record is about to go, all of it is gone in the end: after as long as anything may turn up.
+        """
+        wait_s = self._owned.tools.stray_watch_s if for_good else rtype.visibility_delay_s
+        for stray in orphans.of(self._owned, self._record().id):
+            rest = orphans.rest_s(self._owned, stray, wait_s)
+            if rest > 0:
+                await (self.pause(rest) if for_good else asyncio.sleep(rest))
+            passing = 0
+            while True:
+                try:
+                    turned_up = await orphans.sweep(rtype, ctx)
+                except CloudFault as fault:
+                    passing += 1
+                    if for_good and (not fault.passing or passing > PASSING_MAX):
+                        raise
+                    log.info("%s: strays cannot be looked after now: %s", ctx.name, fault)
+                    turned_up = True
+                if not for_good or not turned_up:
+                    break
+                await self.pause(orphans.AGAIN_S)
+            if for_good:
+                self._owned.memory.forget_orphan(stray)

@@ -1,0 +1,327 @@
+"""A nested stack as a resource: its operation is requested in the commit that starts the node.
+
+No polling: the child's end is a message to its parent, read in the commit that ends the node.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.worker.failure import ResourceFailure, Stopped
+from hearth.engine.worker.known.aim import DOCUMENT
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.members import balance, read_members
+from hearth.model.state import Action, Status
+from hearth.resources.base import Child, Live, ResourceType
+from hearth.store import claim
+from hearth.store.accept import ABANDON, CONVERGE, FURTHER, NewStack, Operation, says
+from hearth.store.rows import Revision
+
+PLACES = ("resources.", "resources[", "Resources.", "Resources[")
+Begin = Callable[[], Awaitable[None]]
+Found = TypeVar("Found")
+FOREVER = float("inf")
+
+
+class ChildStack:
+    """One action on the nested stack of an attempt's record."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._owned = attempt.owned
+        self._child_id = attempt.record.physical_id
+        self._child: Child | None = None  # as it was asked for; not known after a take-over
+        self._cancelled = False
+        self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        attempt.child, attempt.child_unchanged = self, False
+        early, attempt.early = attempt.early, []
+        for message, body in early:
+            if not self.heard(message, body):
+                self._owned.memory.always.read.append(message)
+
+    async def carry_out(
+        self, rtype: ResourceType, ctx: Live, action: Action, begin: Begin | None = None
+    ) -> None:
+        """Ask for it, wait for its end. Raises ResourceFailure with the child's failure.
+
+        `begin` puts the intent, together with which the asking is committed; without it an earlier
+        owner did both. A group may ask for one thing after the other.
+        """
+        if begin is not None:
+            there = action is Action.CREATE or await self._look(rtype, ctx, action)
+            refused = await self._prepare(rtype, ctx, action) if there else None
+            first = not self._attempt.committed
+            await begin()
+            if refused is not None:
+                raise refused
+            asked = self._ask(rtype, ctx, action, there=there, first=first)
+            await self._attempt.until_committed()
+            if not asked:
+                return
+        elif action is Action.DELETE and not await is_there(self._attempt):
+            return  # it was not there to be asked, or its message says what is known now
+        body = await self._wait()
+        if rtype.regroups and action in (Action.CREATE, Action.UPDATE):
+            body = await self._regroup(rtype, ctx, body)
+        if body["status"] != Status.COMPLETE:
+            raise _failure(body)
+        self._attempt.child_unchanged = body["outputs"] is None
+        ctx.outputs = body["outputs"] or {}
+        ctx.members = body["members"] or {}
+        if action in (Action.CREATE, Action.UPDATE):
+            metadata = rtype.metadata_after(ctx)
+            if metadata is not None:
+                self._owned.memory.note_metadata(ctx.record_id, metadata)
+
+    async def _look(self, rtype: ResourceType, ctx: Live, action: Action) -> bool:
+        """Read what the request needs, before anything is put; return whether there is a child."""
+        if self._child_id is None or not await is_there(self._attempt):
+            return False
+        if action is Action.UPDATE and rtype.regroups:
+            await read_members(self._owned, ctx)
+        return True
+
+    # -- one thing after the other -----------------------------------------------------------
+
+    async def _regroup(
+        self, rtype: ResourceType, ctx: Live, body: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Ask for what follows, as long as something does; return the last answer."""
+        while True:
+            failed = body["status"] != Status.COMPLETE
+            if failed or self._child is None or self._child.more or rtype.balancers(ctx):
+                await read_members(self._owned, ctx)
+                await balance(self._owned, rtype, ctx)
+            if failed or (self._child is not None and not self._child.more):
+                return body
+            await rtype.prepare(ctx)
+            child = _asked(rtype.next_child, ctx)
+            if child is None:
+                return body
+            await self._pause(child.pause_s)
+            await balance(self._owned, rtype, ctx, without=child.touched)
+            self._put_update(rtype, ctx, child, first=False, further=True)
+            if self._attempt.message is not None:
+                self._owned.memory.always.read.append(self._attempt.message)
+                self._attempt.message = None
+            self._heard = asyncio.get_running_loop().create_future()
+            await self._attempt.until_committed()
+            body = await self._wait()
+
+    async def _prepare(self, rtype: ResourceType, ctx: Live, action: Action) -> Exception | None:
+        """Prepare what a child needs; return why that fails. Members that will change get no more
+        work."""
+        if action not in (Action.CREATE, Action.UPDATE):
+            return None
+        try:
+            await rtype.prepare(ctx)
+            if action is Action.UPDATE and rtype.balancers(ctx):
+                touched = _asked(rtype.child, ctx).touched
+                await balance(self._owned, rtype, ctx, without=touched)
+        except (CloudFault, ResourceFailure) as problem:
+            return problem
+        return None
+
+    async def _pause(self, seconds: float) -> None:
+        """Between two batches. Raises Stopped where nothing shall follow any more."""
+        if seconds:
+            await self._attempt.calls.pause(seconds)
+        self._attempt.calls.not_stopped()
+        if self._cancelled:
+            raise Stopped("user triggered cancel")
+        if self._attempt.is_over():
+            raise Stopped("a newer operation goes on with it")
+
+    def _ask(
+        self, rtype: ResourceType, ctx: Live, action: Action, *, there: bool, first: bool
+    ) -> bool:
+        """Put the request beside the intent; return False where nothing is to be asked."""
+        owned = self._owned
+        match action:
+            case Action.CREATE | Action.ADOPT:
+                self._create(rtype, ctx, action)
+                return True
+            case Action.DELETE if not there:
+                return False
+            case _ if not there:
+                raise ResourceFailure(
+                    "EntityNotFound", f"the nested stack {self._child_id} is gone"
+                )
+            case Action.UPDATE:
+                self._put_update(rtype, ctx, _asked(rtype.child, ctx), first=first)
+                return True
+            case Action.DELETE:
+                told = ABANDON if owned.aim.retains(self._attempt.record) else None
+                operation = Operation(action, parent_traversal=self._attempt.asked_by, told=told)
+            case _:
+                operation = Operation(action, parent_traversal=self._attempt.asked_by)
+        assert self._child_id is not None
+        changes = owned.memory.if_current if first else owned.memory.always
+        changes.operate.append((self._child_id, operation))
+        return True
+
+    def _create(self, rtype: ResourceType, ctx: Live, action: Action) -> None:
+        attempt, owned = self._attempt, self._owned
+        deepest = owned.tools.programs.limits.stack_depth_max
+        if owned.memory.stack.depth >= deepest:
+            raise ResourceFailure("StackValidationFailed", f"Recursion depth exceeds {deepest}.")
+        if action is Action.ADOPT and rtype.regroups:
+            ctx.definitions = _definitions(json.loads(ctx.data[DOCUMENT]))
+        child = self._child = _asked(rtype.child, ctx)
+        self._child_id = owned.tools.new_id()
+        ctx.physical_id = self._child_id
+        revision = self._revision(rtype, ctx, child)
+        self._keep(ctx, child)
+        owned.memory.put(attempt.record.having(physical_id=self._child_id), if_current=True)
+        owned.memory.if_current.create.append(
+            NewStack(
+                id=self._child_id,
+                project_id=owned.memory.stack.project_id,
+                name=ctx.physical_name,
+                revision=revision,
+                timeout_mins=child.timeout_mins or owned.memory.stack.timeout_mins,
+                credential_id=owned.memory.stack.credential_id,
+                user_project_id=owned.memory.stack.user_project_id,
+                creator=owned.memory.stack.creator,
+                parent=owned.memory.stack,
+                parent_record=attempt.record_id,
+                action=action,
+            )
+        )
+
+    def _put_update(
+        self, rtype: ResourceType, ctx: Live, child: Child, *, first: bool, further: bool = False
+    ) -> None:
+        assert self._child_id is not None
+        owned = self._owned
+        told = [CONVERGE] if says(owned.memory.stack.told, CONVERGE) else []
+        self._child = child
+        self._keep(ctx, child, if_current=first)
+        operation = Operation(
+            Action.UPDATE,
+            self._revision(rtype, ctx, child),
+            timeout_mins=child.timeout_mins,
+            parent_traversal=self._attempt.asked_by,
+            told=" ".join([*told, FURTHER] if further else told),
+            stands=self._stands(rtype),
+        )
+        changes = owned.memory.if_current if first else owned.memory.always
+        changes.operate.append((self._child_id, operation))
+
+    def _stands(self, rtype: ResourceType) -> bool:
+        """Whether a child that is so already may be left alone: what is read of it is recorded."""
+        owned, record = self._owned, self._attempt.record
+        module = owned.aim.program.resources[record.name].child
+        if module is None or owned.tools.plugins:
+            return False
+        known = owned.aim.reads(record.name, rtype) <= record.held.attributes.keys()
+        return known and owned.tools.programs.leaves_alone(module)
+
+    def _keep(self, ctx: Live, child: Child, *, if_current: bool = True) -> None:
+        """Note private data that goes with the new definition."""
+        changed = dict(child.data)
+        if DOCUMENT in ctx.data:
+            changed[DOCUMENT] = None
+        if changed:
+            memory = self._owned.memory
+            ctx.data = memory.note_data(ctx.record_id, changed, if_current=if_current)
+
+    def _revision(self, rtype: ResourceType, ctx: Live, child: Child) -> Revision:
+        aim = self._owned.aim
+        name = self._attempt.record.name
+        revision = self._owned.tools.programs.child_revision(
+            aim.program, aim.program.resources[name], ctx, child, aim.revision.exports,
+        )  # fmt: skip
+        given = {}
+        if (text := ctx.data.get(DOCUMENT)) is not None and ctx.action is Action.ADOPT:
+            late = aim.adopts_late()
+            given = {"for": "ADOPT", "resources": json.loads(text)["resources"], "late": late}
+        elif name in aim.restored:
+            inner = aim.restored[name].get("resources", {})
+            given = {"for": "RESTORE", "resources": inner}
+        source = self._attempt.attempted or self._attempt.record.held
+        secret = bool(source.secret) or aim.revision.facade.get("secret", False)
+        facade = dict(revision.facade)
+        if secret:
+            facade |= {"secret": True, "hidden": aim.hidden}
+        return replace(revision, given=given, facade=facade)
+
+    async def _wait(self) -> Mapping[str, Any]:
+        attempt = self._attempt
+        attempt.calls.rest(FOREVER)  # until the child's message
+        try:
+            while not self._heard.done():
+                stopped = await attempt.calls.stop_or(self._heard)
+                if stopped is not None:
+                    self.cancel()
+                    raise Stopped(stopped)
+        finally:
+            attempt.calls.rests_until = None
+        return self._heard.result()
+
+    def heard(self, message_id: int, body: Mapping[str, Any]) -> bool:
+        """Take in the end of the child's operation; False if it is another one. The message is read
+        once the resource's end is committed."""
+        if body["asked_by"] != self._attempt.asked_by or self._heard.done():
+            return False
+        self._heard.set_result(body)
+        self._attempt.message = message_id
+        return True
+
+    def cancel(self) -> None:
+        """Have the child start nothing more."""
+        self._cancelled = True
+        if self._child_id is not None and not self._heard.done():
+            self._owned.memory.always.cancel.append((self._child_id, False))
+
+
+def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the definitions of the members of a group that is adopted, by their names."""
+    template = document.get("template") or {}
+    known = json.loads(template) if isinstance(template, str) else template
+    told = known.get("resources", {})
+    return {name: told.get(name, {}) for name in document["resources"]}
+
+
+def _failure(body: Mapping[str, Any]) -> ResourceFailure:
+    """Return the child's failure; the parent puts its own path before it. Source: spec/engine.md,
+    31."""
+    reason = str(body["failure"] or body["reason"])
+    head, _, rest = reason.partition(" failed: ")
+    text = rest if rest and head.startswith("Resource ") else reason
+    error, colon, tail = text.partition(": ")
+    if colon and tail.startswith(PLACES):
+        return ResourceFailure(error, tail, nested=True)
+    if tail and error.isidentifier() and error[0].isupper():  # a failure of the stack as a whole
+        return ResourceFailure(error, tail)
+    return ResourceFailure("Error", text)
+
+
+def _asked(ask: Callable[[Live], Found], ctx: Live) -> Found:
+    """Return what a type answers; what it finds impossible is a failure of the resource."""
+    try:
+        return ask(ctx)
+    except ValueError as problem:
+        raise ResourceFailure("ValueError", str(problem)) from None
+
+
+async def is_there(attempt: Attempt) -> bool:
+    """Whether the attempt's record has its nested stack."""
+    child_id = attempt.record.physical_id
+    if child_id is None or child_id == attempt.child_seen:
+        return child_id is not None
+    found = await attempt.owned.host.is_alive(child_id)
+    attempt.child_seen = child_id if found else None
+    return found
+
+
+async def nested_failed(attempt: Attempt) -> bool:
+    """Whether it was the nested stack's own check that failed: then it is updated."""
+    child_id = attempt.record.physical_id
+    if child_id is None:
+        return False
+    state = await attempt.owned.tools.store.read(lambda tx: claim.state(tx, child_id))
+    return state == (Action.CHECK, Status.FAILED)

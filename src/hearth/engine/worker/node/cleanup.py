@@ -1,0 +1,98 @@
+"""The cleanup node of a resource: delete the physical thing, then the record."""
+
+from functools import partial
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.record import Record
+from hearth.engine.core.retry import retry_delay_s
+from hearth.engine.worker.failure import ResourceFailure, next_attempt
+from hearth.engine.worker.known.memory import USUAL_REASON
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node import immediate, orphans
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.child_stack import ChildStack
+from hearth.engine.worker.node.outcome import Done, Outcome, Removed
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
+
+USERS_TOLD_MAX = 3
+
+
+async def clean_up(attempt: Attempt) -> Outcome:
+    """Carry out the node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    owned, record = attempt.owned, attempt.record
+    rtype = owned.tools.programs.type_of(record)
+    nothing = record.physical_id is None and not orphans.of(owned, record.id)
+    if rtype is None and nothing:  # it failed before it was anything
+        if record.state != "DELETE_IN_PROGRESS":  # or it was between two attempts
+            owned.memory.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
+        owned.memory.event(record.having(action=Action.DELETE), Status.COMPLETE)
+        owned.memory.drop(record)
+        return Done()
+    if rtype is None:
+        raise ResourceFailure("EntityNotFound", f"the type {record.type} is not known any more")
+    ctx = attempt.context_for(record, rtype)
+    if immediate.left_alone(owned, record, rtype):  # but not what a lost call made beside it
+        await attempt.calls.sweep(rtype, ctx, for_good=True)
+        owned.memory.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
+        return _removed(owned, record.having(action=Action.DELETE))
+    await _delete(attempt, rtype, ctx)
+    await attempt.calls.sweep(rtype, ctx, for_good=True)
+    attempt.end_row()
+    return _removed(owned, attempt.record)
+
+
+async def _delete(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
+    """Delete the physical thing, again as long as a conflict may pass."""
+    owned, record = attempt.owned, attempt.record
+    desired = Wanted(
+        "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
+    )
+    number = attempt.row.attempt if attempt.row else 0
+    begin = partial(attempt.begin, Action.DELETE, rtype, desired, number, ctx)
+    if attempt.row is None and not rtype.nested:
+        await begin()
+    while True:
+        try:
+            if rtype.nested:
+                asks = begin if attempt.row is None else None
+                await ChildStack(attempt).carry_out(rtype, ctx, Action.DELETE, asks)
+            else:
+                if ctx.physical_id is None and attempt.row is None:
+                    await attempt.calls.find_unrecorded(rtype, ctx)
+                await attempt.run_steps(rtype, ctx, Action.DELETE, desired, number)
+            return
+        except CloudFault as fault:
+            if not fault.conflict:
+                raise
+            failure = ResourceFailure(fault.type, fault.message + await _used_by(rtype, ctx))
+            if number >= owned.tools.retries:
+                raise failure from fault
+        attempt.row = None
+        number += 1
+        delay_s = retry_delay_s(number, owned.tools.luck())
+        words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
+        owned.memory.put(attempt.record.having(reason=words))
+        if not rtype.nested:  # the next owner goes on counting
+            first = attempt.steps_of(rtype, ctx, Action.DELETE)[0].name
+            row = attempt.row_of(Action.DELETE, "intent", first, number, desired)
+            owned.memory.always.moved.append(row)
+        await attempt.calls.pause(delay_s)
+
+
+async def _used_by(rtype: ResourceType, ctx: Live) -> str:
+    """Return words for what keeps the thing from being deleted, empty where that is not known."""
+    try:
+        users = await rtype.used_by(ctx)
+    except CloudFault:  # the conflict itself is what counts
+        return ""
+    more = ["..."] if len(users) > USERS_TOLD_MAX else []
+    return f" In use by {', '.join([*users[:USERS_TOLD_MAX], *more])}." if users else ""
+
+
+def _removed(owned: OwnedStack, record: Record) -> Removed:
+    """What the record stood for is gone, or stays without it: the record goes."""
+    gone = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
+    owned.memory.event(gone, Status.COMPLETE)
+    return Removed(gone)

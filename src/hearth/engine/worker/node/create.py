@@ -1,0 +1,169 @@
+"""Creating a resource, again after a failed attempt, and what a replacement takes from others."""
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.record import Record
+from hearth.engine.core.retry import retry_delay_s
+from hearth.engine.worker.failure import ResourceFailure, failure_of, next_attempt
+from hearth.engine.worker.known.memory import USUAL_REASON
+from hearth.engine.worker.node import immediate
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.child_stack import ChildStack
+from hearth.engine.worker.node.outcome import Outcome
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType, Step
+
+log = logging.getLogger(__name__)
+
+
+async def create(
+    attempt: Attempt, rtype: ResourceType, desired: Wanted, number: int = 0
+) -> Outcome:
+    """Create, and create again after removing what was made, as often as is allowed."""
+    while True:
+        policy = desired.update_policy
+        ctx = attempt.context(rtype, Action.CREATE, desired.properties, update_policy=policy)
+        try:
+            begin = partial(attempt.begin, Action.CREATE, rtype, desired, number, ctx)
+            if rtype.nested:
+                await ChildStack(attempt).carry_out(rtype, ctx, Action.CREATE, begin)
+            else:
+                await begin()
+                first = partial(give_way, attempt)
+                await attempt.run_steps(rtype, ctx, Action.CREATE, desired, number, first=first)
+        except (CloudFault, ResourceFailure) as problem:
+            failure = failure_of(problem)
+            if not failure.retry or number >= attempt.owned.tools.retries or attempt.is_over():
+                raise
+        else:
+            return await attempt.succeed(rtype, ctx, desired, Action.CREATE)
+        number = await removed(attempt, rtype, desired, number, failure)
+
+
+async def removed(
+    attempt: Attempt, rtype: ResourceType, desired: Wanted, number: int, failure: ResourceFailure
+) -> int:
+    """Remove what the last attempt left, pause, and return the number of the next one. A removal
+    that meets a conflict counts as an attempt, too. Raises ResourceFailure."""
+    while True:
+        number += 1
+        try:
+            await _again(attempt, rtype, desired, number, failure)
+        except (CloudFault, ResourceFailure) as problem:
+            again = failure_of(problem)
+            if not again.retry or number >= attempt.owned.tools.retries or attempt.is_over():
+                raise failure from problem
+            failure = again
+            continue
+        if attempt.is_over():  # nobody wants another one any more
+            raise failure
+        return number
+
+
+async def _again(
+    attempt: Attempt, rtype: ResourceType, desired: Wanted, number: int, failure: ResourceFailure
+) -> None:
+    """Between two attempts: show the failure, remove what was made, pause."""
+    owned = attempt.owned
+    reason = failure.reason(attempt.record.name)
+    failed = attempt.record.having(status=Status.FAILED, reason=reason)
+    owned.memory.put(failed)
+    owned.memory.event(failed, Status.FAILED, reason)
+    ctx = attempt.context(rtype, Action.DELETE, desired.properties)
+    if failed.physical_id is not None or rtype.steps(Action.DELETE, ctx):
+        leaving = failed.having(action=Action.DELETE, status=Status.IN_PROGRESS)
+        owned.memory.put(leaving)
+        owned.memory.event(leaving, Status.IN_PROGRESS)
+        await attempt.begin(Action.DELETE, rtype, desired, number, ctx, show=False)
+        await attempt.run_steps(rtype, ctx, Action.DELETE, desired, number)
+        gone = attempt.record.having(status=Status.COMPLETE, reason=USUAL_REASON)
+        owned.memory.event(gone, Status.COMPLETE)
+        owned.memory.put(gone.having(physical_id=None))
+    delay_s = retry_delay_s(number, owned.tools.luck())
+    words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
+    owned.memory.put(attempt.record.having(reason=words))
+    await attempt.calls.pause(delay_s)
+
+
+async def give_way(attempt: Attempt) -> None:
+    """Have the records that this one replaces give up what it needs, whether or not they did. One
+    that was never complete is deleted: nothing is built upon it."""
+    owned = attempt.owned
+    for old in others_of(attempt):
+        rtype = owned.tools.programs.type_of(old)
+        if rtype is None or old.physical_id is None or not _makes_way(attempt, old):
+            continue
+        ctx = attempt.context_for(old, rtype)
+        failed = old.state == "CREATE_FAILED" and not rtype.nested
+        if failed and not immediate.left_alone(owned, old, rtype):
+            await _gone_before(attempt, rtype, ctx)
+        else:
+            await aside(attempt, rtype, ctx, rtype.replaced_steps(ctx))
+
+
+async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
+    """Give a replaced resource back what its replacement took; return False if it is gone."""
+    ctx = attempt.context(rtype, Action.RESTORE, attempt.record.held.properties)
+    steps = rtype.taken_back_steps(ctx)
+    if not steps:
+        return True
+    others = others_of(attempt)
+    for one in others:  # should it be returned to
+        if one.replaced_by is None:
+            attempt.owned.memory.put(one.having(replaced_by=attempt.record_id))
+    if others:
+        await attempt.owned.commits.written()
+        attempt.not_stale()
+        await give_way(attempt)
+    try:
+        await aside(attempt, rtype, ctx, steps)
+    except CloudFault as fault:
+        if not fault.not_found:
+            raise
+        return False
+    return True
+
+
+def others_of(attempt: Attempt) -> list[Record]:
+    """Return the other records of that name, but for those that are being deleted."""
+    found = attempt.owned.aim.namesakes(attempt.record)
+    return [one for one in found if one.action is not Action.DELETE or one.failed]
+
+
+def _makes_way(attempt: Attempt, one: Record) -> bool:
+    """Whether a record was replaced by the attempt's, at once or in the end."""
+    seen: set[str] = set()
+    after = one.replaced_by
+    while after is not None and after not in seen:
+        if after == attempt.record_id:
+            return True
+        seen.add(after)
+        found = attempt.owned.memory.records.get(after)
+        after = found.replaced_by if found is not None else None
+    return False
+
+
+async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
+    """Delete what stands in the way of its replacement; its cleanup repeats that if it stays."""
+    try:
+        await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
+    except (CloudFault, ResourceFailure) as problem:
+        log.info("%s: the failed one is still there: %s", ctx.name, problem)
+        return
+    memory = attempt.owned.memory
+    memory.put(memory.records[ctx.record_id].having(physical_id=None))
+
+
+async def aside(attempt: Attempt, rtype: ResourceType, ctx: Live, steps: Sequence[Step]) -> None:
+    """Run steps on a record beside the action: they may be run again, so no intent is kept. What
+    one of them notes is committed before the next."""
+    for step in steps:
+        made = await attempt.calls.call(rtype, step, ctx)
+        if made is not None and made.data:
+            ctx.data = attempt.owned.memory.note_data(ctx.record_id, made.data)
+            await attempt.owned.commits.written()
+        await attempt.calls.poll(step, ctx)

@@ -1,0 +1,261 @@
+"""Nodes that need no call: types without I/O, records without anything physical, retained things.
+
+Their start and their end are one commit, so a chain of them may end many generations at once.
+"""
+
+from typing import Any
+
+from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
+from hearth.engine.core.graph import Kind, Node
+from hearth.engine.core.record import Held, Record
+from hearth.engine.worker.failure import ResourceFailure, failure_of
+from hearth.engine.worker.known.context import context_of
+from hearth.engine.worker.known.desired import desired_of, evaluated_of
+from hearth.engine.worker.known.memory import USUAL_REASON
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node import orphans
+from hearth.engine.worker.node.attempt import held
+from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
+from hearth.model.state import Action, Status
+from hearth.resources.base import Change, ResourceType
+
+
+def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
+    """Whether the node can be carried out at once."""
+    programs = owned.tools.programs
+    if node.kind is Kind.CLEANUP:
+        if record.new and record.physical_id is None:
+            return True
+        rtype = programs.type_of(record)
+        if left_alone(owned, record, rtype):
+            return rtype is None or not orphans.of(owned, record.id)
+        return rtype is not None and rtype.pure
+    if owned.aim.adopts(record):
+        return False
+    definition = owned.aim.program.resources[record.name]
+    return definition.external_id is None and programs.kind_of(definition).pure
+
+
+def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
+    """Whether the record is deleted and the thing stays; a nested stack is deleted, and retains
+    its own things."""
+    if record.held.deletion_policy == "Retain" or _handed_on(owned, record):
+        return True
+    return owned.aim.retains(record) and (rtype is None or not rtype.nested)
+
+
+def _handed_on(owned: OwnedStack, record: Record) -> bool:
+    """Whether the replacement of a record has its physical id, as things known by a name have."""
+    if record.physical_id is None or record.replaced_by is None:
+        return False
+    return any(
+        one.physical_id == record.physical_id and one.type == record.type
+        for one in owned.aim.namesakes(record)
+    )
+
+
+def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
+    """Carry out the node, from its start to its end. May raise Deferred before it does anything."""
+    if node.kind is Kind.CLEANUP:
+        return _remove(owned, record)
+    aim = owned.aim
+    definition = aim.program.resources[record.name]
+    rtype = owned.tools.programs.kind_of(definition)
+    try:
+        evaluated = evaluated_of(aim, definition, rtype)
+        desired = desired_of(aim, definition, evaluated, rtype.name)
+        decision = _decide(owned, record, desired, rtype)
+        refused = restricted(owned, record, decision)
+        return refused or _apply(owned, record, desired, rtype, decision)
+    except Exception as problem:
+        return fail(owned, record, failure_of(problem))
+
+
+def _decide(owned: OwnedStack, record: Record, desired: Wanted, rtype: ResourceType) -> Decision:
+    return decide(
+        record,
+        desired,
+        rtype.properties,
+        replace_failed=True,
+        must_replace=lambda before, after, changed: rtype.must_replace(
+            Change(before, after, changed)
+        ),
+        always=owned.aim.always_replaces(rtype, record),
+    )
+
+
+def _apply(
+    owned: OwnedStack, record: Record, desired: Wanted, rtype: ResourceType, decision: Decision
+) -> Outcome:
+    match decision.verdict:
+        case Verdict.FAIL:
+            raise ResourceFailure("NotSupported", decision.reason)
+        case Verdict.KEEP:
+            keep(owned, record, desired, _attributes(owned, record, desired, rtype), None)
+            return Done()
+        case Verdict.REPLACE:
+            record = replacement(owned, record, desired, late=decision.late)
+            return _change(owned, record, desired, rtype, Action.CREATE, decision)
+        case Verdict.CREATE:
+            return _change(owned, record, desired, rtype, Action.CREATE, decision)
+        case Verdict.UPDATE:
+            return _change(owned, record, desired, rtype, Action.UPDATE, decision)
+
+
+def _change(
+    owned: OwnedStack,
+    record: Record,
+    desired: Wanted,
+    rtype: ResourceType,
+    action: Action,
+    decision: Decision,
+) -> Done:
+    """Create or update at once."""
+    memory = owned.memory
+    ctx = context_of(
+        owned,
+        record,
+        rtype,
+        action,
+        properties=desired.properties,
+        before=record.held.properties,
+        changed=decision.changed,
+    )
+    memory.event(record, Status.IN_PROGRESS, action=action, if_current=True, desired=desired)
+    made = rtype.make(ctx) if action is Action.CREATE else rtype.amend(ctx)
+    ctx.physical_id = made.physical_id or record.physical_id or record.id
+    ctx.body = made.body
+    ended = record.having(
+        action=action,
+        status=Status.COMPLETE,
+        reason=USUAL_REASON,
+        physical_id=ctx.physical_id,
+        traversal=memory.stack.traversal,
+        replaced_by=None,
+        requires=desired.requires,
+        type=owned.aim.program.resources[record.name].type,
+        held=held(desired, rtype, ctx, rtype.known_attributes(ctx)),
+        updated_at=owned.tools.clock.now(),
+    )
+    memory.put(ended, full=True, if_current=True)
+    if made.data:
+        memory.note_data(record.id, made.data, if_current=True)
+    if desired.metadata and (action is Action.CREATE or record.id not in memory.metadata):
+        memory.note_metadata(record.id, desired.metadata, if_current=True)
+    memory.event(ended, Status.COMPLETE, if_current=True)
+    return Done(ended, action, if_current=True)
+
+
+def restricted(owned: OwnedStack, record: Record, decision: Decision) -> Failed | None:
+    """Return the failure of a node that the environment forbids, or None."""
+    word = decision.verdict.value
+    if decision.verdict not in (Verdict.UPDATE, Verdict.REPLACE):
+        return None
+    if word not in owned.aim.program.module.environment.restricted_actions(record.name):
+        return None
+    why = f"{word} is restricted for resource."
+    owned.memory.event(record, Status.FAILED, why, action=Action.UPDATE, if_current=True)
+    reason = ResourceFailure("ResourceActionRestricted", why).reason(record.name)
+    return Failed(f"Resource UPDATE failed: {reason}")
+
+
+def _attributes(
+    owned: OwnedStack, record: Record, desired: Wanted, rtype: ResourceType
+) -> dict[str, Any]:
+    ctx = context_of(owned, record, rtype, record.action, properties=desired.properties)
+    return {**record.held.attributes, **rtype.known_attributes(ctx)}
+
+
+def keep(
+    owned: OwnedStack,
+    record: Record,
+    desired: Wanted,
+    attributes: dict[str, Any],
+    reference: str | None,
+) -> None:
+    """Leave the resource as it is. A row is written only if what it was built upon has moved.
+
+    `reference` is for a record whose create failed, and which is in the desired state after all.
+    """
+    memory = owned.memory
+    if record.failed:
+        reason = "Update status to COMPLETE for FAILED resource neither update nor replace."
+        record = record.having(status=Status.COMPLETE, reason=reason)
+        memory.event(record, Status.COMPLETE, reason, if_current=True)
+        memory.put(record, if_current=True)
+    if record.action is Action.SUSPEND:  # its resume was overtaken
+        memory.event(record, Status.IN_PROGRESS, action=Action.RESUME, if_current=True)
+        record = record.having(action=Action.RESUME, status=Status.COMPLETE)
+        memory.put(record, if_current=True)
+        memory.event(record, Status.COMPLETE, if_current=True)
+    before = record.held
+    record = record.having(replaced_by=None)
+    same = before.definition == desired.definition and before.attributes == attributes
+    same = same and before.attempted is None
+    same = same and memory.records[record.id].replaced_by is None
+    if same and before.reference is not None and record.requires == desired.requires:
+        return
+    after = Held(
+        definition=desired.definition,
+        kind=desired.kind,
+        parts=desired.parts,
+        written=desired.written,
+        properties=desired.properties,
+        secret=desired.secret,
+        attributes=attributes,
+        reference=before.reference or reference,
+        deletion_policy=desired.deletion_policy,
+    )
+    memory.put(record.having(held=after, requires=desired.requires), full=True, if_current=True)
+
+
+def replacement(owned: OwnedStack, old: Record, desired: Wanted, *, late: bool) -> Record:
+    """Return a new record in place of `old`, whose cleanup node deals with the old thing."""
+    memory = owned.memory
+    now = owned.tools.clock.now()
+    revision = memory.stack.revision
+    definition = owned.aim.program.resources[old.name]
+    new = Record(
+        owned.tools.new_id(),
+        old.name,
+        definition.type,
+        revision,
+        now,
+        replaces=old.id,
+        requires=desired.requires,
+    )
+    if late:
+        reason = f"The Resource {old.name} requires replacement."
+        begun = old.having(action=Action.UPDATE, status=Status.IN_PROGRESS)
+        memory.event(begun, Status.IN_PROGRESS, if_current=True)
+        old = begun.having(status=Status.COMPLETE, reason=reason, updated_at=now)
+        memory.event(old, Status.COMPLETE, reason, if_current=True)
+    memory.put(old.having(until=revision, replaced_by=new.id), if_current=True)
+    memory.add(new)
+    owned.aim.replaced(old.name, new)
+    return new
+
+
+def fail(owned: OwnedStack, record: Record, failure: ResourceFailure) -> Failed:
+    """Record that the node failed without anything having been done."""
+    memory = owned.memory
+    action = Action.CREATE if record.new else Action.UPDATE
+    reason = failure.reason(record.name)
+    failed = record.having(
+        action=action, status=Status.FAILED, reason=reason, updated_at=owned.tools.clock.now()
+    )
+    memory.event(record.having(action=action), Status.IN_PROGRESS, if_current=True)
+    memory.put(failed, if_current=True)
+    memory.event(failed, Status.FAILED, reason, if_current=True)
+    return Failed(f"Resource {action} failed: {reason}")
+
+
+def _remove(owned: OwnedStack, record: Record) -> Outcome:
+    memory = owned.memory
+    if record.new and record.physical_id is None:
+        memory.drop(record, if_current=True)
+        return Done()
+    memory.event(record, Status.IN_PROGRESS, action=Action.DELETE, if_current=True)
+    memory.event(record, Status.COMPLETE, action=Action.DELETE, if_current=True)
+    gone = record.having(action=Action.DELETE, status=Status.COMPLETE, reason=USUAL_REASON)
+    return Removed(gone, if_current=True)

@@ -1,0 +1,120 @@
+"""The members of a group as its parent sees them, and what the parent does when they change."""
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.record import Record
+from hearth.engine.worker.known.context import attributes_of, context_of
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.model.problem import Rejected
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
+from hearth.resources.heat.scaling_group import PENDING, Scaled, pending
+from hearth.store import claim
+from hearth.store.outbox import ScalingNotice
+
+log = logging.getLogger(__name__)
+
+TRIES = 30  # against a load balancer that is busy
+BUSY_PAUSE_S = 2.0
+
+
+async def read_members(owned: OwnedStack, ctx: Live) -> None:
+    """Have the type see the members of its group as they are now."""
+    child_id = ctx.physical_id
+    if child_id is not None:
+        ctx.members, ctx.definitions = await owned.tools.store.read(
+            lambda tx: (claim.members(tx, child_id), claim.definitions(tx, child_id))
+        )
+
+
+async def balance(
+    owned: OwnedStack, rtype: ResourceType, ctx: Live, *, without: Collection[str] = ()
+) -> None:
+    """Pass on to the load balancers of a group which of its members are well. Raises CloudFault."""
+    balancers = rtype.balancers(ctx)
+    well = [
+        str(one["reference"])
+        for name, one in sorted(ctx.members.items(), key=lambda item: item[1]["created_at"])
+        if one["status"] != Status.FAILED and one["reference"] and name not in without
+    ]
+    for record in [one for one in owned.memory.records.values() if one.held.reference in balancers]:
+        balancer = owned.tools.programs.type_of(record)
+        if balancer is not None:
+            seen = context_of(
+                owned, record, balancer, Action.UPDATE, properties=record.held.properties
+            )
+            await _set_instances(balancer, seen, well)
+
+
+async def _set_instances(balancer: ResourceType, seen: Live, well: Sequence[str]) -> None:
+    for _ in range(TRIES):
+        try:
+            await balancer.set_instances(seen, well)
+        except CloudFault as fault:
+            if not await balancer.busy(seen, fault):
+                raise
+            await asyncio.sleep(fault.retry_after or BUSY_PAUSE_S)
+        else:
+            return
+    await balancer.set_instances(seen, well)
+
+
+async def record_end(owned: OwnedStack, message: int, body: Mapping[str, Any]) -> bool:
+    """Record the end of a nested stack's operation that no node waits for: it was scaled, or
+    worked on by itself. Return whether the parent of this stack may read something new."""
+    changed = False
+    try:
+        record = owned.memory.records.get(body["record"])
+        if record is not None and record.physical_id == body["child"]:
+            changed = await _take_in(owned, record, body)
+    except (CloudFault, Rejected) as problem:
+        log.warning("stack %s: the end of %s: %s", owned.memory.stack_id, body["child"], problem)
+    owned.memory.always.read.append(message)
+    owned.host.wake()
+    return changed
+
+
+async def _take_in(owned: OwnedStack, record: Record, body: Mapping[str, Any]) -> bool:
+    rtype = owned.tools.programs.type_of(record)
+    if rtype is None or record.leaving:
+        return False
+    await owned.aim.compiled()
+    ctx = context_of(owned, record, rtype, record.action, properties=record.held.properties)
+    known: Mapping[str, Any] = {}
+    if rtype.regroups:
+        await read_members(owned, ctx)
+        await balance(owned, rtype, ctx)
+    else:
+        ctx.outputs, ctx.members = body["outputs"] or {}, body["members"] or {}
+        known = record.held.attributes
+    attributes = await attributes_of(owned, record, rtype, ctx, known)
+    if owned.memory.records.get(record.id) is not record or record.id in owned.busy:
+        return False  # it is worked on by now
+    if rtype.scalable:
+        if (note := pending(ctx.data)) is not None:
+            owned.memory.always.scalings.append(_notice(owned, rtype, ctx, note, body))
+        metadata = rtype.after_scaling(ctx)
+        owned.memory.note_data(record.id, {PENDING: None})
+        if metadata is not None:
+            owned.memory.note_metadata(record.id, metadata)
+    if attributes == record.held.attributes:
+        return False
+    owned.memory.put(record.having(held=record.held.having(attributes=attributes)), full=True)
+    return True
+
+
+def _notice(
+    owned: OwnedStack, rtype: ResourceType, ctx: Live, note: Scaled, body: Mapping[str, Any]
+) -> ScalingNotice:
+    """Return how a scaling ended, for those who follow the messages."""
+    failed = body["status"] != Status.COMPLETE
+    name = ctx.physical_name
+    message = str(body["reason"]) if failed else f"End resizing the group {name}"
+    facts = {**note.told, "capacity": len(ctx.definitions), "message": message}
+    status = Status.FAILED if failed else Status.COMPLETE
+    now, stack_id = owned.tools.clock.now(), owned.memory.stack_id
+    return ScalingNotice(owned.tools.new_id(), now, stack_id, status, facts)

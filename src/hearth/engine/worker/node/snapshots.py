@@ -1,0 +1,111 @@
+"""Deleting a snapshot: what its resources left in the cloud, then its row."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.engine.core.record import Record
+from hearth.engine.worker.known.context import context_of
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
+from hearth.store import claim
+from hearth.store.database import Tx
+from hearth.store.document import document
+from hearth.store.snapshots import Snapshot
+
+log = logging.getLogger(__name__)
+
+TRIES = 6
+PAUSE_S = 2.0
+
+
+async def drop(owned: OwnedStack, snapshot: Snapshot) -> str | None:
+    """Delete a snapshot; return why that failed, or None."""
+    failure = await drop_all(owned, (snapshot.body or {}).get("resources", {}))
+    if failure is not None:
+        failure = owned.aim.masked(failure)
+        owned.memory.always.snapshots.append((snapshot.id, Status.FAILED, failure))
+    else:
+        owned.memory.always.snapshots.append((snapshot.id, None, ""))
+    owned.host.wake()
+    return failure
+
+
+async def drop_all(owned: OwnedStack, resources: Mapping[str, Any]) -> str | None:
+    """Delete what the resources of a document left; return why that failed, or None."""
+    calls = [_drop_one(owned, name, entry) for name, entry in _entries(resources)]
+    failures = [why for why in await asyncio.gather(*calls) if why is not None]
+    return failures[0] if failures else None
+
+
+async def drop_taken(owned: OwnedStack, child_id: str) -> str | None:
+    """Delete what a nested stack has taken for a snapshot that was given up; return why that
+    failed, or None."""
+    return await drop_all(owned, await taken_by(owned, child_id))
+
+
+async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a resource has left in the cloud for a snapshot, as in a document."""
+    entry: dict[str, Any] = {
+        "type": record.type,
+        "kind": record.held.kind,
+        "resource_id": record.physical_id,
+        "resource_data": dict(data),
+    }
+    rtype = owned.tools.programs.type_of(record)
+    if rtype is not None and rtype.nested and record.physical_id is not None:
+        entry["resources"] = await taken_by(owned, record.physical_id)
+    return entry
+
+
+async def taken_by(owned: OwnedStack, child_id: str) -> dict[str, Any]:
+    """Return the resources of a nested stack with what they have taken for a snapshot."""
+
+    def look(tx: Tx) -> dict[str, Any]:
+        row = claim.row(tx, child_id)
+        return document(tx, row, taken=True)["resources"] if row is not None else {}
+
+    return await owned.tools.store.read(look)
+
+
+def _entries(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield all resources of a document, with those of nested stacks."""
+    for name, entry in resources.items():
+        yield name, entry
+        yield from _entries(entry.get("resources", {}))
+
+
+async def _drop_one(owned: OwnedStack, name: str, entry: Mapping[str, Any]) -> str | None:
+    rtype = owned.tools.programs.kind_named(entry.get("kind", entry["type"]))
+    if rtype is None and (not entry.get("resource_data") or _untouched(entry)):
+        return None
+    if rtype is None:
+        return f"EntityNotFound: resources.{name}: the type {entry['type']} is not known any more"
+    sketch = Record(
+        owned.tools.new_id(), name, entry["type"], 0, 0.0, physical_id=entry["resource_id"]
+    )
+    ctx = context_of(owned, sketch, rtype, Action.DELETE, properties={})
+    ctx.data = entry["resource_data"]
+    return await drop_one(rtype, ctx)
+
+
+def _untouched(entry: Mapping[str, Any]) -> bool:
+    """Whether a snapshot did not get as far as that resource."""
+    return bool(entry.get("action", Action.SNAPSHOT) != Action.SNAPSHOT)
+
+
+async def drop_one(rtype: ResourceType, ctx: Live) -> str | None:
+    """Delete what one resource left of a snapshot; return why that failed, or None."""
+    for attempt in range(1, TRIES + 1):
+        try:
+            await rtype.drop_snapshot(ctx)
+            return None
+        except CloudFault as fault:
+            passing = fault.passing or fault.conflict or isinstance(fault, NoAnswer)
+            if not passing or attempt == TRIES:
+                return f"{fault.type}: resources.{ctx.name}: {fault.message}"
+            await asyncio.sleep(fault.retry_after or PAUSE_S * attempt)
+    raise AssertionError("unreachable")

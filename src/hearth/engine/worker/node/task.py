@@ -1,0 +1,140 @@
+"""The task of one node: it runs the driver for its kind of node, and reports how that ended."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.graph import Key, Kind
+from hearth.engine.core.record import Record
+from hearth.engine.worker.failure import ResourceFailure, Stopped, Superseded, failure_of
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node import walk
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.cleanup import clean_up
+from hearth.engine.worker.node.outcome import Failed, Outcome
+from hearth.engine.worker.node.update import go_on, update
+from hearth.store.database import is_outage
+from hearth.store.rows import AttemptRow
+
+log = logging.getLogger(__name__)
+
+
+class NodeTask:
+    """One node being worked on; it stands in `tasks` under the id of its record.
+
+    `key` is that of its node in the operation's graph, None while it only holds others up: those in
+    `holds`. `report` is called with the task and its outcome in the moment in which it ends.
+    """
+
+    def __init__(
+        self,
+        owned: OwnedStack,
+        record: Record,
+        kind: Kind,
+        key: Key | None,
+        traversal: str,
+        *,
+        tasks: "dict[str, NodeTask]",
+        report: "Callable[[NodeTask, Outcome | None], None]",
+    ) -> None:
+        self.attempt = Attempt(owned, record, kind, traversal, self._rekey)
+        self.key = key
+        self.holds: list[Key] = []
+        self._owned = owned
+        self._tasks = tasks
+        self._report = report
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its node."""
+        return self.attempt.kind
+
+    @property
+    def record_id(self) -> str:
+        """The id of the record it works on."""
+        return self.attempt.record_id
+
+    @property
+    def rests_until(self) -> float | None:
+        """Until when nothing is under way, unless news comes; None: it is at something."""
+        return self.attempt.calls.rests_until
+
+    def launch(self, row: AttemptRow | None = None) -> None:
+        """Start, or go on where the `row` of an earlier owner says."""
+        if row is not None:
+            self.attempt.resume(row)
+        self._tasks[self.record_id] = self
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self, why: str) -> None:
+        """Break off at the next pause; a call under way is not cut."""
+        self.attempt.calls.stop(why)
+
+    def look(self) -> None:
+        """Something changed that this one may be waiting for."""
+        self.attempt.calls.look()
+
+    def kill(self) -> None:
+        """End at once, and record nothing."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def join(self, key: Key | None, traversal: str) -> None:
+        """Stand for a node of a newer operation, and report to it."""
+        self.key, self.attempt.traversal = key, traversal
+
+    def child_ended(self, message_id: int, body: Any) -> bool:
+        """Take in the end of the nested stack's operation; False if it is not the one waited
+        for."""
+        if self.attempt.child is None:  # it may be about to wait
+            self.attempt.early.append((message_id, body))
+            return True
+        return self.attempt.child.heard(message_id, body)
+
+    def cancel_child(self) -> None:
+        """Have a nested stack that is being worked on stop; one that is being deleted goes on."""
+        if self.attempt.child is not None and self.kind is not Kind.CLEANUP:
+            self.attempt.child.cancel()
+
+    def _rekey(self, old: str, new: str) -> None:
+        del self._tasks[old]
+        self._tasks[new] = self
+
+    async def _run(self) -> None:
+        attempt = self.attempt
+        outcome: Outcome | None = None
+        try:
+            outcome = await self._drive()
+        except asyncio.CancelledError:
+            return
+        except Superseded:
+            pass
+        except Stopped as why:
+            attempt.end_badly(attempt.record, f"{attempt.doing} aborted ({why})")
+        except Exception as problem:
+            if is_outage(problem):  # the stack is taken up from its rows again
+                self._owned.host.break_off(problem)
+                return
+            if not isinstance(problem, CloudFault | ResourceFailure):
+                log.exception("resource %s: engine fault", self.record_id)
+            reason = attempt.fail(failure_of(problem))
+            outcome = None if reason is None else Failed(reason)
+        if attempt.left_over is not None:
+            outcome = Failed(attempt.left_over, whole=True)
+        try:
+            self._report(self, outcome)
+        except Exception as problem:
+            self._owned.host.break_off(problem)
+
+    async def _drive(self) -> Outcome | None:
+        attempt = self.attempt
+        if self.kind is Kind.VISIT:
+            return await walk.carry_out(attempt)
+        if self.kind is Kind.CLEANUP:
+            return await clean_up(attempt)
+        if attempt.row is not None:
+            return await go_on(attempt, attempt.row)
+        return await update(attempt)

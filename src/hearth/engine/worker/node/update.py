@@ -1,0 +1,210 @@
+"""The update node of a resource: decide with real values, then create, update or replace."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import EXTERNAL, Decision, Verdict, Wanted, decide, to_write
+from hearth.engine.core.visit import asleep
+from hearth.engine.worker.failure import ResourceFailure, failure_of
+from hearth.engine.worker.known.context import attributes_of
+from hearth.engine.worker.known.desired import desired_of, evaluated_of
+from hearth.engine.worker.known.memory import USUAL_REASON
+from hearth.engine.worker.node import adopt, immediate, walk
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.child_stack import ChildStack, is_there, nested_failed
+from hearth.engine.worker.node.create import create, give_way, others_of, removed, take_back
+from hearth.engine.worker.node.outcome import Done, Failed, Outcome
+from hearth.model.state import Action, Status
+from hearth.resources.base import Change, ResourceType
+from hearth.store.rows import AttemptRow
+
+_GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)  # with the same record
+_desired = msgspec.json.Decoder(Wanted).decode
+
+
+async def update(attempt: Attempt) -> Outcome:
+    """Carry out the node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    owned, aim = attempt.owned, attempt.owned.aim
+    if asleep(attempt.record):  # its resume was overtaken
+        await walk.wake(attempt)
+        attempt.not_stale()
+    definition = aim.program.resources[attempt.record.name]
+    rtype = owned.tools.programs.kind_of(definition)
+    try:
+        evaluated = await aim.evaluated(partial(evaluated_of, aim, definition, rtype))
+        resolved = await owned.access.resolve(rtype, evaluated.properties)
+        await owned.commits.admission()
+        desired = await aim.evaluated(
+            partial(desired_of, aim, definition, evaluated, rtype.name, resolved)
+        )
+        decision = await _decided(attempt, rtype, desired)
+    except Exception as problem:
+        attempt.not_stale()
+        return immediate.fail(owned, attempt.record, failure_of(problem))
+    if (refused := immediate.restricted(owned, attempt.record, decision)) is not None:
+        return refused
+    sleeps = asleep(attempt.record) and not rtype.nested  # a nested stack's own resources say so
+    if sleeps and decision.verdict is not Verdict.REPLACE:
+        return Failed(f"Resource RESUME failed: {attempt.record.reason}")
+    if decision.verdict in _GOES_ON and attempt.record.type != definition.type:
+        renamed = attempt.record.having(type=definition.type)
+        owned.memory.put(renamed, full=True, if_current=True)
+    match decision.verdict:
+        case Verdict.KEEP:
+            return await _keep(attempt, rtype, desired)
+        case Verdict.FAIL:
+            failure = ResourceFailure("NotSupported", decision.reason)
+            return immediate.fail(owned, attempt.record, failure)
+        case Verdict.UPDATE:
+            return await _update(attempt, rtype, desired, decision)
+        case Verdict.REPLACE:
+            return await _replace(attempt, rtype, desired, decision)
+        case Verdict.CREATE if definition.external_id is not None:
+            return await adopt.outsider(attempt, rtype, desired, definition.external_id)
+        case Verdict.CREATE if owned.aim.adopts(attempt.record):
+            adopted = await adopt.adopt(attempt, rtype, desired)
+            return await update(attempt) if adopted is None else adopted
+        case Verdict.CREATE:
+            return await create(attempt, rtype, desired)
+
+
+async def _decided(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Decision:
+    """The decision, after what it needs to know of the world was read. Raises `Superseded`."""
+    owned, record = attempt.owned, attempt.record
+    if owned.aim.adopts(record):
+        return Decision(Verdict.CREATE)
+    before = owned.tools.programs.type_of(record)
+    there = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
+    if rtype.nested and not record.new and not await is_there(attempt):
+        attempt.not_stale()
+        return Decision(Verdict.REPLACE, "its nested stack is gone")
+    replace_failed = record.failed and await rtype.replace_failed(there())
+    check_failed = not (rtype.nested and record.failed and await nested_failed(attempt))
+    observed: Mapping[str, Any] | None = {}
+    outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts  # not ours to make anew
+    if owned.aim.observes() and not (record.new or rtype.nested or outside):
+        observed = await adopt.observed(rtype, there())
+    attempt.not_stale()
+    if record.replaced_by is not None:  # a rollback returns to it
+        if not await take_back(attempt, rtype):
+            observed = None
+        attempt.not_stale()
+        record = attempt.record
+    if observed is None:
+        return Decision(Verdict.REPLACE, "it is gone in the cloud")
+    if observed:
+        properties = {**record.held.properties, **observed}
+        record = record.having(held=record.held.having(properties=properties))
+    return decide(
+        record,
+        desired,
+        rtype.properties,
+        replace_failed=replace_failed,
+        must_replace=lambda before, after, changed: rtype.must_replace(
+            Change(before, after, changed)
+        ),
+        nested=rtype.nested and not owned.aim.done_with(record),
+        always=owned.aim.always_replaces(rtype, record),
+        check_failed=check_failed,
+        substitute=before is not None and before.substitute == desired.kind,
+    )
+
+
+async def _keep(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Outcome:
+    record = attempt.record
+    ctx = attempt.context(rtype, record.action, desired.properties)
+    attributes = await attributes_of(attempt.owned, record, rtype, ctx, record.held.attributes)
+    attempt.not_stale()
+    immediate.keep(attempt.owned, record, desired, attributes, rtype.reference(ctx))
+    return Done()
+
+
+async def _replace(
+    attempt: Attempt, rtype: ResourceType, desired: Wanted, decision: Decision
+) -> Outcome:
+    owned, old = attempt.owned, attempt.record
+    others = others_of(attempt)  # attempts that failed or were overtaken
+    new = immediate.replacement(owned, old, desired, late=decision.late)
+    for one in others:
+        if one.replaced_by is None:
+            owned.memory.put(one.having(replaced_by=new.id), if_current=True)
+    attempt.move_to(new)
+    return await create(attempt, rtype, desired)
+
+
+async def _update(
+    attempt: Attempt, rtype: ResourceType, desired: Wanted, decision: Decision
+) -> Outcome:
+    ctx = attempt.context(
+        rtype,
+        Action.UPDATE,
+        desired.properties,
+        before=attempt.record.held.properties,
+        changed=decision.changed,
+        update_policy=desired.update_policy,
+    )
+    begin = partial(attempt.begin, Action.UPDATE, rtype, desired, 0, ctx)
+    if rtype.nested:
+        await ChildStack(attempt).carry_out(rtype, ctx, Action.UPDATE, begin)
+    else:
+        await begin()
+        await attempt.run_steps(rtype, ctx, Action.UPDATE, desired, 0)
+    return await attempt.succeed(rtype, ctx, desired, Action.UPDATE)
+
+
+async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
+    """Resume what an earlier owner had begun."""
+    desired = _desired(msgspec.json.encode(row.wanted))
+    rtype = attempt.owned.tools.programs.kind_named(desired.kind)
+    action = Action(row.action)
+    if rtype is None:
+        if action is Action.CREATE and row.phase == "intent":
+            why = "its type is not known any more"
+            attempt.calls.watch_for(desired.kind, desired.properties, why)
+        raise ResourceFailure("EntityNotFound", f"the type {desired.kind} is not known any more")
+    if action is Action.RESUME:
+        await walk.wake(attempt)
+        return None
+    attempt.doing = Action.CREATE if action is Action.DELETE else action
+    if action is Action.UPDATE:
+        held = attempt.record.held
+        changed = to_write(held, desired.properties)
+        ctx = attempt.context(
+            rtype, action, desired.properties, before=held.properties, changed=changed,
+            update_policy=desired.update_policy,
+        )  # fmt: skip
+        attempt.attempted = desired
+    else:
+        ctx = attempt.context(
+            rtype, action, desired.properties, update_policy=desired.update_policy
+        )
+    try:
+        if rtype.nested:
+            await ChildStack(attempt).carry_out(rtype, ctx, action)
+        else:
+            first = partial(give_way, attempt) if action is Action.CREATE else None
+            await attempt.run_steps(rtype, ctx, action, desired, row.attempt, first=first)
+    except (CloudFault, ResourceFailure) as problem:
+        failure = failure_of(problem)
+        makes = action in (Action.CREATE, Action.DELETE)  # a delete is that between two attempts
+        if not makes or not failure.retry or row.attempt >= attempt.owned.tools.retries:
+            raise
+        attempt.row = None
+        number = await removed(attempt, rtype, desired, row.attempt, failure)
+        return await create(attempt, rtype, desired, number)
+    attempt.row = None
+    if action is Action.DELETE:  # the pause between two attempts of a create
+        gone = attempt.record.having(action=Action.DELETE, status=Status.COMPLETE)
+        if attempt.record.status is Status.IN_PROGRESS:
+            attempt.owned.memory.event(gone, Status.COMPLETE)
+        gone = gone.having(physical_id=None)
+        if attempt.is_over():
+            attempt.end_badly(gone, gone.reason)
+            return None
+        attempt.owned.memory.put(gone.having(reason=USUAL_REASON))
+        return await create(attempt, rtype, desired, row.attempt)
+    return await attempt.succeed(rtype, ctx, desired, action)

@@ -1,0 +1,166 @@
+"""Check, suspend, resume and snapshot at one resource."""
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core import visit
+from hearth.engine.core.decide import Wanted
+from hearth.engine.core.record import Record
+from hearth.engine.core.visit import Call
+from hearth.engine.worker.failure import ResourceFailure, failure_of
+from hearth.engine.worker.known.memory import USUAL_REASON
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node import snapshots
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.child_stack import ChildStack
+from hearth.engine.worker.node.outcome import Done, Failed, Outcome
+from hearth.model.state import Action, Status
+from hearth.resources.base import Live, ResourceType
+
+log = logging.getLogger(__name__)
+
+UNSUPPORTED = "CHECK not supported for "
+
+
+def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
+    """Carry out what needs no call; return None where the resource has to be called."""
+    action = owned.memory.stack.action
+    rtype = owned.tools.programs.type_of(record)
+    # an unknown type is not passed over: its task reports it
+    handled = rtype is None or rtype.nested or rtype.handles(action)
+    match visit.call(record, action, handled=handled):
+        case Call.CARRY_OUT:
+            return None
+        case Call.LEAVE:
+            return Done()
+        case Call.MARK:
+            _mark(owned, record, action)
+            return Done()
+        case Call.REFUSE:
+            words = f"State {record.action}_{record.status} invalid for {action.value.lower()}"
+            reason = ResourceFailure("Error", words).reason(record.name)
+            return Failed(f"Resource {action} failed: {reason}")
+        case Call.FAIL:
+            words = f"Can not check {record.name}, resource not created yet."
+            return _failed(owned, record, ResourceFailure("Error", words).reason(record.name))
+
+
+def _mark(owned: OwnedStack, record: Record, action: Action) -> None:
+    memory = owned.memory
+    reason = USUAL_REASON
+    if action is Action.CHECK:
+        reason = f"{UNSUPPORTED}{record.type}"
+    else:
+        memory.event(record, Status.IN_PROGRESS, action=action, if_current=True)
+    ended = record.having(
+        action=action, status=Status.COMPLETE, reason=reason, traversal=memory.stack.traversal,
+        updated_at=owned.tools.clock.now(),
+    )  # fmt: skip
+    memory.put(ended, if_current=True)
+    memory.event(ended, Status.COMPLETE, reason, if_current=True)
+
+
+def _failed(owned: OwnedStack, record: Record, reason: str) -> Failed:
+    memory = owned.memory
+    failed = record.having(
+        action=Action.CHECK, status=Status.FAILED, reason=reason, traversal=memory.stack.traversal,
+        updated_at=owned.tools.clock.now(),
+    )  # fmt: skip
+    memory.put(failed, if_current=True)
+    memory.event(failed, Status.FAILED, reason, if_current=True)
+    return Failed(reason)
+
+
+async def carry_out(attempt: Attempt) -> Outcome:
+    """Make the calls, from the first or from where an earlier owner was."""
+    stack, row = attempt.owned.memory.stack, attempt.row
+    await _act(attempt, stack.action if row is None else Action(row.action))
+    attempt.end_row()
+    return Done()
+
+
+async def wake(attempt: Attempt) -> None:
+    """Resume a resource in the course of an update; where that fails it is one that failed."""
+    try:
+        await _act(attempt, Action.RESUME)
+    except (CloudFault, ResourceFailure) as problem:
+        reason = failure_of(problem).reason(attempt.record.name)
+        begun = attempt.record.having(action=Action.RESUME, status=Status.IN_PROGRESS)
+        if attempt.record.status is not Status.IN_PROGRESS:
+            attempt.owned.memory.event(begun, Status.IN_PROGRESS)
+        failed = begun.having(status=Status.FAILED, reason=reason)
+        attempt.owned.memory.put(failed)
+        attempt.owned.memory.event(failed, Status.FAILED, reason)
+    attempt.end_row()
+    attempt.start_over()
+
+
+async def _act(attempt: Attempt, action: Action) -> None:
+    owned, record, row = attempt.owned, attempt.record, attempt.row
+    rtype = owned.tools.programs.type_of(record)
+    if rtype is None:
+        raise ResourceFailure("EntityNotFound", f"the type {record.type} is not known any more")
+    attempt.doing = action
+    ctx = attempt.context(rtype, action, record.held.properties)
+    desired = Wanted(
+        "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
+    )
+    before = ctx.data if row is None or row.phase == "intent" else {}
+    try:
+        begin = partial(attempt.begin, action, rtype, desired, 0, ctx) if row is None else None
+        if rtype.nested:
+            await ChildStack(attempt).carry_out(rtype, ctx, action, begin)
+        else:
+            if begin is not None:
+                await begin()
+            await attempt.run_steps(rtype, ctx, action, desired, row.attempt if row else 0)
+    except Exception:
+        await _give_up(attempt, rtype, ctx, action, before)
+        raise
+    if attempt.is_over() or owned.aim.over:  # nobody will ask for what was taken here
+        await _give_up(attempt, rtype, ctx, action, before)
+    ended = attempt.record.having(
+        status=Status.COMPLETE, reason=USUAL_REASON, updated_at=owned.tools.clock.now()
+    )
+    owned.memory.put(ended)
+    owned.memory.event(ended, Status.COMPLETE)
+
+
+async def _give_up(
+    attempt: Attempt, rtype: ResourceType, ctx: Live, action: Action, before: Mapping[str, str]
+) -> None:
+    """Delete what was taken for a snapshot that failed meanwhile; `before` is older data. What can
+    not be deleted now is left as a failed snapshot, which is deleted before the stack."""
+    if action is not Action.SNAPSHOT:
+        return
+    owned = attempt.owned
+    failure = None
+    if rtype.nested and ctx.physical_id is not None:
+        failure = await snapshots.drop_taken(owned, ctx.physical_id)
+    elif ctx.data != before:
+        failure = await snapshots.drop_one(rtype, ctx)
+    if failure is not None:
+        log.warning("%s: what was taken for a snapshot stays for now: %s", ctx.name, failure)
+        entry = await snapshots.taken(owned, attempt.record, ctx.data)
+        owned.memory.always.left_over.append((owned.tools.new_id(), failure, {ctx.name: entry}))
+        if owned.memory.stack.action is Action.DELETE:
+            attempt.left_over = f"Resource DELETE failed: {failure}"
+
+
+def checked(owned: OwnedStack) -> tuple[str | None, str, str]:
+    """Return how a check ended: why it failed or None, the first failure in it, and what to add to
+    the reason where there is none."""
+    mine = [
+        record
+        for record in owned.memory.records.values()
+        if record.action is Action.CHECK and record.traversal == owned.memory.stack.traversal
+    ]
+    failed = sorted((r.created_at, r.name, r.reason) for r in mine if r.failed)
+    if failed:
+        parts = [f"{name}: Resource CHECK failed: {reason}" for _, name, reason in failed]
+        first = f"Resource CHECK failed: {failed[0][2]}"
+        return f"Resource CHECK failed: {'; '.join(parts)}", first, ""
+    partly = any(record.reason.startswith(UNSUPPORTED) for record in mine)
+    return None, "", ". 'CHECK' not fully supported (see resources)" if partly else ""

@@ -1,0 +1,301 @@
+"""How an operation begins: from the rows and what is under way to a plan and its graph.
+
+A list of steps, each of which may fail the operation; after a take-over all are taken again.
+"""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core import visit as visits
+from hearth.engine.core.decide import EXTERNAL
+from hearth.engine.core.graph import Kind
+from hearth.engine.core.plan import Plan, Target, must_look, plan
+from hearth.engine.core.record import Record
+from hearth.engine.worker.known.aim import DOCUMENT
+from hearth.engine.worker.node import snapshots
+from hearth.engine.worker.operation.operation import Operation
+from hearth.engine.worker.operation.plugins import PreFailed
+from hearth.model.problem import Rejected
+from hearth.model.state import Action, Status
+from hearth.resources import zones
+from hearth.resources.base import ResourceType
+from hearth.store.accept import FURTHER, says
+from hearth.store.reads import resources_beside
+from hearth.store.snapshots import Snapshot
+from hearth.template.limits import too_many_resources
+
+log = logging.getLogger(__name__)
+
+Failure = str | None
+Step = Callable[[], Awaitable[Failure]]
+
+
+async def begin(operation: Operation) -> None:
+    """Plan the operation and take in its graph; where a step fails the operation fails."""
+    action = operation.owned.memory.stack.action
+    beginning = _Walk(operation) if action in visits.VISITS else _Change(operation)
+    for step in beginning.steps():
+        if (failure := await step()) is not None:
+            operation.ending.fail(failure)
+            return
+    operation.traversal.finish_if_empty()
+
+
+class _Beginning:
+    """What all operations begin with."""
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+        self.owned = operation.owned
+        self.memory = operation.owned.memory
+        self.aim = operation.aim
+        self.stack = operation.owned.memory.stack
+
+    def steps(self) -> Sequence[Step]:
+        """Return the steps in their order."""
+        raise NotImplementedError
+
+    async def allowed(self) -> Failure:
+        """Call the plug-ins; any of them may object."""
+        try:
+            await self.operation.plugins.before()
+        except PreFailed as problem:
+            return str(problem)
+        return None
+
+    async def entrusted(self) -> Failure:
+        """Have a trust that outlives the requester's token. Without one the token may do."""
+        try:
+            await self.owned.access.entrust()
+        except CloudFault as fault:
+            log.warning("no trust for stack %s: %s", self.stack.id, fault)
+        return None
+
+    async def compiled(self) -> Failure:
+        """Compile the revision."""
+        try:
+            self.aim.program = await self.owned.tools.programs.of(self.stack, self.aim.revision)
+        except Rejected as problem:
+            return "; ".join(p.message for p in problem.problems)
+        return None
+
+
+class _Walk(_Beginning):
+    """Check, suspend, resume and snapshot go through the resources as they are."""
+
+    def steps(self) -> Sequence[Step]:
+        return self.allowed, self.entrusted, self.compiled, self.joined
+
+    async def joined(self) -> Failure:
+        """Take in the graph, and what is under way."""
+        chosen = visits.in_charge(self.memory.records.values())
+        self.aim.choose({name: record.id for name, record in chosen.items()})
+        graph = visits.build(chosen, self.aim.program.requires, self.stack.action)
+        self.operation.traversal.plan_walk(graph, list(chosen.values()))
+        return None
+
+
+class _Change(_Beginning):
+    """Create, update, roll back, restore, adopt and delete have a plan."""
+
+    plan: Plan
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__(operation)
+        stack = self.stack
+        self.first = not self.memory.records
+        self.adoption = stack.action is Action.ADOPT and self.first
+        undone = stack.action is Action.ROLLBACK and stack.previous_revision == 0
+        self.empty = stack.action is Action.DELETE or undone  # nothing is to remain
+
+    def steps(self) -> Sequence[Step]:
+        possible = () if self.empty else (self.types_allowed, self.zones, self.limits)
+        if self.adoption:  # only the plan shows what is to be adopted
+            return (
+                self.entrusted, self.compiled, *possible, self.planned, self.allowed, self.joined
+            )  # fmt: skip
+        return (
+            self.allowed, self.stopped, self.entrusted, self.compiled, *possible, self.planned,
+            self.joined, self.without_snapshots,
+        )  # fmt: skip
+
+    async def stopped(self) -> Failure:
+        """Stop what is under way where all of it is to be deleted."""
+        if self.stack.action is Action.DELETE:
+            self.operation.stop_for_delete()
+        return None
+
+    async def compiled(self) -> Failure:
+        """Compile the revision. To delete everything the program is not needed."""
+        failure = await super().compiled()
+        if failure is not None and self.adoption:
+            self._record_document()
+        return None if self.empty else failure
+
+    async def types_allowed(self) -> Failure:
+        """Ask the policy for the types that a nested stack names.
+
+        What was known before was checked when the request was accepted. Types of which it has
+        resources already may stay, so that a rollback is always possible.
+        """
+        credential, tools = self.owned.access.credential, self.owned.tools
+        if self.stack.parent_id is None or credential is None:
+            return None
+        records = self.memory.records
+        there = {rtype.name for rtype in tools.programs.types_of(records).values()}
+        there |= {one.type for one in records.values()}
+        names = {one.type_info.name for one in self.aim.program.resources.values()} - there
+        return tools.refused_types(credential, names) if names else None
+
+    async def zones(self) -> Failure:
+        """Learn of the availability zones where the template asks for them."""
+        if zones.asked_for(self.aim.revision.template):
+            try:
+                self.aim.world.zones = await zones.zone_names(self.owned.access.cloud())
+            except CloudFault as fault:
+                return f"{fault.type}: the availability zones: {fault.message}"
+        return None
+
+    async def limits(self) -> Failure:
+        """Count the resources of the whole tree where a nested stack grows it.
+
+        What was known before was counted when the request was accepted; this is for values that
+        came to be known since.
+        """
+        stack, most = self.stack, self.owned.tools.programs.limits.resources_max
+        there = {record.name for record in self.memory.records.values() if record.until is None}
+        grown = len(self.aim.program.resources)
+        if most < 0 or stack.parent_id is None or grown <= len(there):
+            return None
+        beside = await self.owned.tools.store.read(lambda tx: resources_beside(tx, stack, most))
+        if beside + grown <= most:
+            return None
+        return f"RequestLimitExceeded: {too_many_resources(beside + grown, most)}"
+
+    async def planned(self) -> Failure:
+        """Make the plan, and add the records that it begins with."""
+        owned, stack = self.owned, self.stack
+        back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
+        program = None if self.empty else self.aim.program
+        try:
+            self.plan = await self.aim.evaluated(
+                lambda: plan(
+                    [self._as_meant(record) for record in self.memory.records.values()],
+                    program,
+                    Target(stack.revision, stack.previous_revision, back_to),
+                    new_id=owned.tools.new_id,
+                    now=owned.tools.clock.now(),
+                    examine=self._examine,
+                )
+            )
+        except Rejected as problem:
+            return "; ".join(p.message for p in problem.problems)
+        for record in self.plan.new:
+            self.memory.add(self._adopting(record) if self.first else record)
+        return None
+
+    async def joined(self) -> Failure:
+        """Take in the graph, and what is under way."""
+        for record in self.plan.touched:
+            moved = self.memory.records[record.id].having(until=record.until)
+            self.memory.put(moved, if_current=True)
+        self.aim.choose(self.plan.wanted)
+        self.operation.traversal.plan(self.plan.graph())
+        return None
+
+    async def without_snapshots(self) -> Failure:
+        """Delete the stack's snapshots beside its resources."""
+        if self.stack.action is not Action.DELETE:
+            return None
+        for snapshot in await self.owned.host.snapshots_of(self.stack.id):
+            if snapshot.action is Action.CREATE and snapshot.status is Status.IN_PROGRESS:
+                body = {"resources": await self._taken()}
+                failed = (Status.FAILED, "Stack SNAPSHOT cancelled", body)
+                self.memory.always.snapshot = failed
+                snapshot = replace(snapshot, body=body)
+            self._drop(snapshot)
+        return None
+
+    def _drop(self, snapshot: Snapshot) -> None:
+        self.operation.traversal.beside(lambda: snapshots.drop(self.owned, snapshot))
+
+    async def _taken(self) -> dict[str, Any]:
+        """Return what a snapshot that is broken off has left in the cloud; what is under way gives
+        up by itself what it took."""
+        found: dict[str, Any] = {}
+        for record in self.memory.records.values():
+            if record.action is not Action.SNAPSHOT or record.status is not Status.COMPLETE:
+                continue
+            data = self.memory.data.get(record.id, {})
+            found[record.name] = await snapshots.taken(self.owned, record, data)
+        return found
+
+    # -- the plan --------------------------------------------------------------------------
+
+    def _as_meant(self, record: Record) -> Record:
+        """Treat a record whose failed create is being deleted for a retry as CREATE, not DELETE."""
+        task = self.operation.tasks.get(record.id)
+        trying = task is not None and task.kind is Kind.UPDATE
+        return record.having(action=Action.CREATE) if trying and record.leaving else record
+
+    def _examine(self, record: Record, definition: Any, in_charge: Mapping[str, str]) -> bool:
+        """Whether a record of the same definition may hold other values than the desired ones."""
+        aim = self.aim
+        aim.world.in_charge = in_charge
+        keeps_open = self.operation.hooks.keeps_open(record)
+        if aim.observes() or keeps_open or record.name in aim.restored:
+            return True
+        programs, stack = self.owned.tools.programs, self.stack
+        traits = programs.traits_of(definition, updating=stack.action is Action.UPDATE)
+        if traits.nested and aim.done_with(record):
+            return False
+        if says(stack.told, FURTHER):  # nested stacks were asked before in the same operation
+            traits = replace(traits, nested=False)
+        return must_look(
+            record,
+            definition,
+            traits,
+            required=[in_charge[name] for name in aim.program.requires[record.name]],
+            reads=aim.reads(record.name, programs.kind_of(definition)),
+            world=aim.world,
+        )
+
+    # -- adoption --------------------------------------------------------------------------
+
+    def _record_document(self) -> None:
+        """Add records for all that a document names, though the template can not be compiled."""
+        tools = self.owned.tools
+        for name, entry in self.aim.revision.given.get("resources", {}).items():
+            now, revision = tools.clock.now(), self.stack.revision
+            self.memory.add(
+                self._adopting(Record(tools.new_id(), name, entry["type"], revision, now))
+            )
+
+    def _adopting(self, record: Record) -> Record:
+        """Return a new record with the thing that a document names for it; a nested stack's
+        document is kept with it until the stack is made."""
+        given, program = self.aim.revision.given, self.aim.program
+        entry = given["resources"].get(record.name) if given.get("for") == "ADOPT" else None
+        definition = program.resources.get(record.name) if program else None
+        outside = definition is not None and definition.external_id is not None
+        if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
+            return record
+        programs = self.owned.tools.programs
+        rtype = programs.type_of(record) if definition is None else programs.kind_of(definition)
+        data = (rtype or ResourceType()).brought(entry.get("resource_data") or {})
+        data.pop(DOCUMENT, None)
+        if "resources" in entry:
+            data[DOCUMENT] = json.dumps(entry)
+        elif rtype is not None and rtype.nested:
+            pass  # a stack that is there already belongs to another resource, or to nobody
+        elif entry.get("resource_id"):
+            record = record.having(physical_id=str(entry["resource_id"]))
+        if data:
+            self.memory.note_data(record.id, data, if_current=True)
+        if metadata := entry.get("metadata"):
+            self.memory.note_metadata(record.id, metadata, if_current=True)
+        return record

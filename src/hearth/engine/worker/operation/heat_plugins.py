@@ -1,0 +1,70 @@
+"""Lifecycle plug-ins that were written for Heat, called as Heat calls them.
+
+They are entry points of the group `heat.stack_lifecycle_plugins`: classes with `do_pre_op`,
+`do_post_op` and `get_ordinal`. Of Heat's own objects they get what an operation tells: the stack's
+id, name, action and project. They may block, so each call has a thread.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.engine.worker.ports import ORDINAL, Occasion
+
+GROUP = "heat.stack_lifecycle_plugins"
+CALLS_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a plug-in sees of who asks. `tenant_id` is the older word."""
+
+    project_id: str
+    tenant_id: str
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What a plug-in sees of the stack."""
+
+    id: str
+    name: str
+    action: str
+    tenant_id: str
+    root_id: str
+
+    def root_stack_id(self) -> str:
+        return self.root_id
+
+
+class PluginOfHeat:
+    """A plug-in of Heat's kind as one of ours."""
+
+    def __init__(self, plugin: Any) -> None:
+        self._plugin = plugin
+        self._threads = ThreadPoolExecutor(CALLS_AT_ONCE, "lifecycle")
+        ordinal = getattr(plugin, "get_ordinal", None)
+        self.ordinal = ORDINAL if ordinal is None else int(ordinal())
+        self.name = type(plugin).__qualname__
+
+    async def pre(self, occasion: Occasion) -> None:
+        await self._call("do_pre_op", occasion)
+
+    async def post(self, occasion: Occasion, *, failed: bool) -> None:
+        await self._call("do_post_op", occasion, is_stack_failure=failed)
+
+    async def _call(self, method: str, occasion: Occasion, **more: Any) -> None:
+        call = getattr(self._plugin, method, None)
+        if call is None:
+            return
+        project = occasion.project_id
+        stack = Stack(
+            occasion.stack_id, occasion.stack_name, occasion.action, project, occasion.root_id
+        )
+        context = Context(project, project)
+
+        def run() -> None:
+            call(context, stack, current_stack=None, action=occasion.action, **more)
+
+        await asyncio.get_running_loop().run_in_executor(self._threads, run)

@@ -1,0 +1,86 @@
+"""What remains when all nodes are done: outputs, the outcome of a check, what Hearth made."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node import orphans, walk
+from hearth.engine.worker.operation.ending import Ending
+from hearth.engine.worker.operation.parent import outputs_deferred
+from hearth.model.state import Action
+from hearth.store.accept import ABANDON, says
+
+log = logging.getLogger(__name__)
+
+TEARDOWNS_MAX = 5
+TEARDOWN_PAUSE_S = 1.0
+
+
+class LastSteps:
+    """The end of an operation whose nodes have all ended well."""
+
+    def __init__(self, owned: OwnedStack, ending: Ending) -> None:
+        self._owned = owned
+        self._aim = owned.aim
+        self._ending = ending
+
+    def take(self) -> None:
+        """Take the next step, or complete the operation."""
+        owned, stack = self._owned, self._owned.memory.stack
+        if stack.parent_id is not None and (deferred := outputs_deferred(owned)) is not None:
+            settle = partial(self._aim.compute.settle, deferred, stack.project_id)
+            owned.host.spawn(self._after(settle))
+        elif stack.action is Action.CHECK:
+            failure, first, more = walk.checked(owned)
+            if failure is not None:
+                self._ending.fail(failure, first=first)
+            else:
+                self._ending.complete(more)
+        elif stack.action is Action.DELETE and owned.memory.orphans:  # later nobody would look
+            owned.host.spawn(self._after(partial(orphans.outwait, owned)))
+        elif stack.action is Action.DELETE and stack.parent_id is None:
+            owned.host.spawn(self._tear_down())
+        else:
+            self._ending.complete()
+
+    async def _after(self, step: Callable[[], Awaitable[None]]) -> None:
+        traversal = self._owned.memory.stack.traversal
+        await step()
+        if self._is_wanted(traversal):
+            self.take()
+            self._owned.host.wake()
+
+    def _is_wanted(self, traversal: str) -> bool:
+        return traversal == self._owned.memory.stack.traversal and not self._aim.over
+
+    async def _tear_down(self) -> None:
+        """Delete what Hearth itself made for a root stack, then complete."""
+        owned, stack = self._owned, self._owned.memory.stack
+        traversal = stack.traversal
+        if says(stack.told, ABANDON):  # its users go on being used
+            stack = stack.having(user_project_id=None)
+        await owned.commits.written()  # the next owner, who repeats a delete, needs the trust
+        for attempt in range(1, TEARDOWNS_MAX + 1):
+            while not owned.host.may_write():  # noqa: ASYNC110 - a heartbeat lets it
+                await asyncio.sleep(TEARDOWN_PAUSE_S)
+            try:
+                await owned.tools.clouds.farewell(stack, owned.access.credential)
+                break
+            except CloudFault as fault:
+                log.warning("stack %s: %s", stack.id, fault)
+                if fault.not_found or fault.status == 401:
+                    break
+                again = fault.passing or isinstance(fault, NoAnswer)
+                is_current = traversal == owned.memory.stack.traversal
+                if not again or attempt == TEARDOWNS_MAX or not is_current:
+                    if is_current:
+                        self._ending.fail(f"Error deleting project: {fault.message}")
+                        owned.host.wake()
+                    return
+                await asyncio.sleep(fault.retry_after or TEARDOWN_PAUSE_S * attempt)
+        if self._is_wanted(traversal):
+            self._ending.complete()
+            owned.host.wake()

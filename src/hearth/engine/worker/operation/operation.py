@@ -1,0 +1,80 @@
+"""The operation a stack is in: its parts, and what the loop around it asks of them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.engine.core.graph import Key, Kind
+from hearth.engine.core.record import Record
+from hearth.engine.worker.known.aim import Aim
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node.outcome import Outcome
+from hearth.engine.worker.node.task import NodeTask
+from hearth.engine.worker.operation.ending import Ending
+from hearth.engine.worker.operation.hooks import Hooks
+from hearth.engine.worker.operation.plugins import PluginCalls
+from hearth.engine.worker.operation.traversal import Tasks, Traversal
+from hearth.engine.worker.ports import Occasion
+from hearth.store.rows import AttemptRow, Revision
+
+Report = Callable[[NodeTask, Outcome | None], None]
+
+
+class Operation:
+    """One operation of an owned stack. `tasks` are all that work for the stack, older ones too;
+    each calls `report` when it ends."""
+
+    def __init__(self, owned: OwnedStack, revision: Revision, tasks: Tasks, report: Report) -> None:
+        stack = owned.memory.stack
+        self.owned = owned
+        self.aim = Aim(revision, owned.memory, owned.tools.programs)
+        owned.aim_at(self.aim)
+        self.plugins = PluginCalls(
+            owned.tools.plugins,
+            Occasion(stack.action.value, stack.id, stack.name, stack.project_id, stack.root_id),
+        )
+        self.hooks = Hooks(owned.memory, self.aim)
+        self.ending = Ending(owned, self.hooks, self.plugins)
+        self.traversal = Traversal(owned, self.ending, self.hooks, tasks, self._launch)
+        self.tasks = tasks
+        self._report = report
+
+    def _launch(self, record: Record, kind: Kind, key: Key) -> None:
+        self._task(record, kind, key, self.owned.memory.stack.traversal).launch()
+
+    def resume(self, row: AttemptRow) -> None:
+        """Go on with a node whose intent an earlier owner committed."""
+        record = self.owned.memory.records.get(row.resource_id)
+        if record is None:
+            self.owned.memory.always.ended.append(row.resource_id)
+            return
+        self._task(record, Kind(row.kind), None, row.traversal).launch(row)
+
+    def _task(self, record: Record, kind: Kind, key: Key | None, traversal: str) -> NodeTask:
+        return NodeTask(
+            self.owned, record, kind, key, traversal, tasks=self.tasks, report=self._report
+        )
+
+    def stop_for_delete(self) -> None:
+        """Stop all tasks that do not delete."""
+        for task in self.tasks.values():
+            if task.kind is not Kind.CLEANUP:
+                task.stop("user triggered cancel")
+
+    def cancel(self, *, rollback: bool, traversal: str) -> None:
+        """Cancel the operation, if it is still the one that a user meant."""
+        if self.aim.over or traversal != self.owned.memory.stack.traversal:
+            return
+        self.ending.cancel(rollback=rollback)
+        if not rollback:
+            for task in self.tasks.values():
+                task.cancel_child()
+
+    def clear_hook(self, record_id: str, name: str) -> None:
+        """Let a resource go on that waits at a hook."""
+        if (pause := self.hooks.cleared(record_id, name)) is not None:
+            self.traversal.go_on(pause.key, after=pause.after)
+
+    def child_ended(self, message_id: int, body: Mapping[str, Any]) -> bool:
+        """Take in the end of a nested stack's operation; False if no task waits for it."""
+        task = self.tasks.get(body["record"])
+        return task is not None and task.child_ended(message_id, body)

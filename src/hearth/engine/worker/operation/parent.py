@@ -1,0 +1,80 @@
+"""What the parent of a nested stack learns of it: the end of its operation, outputs, members."""
+
+from typing import Any
+
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.model.state import Action, Status
+from hearth.model.unknown import nulled
+from hearth.store.accept import child_letter
+from hearth.store.claim import member
+from hearth.store.commit import Changes, Letter
+from hearth.store.rows import StackRow
+from hearth.template.budget import spending
+from hearth.template.deferred import Deferred
+
+
+def notify_parent(owned: OwnedStack, row: StackRow) -> None:
+    """Send the parent the end of the operation, with what it may read, in `if_current`."""
+    _notify(owned, row, owned.memory.if_current)
+
+
+def notify_of_change(owned: OwnedStack) -> None:
+    """Send the parent what has changed without an operation of this stack's own."""
+    stack = owned.memory.stack
+    if owned.aim.over and stack.status is Status.COMPLETE:
+        _notify(owned, stack.having(parent_traversal=None), owned.memory.always)
+
+
+def outputs_deferred(owned: OwnedStack) -> Deferred | None:
+    """Return the output, if there is one, that has to be evaluated elsewhere."""
+    try:
+        owned.aim.compute.attempt(lambda: _outputs(owned))
+    except Deferred as deferred:
+        return deferred
+    return None
+
+
+def _notify(owned: OwnedStack, row: StackRow, changes: Changes) -> None:
+    if row.parent_id is None:
+        return
+    outputs: dict[str, Any] = {}
+    if row.status is Status.COMPLETE:
+        try:
+            outputs = owned.aim.compute.attempt(lambda: _outputs(owned))
+        except Deferred as deferred:  # at the end of an operation they were evaluated before
+            owned.host.spawn(_notify_later(owned, deferred, row))
+            return
+    body = child_letter(row, outputs=outputs, members=_members(owned))
+    changes.letters.append(Letter(row.parent_id, "child", body))
+
+
+async def _notify_later(owned: OwnedStack, deferred: Deferred, row: StackRow) -> None:
+    await owned.aim.compute.settle(deferred, owned.memory.stack.project_id)
+    _notify(owned, row, owned.memory.always)
+    owned.host.wake()
+
+
+def _outputs(owned: OwnedStack) -> dict[str, Any]:
+    """Return the outputs by name, without those that have no value."""
+    aim = owned.aim
+    if aim.program is None or owned.memory.stack.action is Action.DELETE:
+        return {}
+    found: dict[str, Any] = {}
+    with spending():
+        for name, output in aim.program.outputs.items():
+            value, error = output.evaluate(aim.world)
+            if error is None:
+                found[name] = nulled(value)
+    return found
+
+
+def _members(owned: OwnedStack) -> dict[str, Any]:
+    """Return the resources, for a parent that reads into this stack."""
+    if not owned.aim.revision.exports:
+        return {}
+    members = {}
+    for name, record_id in owned.aim.in_charge.items():
+        record = owned.memory.records.get(record_id)
+        if record is not None and not record.new:
+            members[name] = member(record)
+    return members

@@ -1,0 +1,86 @@
+"""Plug-ins that are called before and after every operation of a stack.
+
+They are entry points of the group `hearth.lifecycle`: a class or function that gives a `Plugin`.
+After a take-over the calls before an operation may be made again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from hearth.engine.worker.operation import heat_plugins as of_heat
+from hearth.engine.worker.ports import ORDINAL, Occasion, Plugin
+
+log = logging.getLogger(__name__)
+
+GROUP = "hearth.lifecycle"
+CALL_S = 60.0  # that one call may take
+
+
+class PreFailed(Exception):
+    """A plug-in objects; the text is the stack's reason."""
+
+
+class BadPlugin(Exception):
+    """A plug-in of this installation cannot be loaded."""
+
+
+def installed() -> tuple[Plugin, ...]:
+    """Return the plug-ins of this installation, Heat's too, in the order of their ordinals. Raises
+    BadPlugin, which names the one to mend or remove."""
+    found = [(entry.name, _loaded(entry)) for entry in entry_points(group=GROUP)]
+    found += [
+        (entry.name, of_heat.PluginOfHeat(_loaded(entry)))
+        for entry in entry_points(group=of_heat.GROUP)
+    ]
+    return tuple(plugin for _, plugin in sorted(found, key=_turn))
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()()
+    except Exception as problem:
+        where = f"the lifecycle plug-in {entry.name} ({entry.value})"
+        raise BadPlugin(f"{where} cannot be loaded: {problem!r}") from problem
+
+
+def _turn(named: tuple[str, Any]) -> tuple[int, str]:
+    return getattr(named[1], "ordinal", ORDINAL), named[0]
+
+
+class PluginCalls:
+    """The calls about one operation."""
+
+    def __init__(self, plugins: Sequence[Plugin], occasion: Occasion) -> None:
+        self._plugins = plugins
+        self._occasion = occasion
+        self.open: list[Plugin] = []  # those whose `pre` succeeded and that wait for the end
+
+    async def before(self) -> None:
+        """Call all. Raises PreFailed with the text of the first that objects."""
+        for plugin in self._plugins:
+            try:
+                async with asyncio.timeout(CALL_S):
+                    await plugin.pre(self._occasion)
+            except TimeoutError:
+                raise PreFailed(f"{_name(plugin)} did not answer in {CALL_S:.0f} s") from None
+            except Exception as problem:
+                raise PreFailed(str(problem) or type(problem).__name__) from problem
+            self.open.append(plugin)
+
+    async def after(self, *, failed: bool) -> None:
+        """Call those that are open, once."""
+        plugins, self.open = self.open, []
+        for plugin in plugins:
+            try:
+                async with asyncio.timeout(CALL_S):
+                    await plugin.post(self._occasion, failed=failed)
+            except Exception as problem:
+                stack_id = self._occasion.stack_id
+                log.warning("stack %s: plug-in %s: %r", stack_id, _name(plugin), problem)
+
+
+def _name(plugin: Plugin) -> str:
+    return str(getattr(plugin, "name", type(plugin).__qualname__))

@@ -1,0 +1,290 @@
+"""The graph of an operation and its tasks: what may start, and what the end of a node frees.
+
+A task of any older traversal is a requirement of the new node of the same record.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from hearth.engine.core import graph as graphs
+from hearth.engine.core import visit as visits
+from hearth.engine.core.graph import Graph, Key, Kind, Node, State
+from hearth.engine.core.record import Record
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.node import immediate, walk
+from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
+from hearth.engine.worker.node.task import NodeTask
+from hearth.engine.worker.operation.ending import Ending
+from hearth.engine.worker.operation.hooks import Hooks
+from hearth.engine.worker.operation.last import LastSteps
+from hearth.model.state import Action
+from hearth.resources.base import ResourceType
+from hearth.template.deferred import Deferred
+
+NODES_A_SLICE = 1000  # immediate nodes handled before others get their turn
+_NOTHING_TAKEN_BACK = ResourceType.taken_back_steps
+
+Tasks = dict[str, NodeTask]  # by the ids of the records that they work on
+
+
+class Traversal:
+    """The nodes of one operation. `tasks` are all that work for the stack, older ones too;
+    `launch` starts one for a node."""
+
+    def __init__(
+        self,
+        owned: OwnedStack,
+        ending: Ending,
+        hooks: Hooks,
+        tasks: Tasks,
+        launch: Callable[[Record, Kind, Key], None],
+    ) -> None:
+        self.late = False  # the deadline has passed, and all tasks were stopped
+        self._owned = owned
+        self._aim = owned.aim
+        self._ending = ending
+        self._last = LastSteps(owned, ending)
+        self._hooks = hooks
+        self._tasks = tasks
+        self._launch = launch
+        self._graph: Graph = {}
+        self._open = 0  # nodes not done, and what else the end waits for
+        self._queue: deque[Key] = deque()
+
+    @property
+    def ready(self) -> bool:
+        """Whether something may start now."""
+        return bool(self._queue) and not self._aim.over and not self._owned.host.handing_over
+
+    # -- beginning -------------------------------------------------------------------------
+
+    def plan(self, graph: Graph) -> None:
+        """Take in the nodes; tasks under way stand for theirs, or hold them up."""
+        self._graph = graph
+        self._join_tasks()
+        self._open += sum(node.state is not State.DONE for node in graph.values())
+        self._queue.extend(node.key for node in graphs.ready(graph))
+
+    def plan_walk(self, graph: Graph, records: Sequence[Record]) -> None:
+        """Take in the nodes of an action that walks through the resources; those done in this
+        traversal stay done."""
+        self._graph, self._open = graph, len(graph)
+        stack = self._owned.memory.stack
+        for record in records:
+            key: Key = (Kind.VISIT, record.id)
+            match visits.ended(record, stack.action, stack.traversal):
+                case State.DONE:
+                    graphs.end(graph, key)
+                    self._open -= 1
+                case State.FAILED if stack.action is Action.CHECK:
+                    self._open -= visits.skip(graph, key)
+        self._join_tasks()
+        self._queue.extend(node.key for node in graphs.ready(graph))
+
+    def finish_if_empty(self) -> None:
+        """Take the last steps where nothing is left: the work of an earlier owner was all."""
+        if not self._open and not self._aim.over:
+            self._last.take()
+
+    def beside(self, work: Callable[[], Awaitable[str | None]]) -> None:
+        """Run something beside the nodes that the end waits for; it returns why it failed."""
+        self._open += 1
+        self._owned.host.spawn(self._beside(work))
+
+    async def _beside(self, work: Callable[[], Awaitable[str | None]]) -> None:
+        traversal = self._owned.memory.stack.traversal
+        failure = await work()
+        if traversal != self._owned.memory.stack.traversal or self._aim.over:
+            return
+        if failure is not None:
+            self._ending.fail(f"Resource {self._owned.memory.stack.action} failed: {failure}")
+            return
+        self._open -= 1
+        self.finish_if_empty()
+
+    def _join_tasks(self) -> None:
+        """Let each task stand for its node, or hold it up until it has ended."""
+        traversal = self._owned.memory.stack.traversal
+        for record_id, task in self._tasks.items():
+            task.holds.clear()
+            key: Key = (task.kind, record_id)
+            node = self._graph.get(key)
+            same = task.attempt.traversal == traversal  # it began when its node was ready
+            fits = task.kind is Kind.CLEANUP and node is not None and not node.waiting
+            if node is not None and task.kind is not Kind.UPDATE and (same or fits):
+                node.state = State.RUNNING
+                task.join(key, traversal)
+                continue
+            task.key = None
+            if not same:
+                task.cancel_child()
+            keys: list[Key] = [(kind, record_id) for kind in Kind]
+            if (replaced := self._taken_back_after(record_id)) is not None:
+                keys.append((Kind.UPDATE, replaced))
+            for held in filter(None, map(self._graph.get, keys)):
+                held.waiting += 1
+                task.holds.append(held.key)
+
+    def _taken_back_after(self, record_id: str) -> str | None:
+        """Return the record that gets back what this one was given, once its task has ended."""
+        records = self._owned.memory.records
+        found = records.get(records[record_id].replaces or "")
+        rtype = None if found is None else self._owned.tools.programs.type_of(found)
+        takes = rtype is not None and type(rtype).taken_back_steps is not _NOTHING_TAKEN_BACK
+        return found.id if found is not None and takes else None
+
+    # -- going on --------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Start what is ready; immediate types are done at once, in slices."""
+        left = NODES_A_SLICE
+        while left and self.ready:
+            left -= 1
+            key = self._queue.popleft()
+            node = self._graph[key]
+            if node.state is not State.PLANNED or node.waiting:
+                continue
+            if not left % 100 and self.out_of_time():
+                self._ending.fail("Timed out")
+                return
+            self._start(node)
+        if self._hooks and self.out_of_time():
+            self._ending.fail("Timed out")
+        if self.ready:
+            self._owned.host.wake()
+
+    def _start(self, node: Node) -> None:
+        node.state = State.RUNNING
+        record = self._owned.memory.records.get(node.record_id)
+        if record is None:
+            self._done(node.key)
+        elif node.kind is Kind.VISIT:
+            outcome = walk.at_once(self._owned, record)
+            if outcome is None:
+                self._launch(record, node.kind, node.key)
+            else:
+                self._take_in(node.key, outcome)
+        elif node.kind is Kind.CLEANUP and self._aim.in_charge.get(record.name) == record.id:
+            self._done(node.key)  # it need not go
+        elif not self._hooks.before(node, record):
+            self._work_on(node, record)
+
+    def _work_on(self, node: Node, record: Record) -> None:
+        if node.kind is Kind.CLEANUP and record.state == "DELETE_COMPLETE":
+            self._forget(node, record)
+            return
+        if not immediate.handles(self._owned, node, record):
+            self._launch(record, node.kind, node.key)
+            return
+        try:
+            outcome = self._aim.compute.attempt(
+                lambda: immediate.carry_out(self._owned, node, record)
+            )
+        except Deferred as deferred:
+            self._owned.host.spawn(self._work_on_later(deferred, node))
+        else:
+            self._take_in(node.key, outcome)
+
+    async def _work_on_later(self, deferred: Deferred, node: Node) -> None:
+        memory = self._owned.memory
+        traversal = memory.stack.traversal
+        await self._aim.compute.settle(deferred, memory.stack.project_id)
+        record = memory.records.get(node.record_id)
+        is_current = traversal == memory.stack.traversal and not self._aim.over
+        if not is_current or self._graph.get(node.key) is not node:
+            return
+        if record is None:
+            self._done(node.key)
+        else:
+            self._work_on(node, record)
+
+    def _forget(self, node: Node, record: Record) -> None:
+        """Delete a record whose physical thing is gone."""
+        self._owned.memory.drop(record, if_current=True)
+        self._done(node.key)
+
+    def go_on(self, key: Key, *, after: bool) -> None:
+        """Let a node go on that waited at a hook: `after` its work, or before it."""
+        node = self._graph.get(key)
+        if node is None or self._aim.over:
+            return
+        record = self._owned.memory.records.get(node.record_id)
+        if record is None or (after and node.kind is not Kind.CLEANUP):
+            self._done(key)
+        elif after:
+            self._forget(node, record)
+        else:
+            self._work_on(node, record)
+
+    # -- ends of nodes ---------------------------------------------------------------------
+
+    def ended(self, task: NodeTask, outcome: Outcome | None) -> None:
+        """Take in how a task ended, and let go on what waited for a task of an older traversal."""
+        key = None if task.attempt.is_over() else task.key
+        if outcome is not None:
+            self._take_in(key, outcome, current=not task.attempt.is_over())
+        if self._tasks.get(task.record_id) is task:
+            del self._tasks[task.record_id]
+        for held in task.holds:
+            node = self._graph.get(held)
+            if node is None:
+                continue
+            node.waiting -= 1
+            if not node.waiting and node.state is State.PLANNED:
+                self._queue.append(held)
+        task.holds.clear()
+        self._owned.host.wake()
+
+    def _take_in(self, key: Key | None, outcome: Outcome, *, current: bool = True) -> None:
+        """Free what waited for a node; `key` is None where it has none in this traversal."""
+        memory = self._owned.memory
+        match outcome:
+            case Failed(reason, whole):
+                if whole:
+                    self._ending.fail(reason)
+                elif current:
+                    self._failed(key, reason)
+                return
+            case Done(record, action, if_current) if record is not None and action is not None:
+                if self._hooks.after(key, record, action, if_current=if_current):
+                    return
+            case Removed(record, if_current):
+                if self._hooks.after(key, record, Action.DELETE, if_current=if_current):
+                    memory.put(record, if_current=if_current)
+                    return
+                memory.drop(record, if_current=if_current)
+        if key is not None:
+            self._done(key)
+
+    def _done(self, key: Key) -> None:
+        """A node ended well: free what waited for it, and the stack when it was the last."""
+        if key not in self._graph:
+            return
+        freed = graphs.end(self._graph, key)
+        self._open -= 1
+        self._queue.extend(node.key for node in freed)
+        self.finish_if_empty()
+
+    def _failed(self, key: Key | None, reason: str) -> None:
+        """A node ended badly. A check goes on with what does not wait for it."""
+        if self._owned.memory.stack.action is Action.CHECK and key in self._graph:
+            assert key is not None
+            self._open -= visits.skip(self._graph, key)
+            self.finish_if_empty()
+            return
+        if key in self._graph:
+            assert key is not None
+            self._graph[key].state = State.FAILED
+        self._ending.fail(reason)
+
+    # -- the deadline ----------------------------------------------------------------------
+
+    def out_of_time(self) -> bool:
+        """Stop all tasks once the deadline has passed; return whether the stack fails by it."""
+        deadline = self._owned.memory.stack.deadline
+        if deadline is None or self._owned.tools.clock.now() < deadline:
+            return False
+        self.late = True
+        for task in self._tasks.values():
+            task.stop("Timed out")
+        return not self._aim.over

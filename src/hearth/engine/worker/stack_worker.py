@@ -1,0 +1,440 @@
+"""The loop of one owned stack: load, read messages, advance, commit, park, release."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol
+
+from hearth.engine.worker import life_log
+from hearth.engine.worker.committer import Committer
+from hearth.engine.worker.inbox import Inbox
+from hearth.engine.worker.known.access import Access
+from hearth.engine.worker.known.commits import Commits, answer
+from hearth.engine.worker.known.memory import Memory
+from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.loader import Loader
+from hearth.engine.worker.node import members, orphans, snapshots
+from hearth.engine.worker.node.outcome import Outcome
+from hearth.engine.worker.node.task import NodeTask
+from hearth.engine.worker.operation.begin import begin
+from hearth.engine.worker.operation.operation import Operation
+from hearth.engine.worker.operation.parent import notify_of_change
+from hearth.engine.worker.operation.traversal import Tasks
+from hearth.engine.worker.ports import Tools
+from hearth.model.state import Status
+from hearth.store import claim, events, reads
+from hearth.store import snapshots as snapshot_rows
+from hearth.store.claim import Letter, Loaded
+from hearth.store.commit import Changes, Fate, Part
+from hearth.store.database import is_outage
+from hearth.store.health import marked
+from hearth.store.snapshots import Snapshot
+
+log = logging.getLogger(__name__)
+
+TAKEOVERS_MAX = 3
+QUIET_S = 10.0  # without any news before a stack may be parked
+PARKED_S = 60.0  # waits from this length on hold no memory
+
+
+class EngineOfStacks(Protocol):
+    """What the worker of a stack needs of its engine."""
+
+    id: str
+    tools: Tools
+    committer: Committer
+    loader: Loader[Loaded]
+    alive: Loader[bool]
+    snapshots: Loader[list[Snapshot]]
+
+    def wake(self) -> None:
+        """Look for work now."""
+
+    def may_write(self) -> bool:
+        """Whether the lease is fresh enough to send a write call."""
+
+
+class StackWorker:
+    """The worker of one stack that an engine owns in an epoch."""
+
+    def __init__(self, engine: EngineOfStacks, stack_id: str, epoch: int) -> None:
+        self.stack_id = stack_id
+        self.epoch = epoch
+        self._engine = engine
+        self._operation: Operation
+        self._tasks: Tasks = {}
+        self._inbox = Inbox()
+        self._wake = asyncio.Event()
+        self._handing_over = False
+        self._killed = False
+        self._broken: BaseException | None = None
+        self._own: dict[asyncio.Task[None], None] = {}  # in order
+        self._replan = False
+        tools = engine.tools
+        self._memory = Memory(stack_id, tools.new_id, tools.clock)
+        self._access = Access(tools, self._memory, self.wake)
+        self._commits = Commits(self.wake)
+        self._owned = OwnedStack(
+            tools, self._memory, self._access, self._commits, self, self._tasks
+        )
+
+    # -- what the engine calls -------------------------------------------------------------
+
+    def deliver(self, message: Letter) -> None:
+        """Queue a message."""
+        if self._inbox.deliver(message):
+            self.wake()
+
+    def wants(self, message_id: int) -> bool:
+        """Whether the message is to be read and delivered."""
+        return self._inbox.wants(message_id)
+
+    def hand_over(self) -> None:
+        """Stop between steps and release the stack."""
+        self._handing_over = True
+        self.wake()
+
+    def kill(self) -> None:
+        """Forget everything; nothing is written any more."""
+        self._killed = True
+        self._kill_tasks()
+        for task in self._own:
+            task.cancel()
+        self.wake()
+
+    # -- what the nodes and the operation call (Host) --------------------------------------
+
+    def wake(self) -> None:
+        """Have the loop look at what has changed."""
+        self._wake.set()
+
+    @property
+    def handing_over(self) -> bool:
+        """Whether nothing may start any more."""
+        return self._handing_over
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the nodes; the stack is not released before it ends."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._own[task] = None
+        task.add_done_callback(self._own_done)
+
+    def _own_done(self, task: asyncio.Task[None]) -> None:
+        self._own.pop(task, None)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self.break_off(problem)
+        self.wake()
+
+    def break_off(self, problem: BaseException) -> None:
+        """Stop working on the stack, with the first problem that is reported."""
+        self._broken = self._broken or problem
+        self.wake()
+
+    def replan(self) -> None:
+        """Plan anew once the commit under way is through."""
+        self._replan = True
+
+    def may_write(self) -> bool:
+        """Whether the lease is fresh enough to send a write call."""
+        return self._engine.may_write()
+
+    async def is_alive(self, stack_id: str) -> bool:
+        """Whether there is such a stack."""
+        return await self._engine.alive.load(stack_id) is not None
+
+    async def snapshots_of(self, stack_id: str) -> Sequence[Snapshot]:
+        """Return the snapshots of a stack."""
+        return await self._engine.snapshots.load(stack_id) or ()
+
+    # -- the loop --------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Work until nothing is left to do, then release the stack."""
+        try:
+            if not await self._load():
+                return
+            await self._loop()
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+        except Exception as problem:
+            if is_outage(problem):
+                self.kill()
+                raise
+            if not self._killed:
+                log.exception("stack %s: engine fault", self.stack_id)
+                self._kill_tasks()
+                await self._fail_whole(problem)
+
+    async def _loop(self) -> None:
+        memory = self._memory
+        while not self._killed:
+            self._wake.clear()
+            if self._broken is not None:
+                raise self._broken
+            await self._read_messages()
+            self._access.forget_names()
+            self._operation.traversal.advance()
+            if self._tasks:
+                for _ in range(3):  # those that just began put their intents beside this
+                    await asyncio.sleep(0)
+            if memory.always or memory.if_current:
+                if not await self._write():
+                    return
+                continue
+            answer(self._commits.take(), Fate.DONE)  # nothing was to be written
+            if self._commits.held_up:
+                self._commits.admit()
+                continue
+            if self._wake.is_set() or self._inbox or self._operation.traversal.ready:
+                continue
+            if not self._tasks and not self._own:
+                if self._access.has_former():
+                    self.spawn(self._access.drop_former())
+                    continue
+                await self._release()
+                return
+            if await self._park(quiet=False):
+                return
+            news = await self._wait()
+            if not news and await self._park(quiet=True):
+                return
+
+    async def _write(self) -> bool:
+        """Write both change sets, and with the last of all the release; return whether the stack is
+        still ours."""
+        if self._at_rest():
+            await self._release()
+            return False
+        return await self._commit()
+
+    def _at_rest(self) -> bool:
+        """Whether nothing can come any more but messages, which wait for the next owner."""
+        busy = self._tasks or self._own or self._commits.held_up or self._inbox or self._replan
+        if busy or self._broken is not None or self._operation.traversal.ready:
+            return False
+        ended = self._operation.aim.over and self._memory.stack.status is not Status.IN_PROGRESS
+        return ended and not self._access.has_former()
+
+    async def _park(self, *, quiet: bool) -> bool:
+        """Give the stack back with tasks that only wait: to hand it over, or when it was quiet and
+        the next look is far away. They go on from their rows. True if it was done."""
+        rests = [task.rests_until for task in self._tasks.values()]
+        now = self._engine.tools.clock.now()
+        if self._own or not rests or any(until is None for until in rests):
+            return False
+        far = quiet and all(until is not None and until - now >= PARKED_S for until in rests)
+        if not far and not self._handing_over:
+            return False
+        self._kill_tasks()
+        until = min(rest for rest in rests if rest is not None)
+        await self._release(due_at=until)
+        return True
+
+    async def _wait(self) -> bool:
+        """Wait until something happens or the deadline is there; False if it was quiet for long."""
+        limit: float | None = QUIET_S
+        late = False
+        deadline, traversal = self._memory.stack.deadline, self._operation.traversal
+        if deadline is not None and not traversal.late:
+            left = max(0.0, deadline - self._engine.tools.clock.now())
+            late, limit = left <= QUIET_S, min(left, QUIET_S)
+        try:
+            async with asyncio.timeout(limit):  # wait_for may swallow a cancel in Python 3.11
+                await self._wake.wait()
+        except TimeoutError:
+            if not late:
+                return False
+            if traversal.out_of_time():
+                for _ in range(3):  # what is broken off shows before the stack's failure
+                    await asyncio.sleep(0)
+                self._operation.ending.fail("Timed out")
+        return True
+
+    def _ended(self, task: NodeTask, outcome: Outcome | None) -> None:
+        """A task has ended: report it to the operation that the stack is in now."""
+        self._operation.traversal.ended(task, outcome)
+
+    def _kill_tasks(self) -> None:
+        for task in self._tasks.values():
+            task.kill()
+
+    # -- reading ---------------------------------------------------------------------------
+
+    async def _load(self) -> bool:
+        loaded = await self._engine.loader.load(self.stack_id)
+        if loaded is None:
+            return False
+        memory = self._memory
+        memory.load(loaded)
+        self._access.credential = loaded.credential
+        for message in loaded.mail:
+            self._inbox.deliver(message, loaded=True)
+        if self._inbox.opened():
+            self._engine.wake()
+        self._new_operation(loaded)
+        if loaded.stack.takeovers >= TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
+            self._operation.ending.fail(
+                f"{loaded.stack.takeovers} engines died in this operation; it is not passed on"
+            )
+        for row in loaded.in_flight:
+            self._operation.resume(row)
+        if memory.stack.status is not Status.IN_PROGRESS:
+            if memory.orphans:
+                self.spawn(orphans.watch(self._owned))
+        elif not self._operation.aim.over:  # else its rollback begins after the commit
+            further = any(one.traversal == memory.stack.traversal for one in loaded.records)
+            life_log.begun(memory.stack, self._access.credential, further=further)
+            await begin(self._operation)
+        return True
+
+    def _new_operation(self, loaded: Loaded) -> None:
+        self._operation = Operation(self._owned, loaded.revision, self._tasks, self._ended)
+
+    async def _reload(self) -> None:
+        """Another operation began: plan anew with what is under way."""
+        self._replan = False
+        loaded = await self._engine.loader.load(self.stack_id)
+        assert loaded is not None
+        memory = self._memory
+        memory.reload(loaded, owner=self._engine.id, epoch=self.epoch)
+        self._commits.supersede()
+        self._access.reload(loaded.credential)
+        self._operation.ending.call_plugins(failed=True)  # if it has not ended by itself
+        self._new_operation(loaded)
+        if memory.stack.status is Status.IN_PROGRESS:
+            life_log.begun(memory.stack, self._access.credential, further=False)
+            await begin(self._operation)
+
+    async def _read_messages(self) -> None:
+        while (message := self._inbox.next()) is not None:
+            (message_id, kind, body), loaded = message
+            if kind == "child":
+                if not self._operation.child_ended(message_id, body):
+                    self.spawn(self._record_end(message_id, body))
+                continue  # read when what follows from it is committed
+            if kind == "snapshot":
+                self.spawn(self._drop_snapshot(message_id, body["id"]))
+                continue  # read when it is gone
+            self._memory.always.read.append(message_id)
+            match kind:
+                case "operation":  # at once: what comes after it may be about it
+                    if not loaded and not await self._is_current():
+                        await self._reload()
+                case "cancel":
+                    self._operation.cancel(rollback=body["rollback"], traversal=body["traversal"])
+                case "hook":
+                    self._operation.clear_hook(body["record"], body["hook"])
+                case "data":
+                    await self._read_data(body["record"])
+                case "health":
+                    self._mark(body)
+                case _:
+                    for task in self._tasks.values():
+                        task.look()
+
+    async def _record_end(self, message_id: int, body: Mapping[str, Any]) -> None:
+        if await members.record_end(self._owned, message_id, body):
+            notify_of_change(self._owned)
+
+    async def _drop_snapshot(self, message_id: int, snapshot_id: str) -> None:
+        read = partial(snapshot_rows.of_stack, stack_id=self.stack_id)
+        for snapshot in await self._engine.tools.store.read(read):
+            if snapshot.id == snapshot_id:
+                await snapshots.drop(self._owned, snapshot)
+        self._memory.always.read.append(message_id)
+        self.wake()
+
+    async def _read_data(self, record_id: str) -> None:
+        """Somebody else wrote a resource's private data or its metadata."""
+        memory, read = self._memory, partial(reads.data_of, resource_id=record_id)
+        found = await self._engine.tools.store.read(read)
+        _, memory.data[record_id], memory.metadata[record_id] = found
+        memory.stay_ahead()
+
+    def _mark(self, mark: Mapping[str, Any]) -> None:
+        """A user marks a resource as healthy or not."""
+        record = self._memory.records.get(mark["record"])
+        if record is None or record.id in self._tasks:
+            log.info("the mark of resource %s came while it is worked on", mark["record"])
+            return
+        now = self._engine.tools.clock.now()
+        after = marked(record, healthy=mark["healthy"], reason=mark["reason"], now=now)
+        if after is not None:
+            self._memory.put(after)
+            self._memory.event(after, after.status, after.reason)
+
+    async def _is_current(self) -> bool:
+        """Whether the row has no newer operation than we know; what memory has begun since the
+        last commit, a rollback say, is not in the row yet."""
+        read = partial(claim.traversal, stack_id=self.stack_id)
+        return await self._engine.tools.store.read(read) == self._memory.traversal_in_row
+
+    # -- writing ---------------------------------------------------------------------------
+
+    async def _commit(self) -> bool:
+        """Write both change sets; False if the stack is no longer ours."""
+        memory, engine = self._memory, self._engine
+        traversal, always, if_current = memory.take()
+        tickets = self._commits.take()
+        self._commits.admit()
+        replan, self._replan = self._replan, False  # what is put meanwhile is for the next commit
+        part = Part(
+            self.stack_id, engine.id, self.epoch, traversal, always, if_current,
+            engine.tools.clock.now(),
+        )  # fmt: skip
+        try:
+            fate = await engine.committer.submit(part, memory.stack.root_id)
+        except BaseException:
+            for ticket in tickets:
+                ticket.cancel()
+            raise
+        if fate is not Fate.LOST:
+            life_log.happened(memory.stack, self._access.credential, always.events)
+        if fate is Fate.DONE:
+            life_log.happened(memory.stack, self._access.credential, if_current.events)
+        if fate is Fate.SUPERSEDED:
+            memory.refused()
+        self._inbox.forget(always.read)
+        if fate is Fate.LOST:
+            log.warning("stack %s is no longer ours", self.stack_id)
+            self.kill()
+        answer(tickets, fate)
+        begins = fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan)
+        if begins and always.release is None:  # what is given back is begun by its next owner
+            await self._reload()
+        asks = if_current.letters or if_current.create or if_current.operate
+        if asks or always.operate or always.cancel:
+            engine.wake()
+        return fate is not Fate.LOST
+
+    async def _release(self, *, due_at: float | None = None) -> None:
+        """Give the stack back; it is due again at `due_at`, and at its deadline in any case. A
+        stack that is handed over is due at once."""
+        stack = self._memory.stack
+        busy = stack.status is Status.IN_PROGRESS
+        due = stack.deadline if busy else None
+        if busy and self._handing_over:
+            due_at = self._engine.tools.clock.now()
+        looks = [at for at in (due, due_at, orphans.next_look(self._owned)) if at is not None]
+        self._memory.always.release = (min(looks, default=None),)
+        await self._commit()
+        self._engine.wake()
+
+    async def _fail_whole(self, problem: Exception) -> None:
+        """The engine itself is at fault: the stack fails with that, and is released."""
+        stack, tools = self._memory.stack, self._engine.tools
+        reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
+        reason = self._memory.mask(reason)
+        failed = stack.having(status=Status.FAILED, reason=reason)
+        now = tools.clock.now()
+        event = events.of_stack(failed, tools.new_id(), now, failed.action, "FAILED", reason)
+        always = Changes(stack=failed, events=[event], release=(None,))
+        part = Part(
+            self.stack_id, self._engine.id, self.epoch, stack.traversal, always, Changes(), now
+        )
+        with suppress(Exception):
+            await self._engine.committer.submit(part, stack.root_id)
+            life_log.happened(stack, self._access.credential, always.events)
