@@ -44,6 +44,7 @@ def test_many_histories_converge_and_have_every_feature():
     [
         576,
         840,
+        5260,
         100139,
         110198,
         150432,
@@ -67,7 +68,8 @@ def test_many_histories_converge_and_have_every_feature():
 )
 def test_histories_that_once_went_wrong(seed):
     """576: a scaling group that was adopted with more members than its template says lost them.
-    840: a preview was sure that a change is refused, of a thing that was gone. 100139: a late
+    840: a preview was sure that a change is refused, of a thing that was gone. 5260: a machine
+    stood while a call waited for the heartbeat before it. 100139: a late
     adoption took its new values for those in the cloud. 110198: what a replaced one had given up
     was not its own again. 150432: two owners made a trust each. 160312: a commit whose answer was
     lost was tried again. 160580: the first trust was forgotten. 180666: something outside was

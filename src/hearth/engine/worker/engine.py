@@ -92,16 +92,19 @@ class Engine:
         the database does not answer, nothing goes out until the engine knows which stacks are still
         its own.
         """
-        try:
-            silent_s = await self.silences.load(self.id)
-        except Exception as problem:
-            if not is_outage(problem):
-                raise
-            silent_s = None
+        while True:
+            async with self._beat_under_way:  # it may have renewed the lease, and not looked around
+                pass
+            try:
+                silent_s = await self.silences.load(self.id)
+            except Exception as problem:
+                if not is_outage(problem):
+                    raise
+                silent_s = None
+            if not self._beat_under_way.locked():
+                break
         if silent_s is None or silent_s >= SILENT_MAX_S:
             self._beaten = float("-inf"), float("-inf")
-        async with self._beat_under_way:  # a beat may have renewed it, and not yet looked around
-            pass
         return self.may_write()
 
     async def stop(self) -> None:
