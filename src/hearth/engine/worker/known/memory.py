@@ -81,9 +81,9 @@ class Memory:
         return traversal, always, if_current
 
     def refused(self) -> None:
-        """The commit under way was superseded: undo its `if_current`, and the next one."""
-        self._restore(self._before_commit)
+        """The commit under way was superseded: undo its `if_current`, and before it the next one."""
         self.undo()
+        self._restore(self._before_commit)
 
     def undo(self) -> None:
         """Take back what `if_current` has changed."""

@@ -33,6 +33,19 @@ class Child(Protocol):
         """Have the nested stack start nothing more."""
 
 
+class ChildLink:
+    """What an attempt knows of its nested stack; `asked_by` is the traversal under which it was
+    asked, which never changes."""
+
+    def __init__(self, asked_by: str) -> None:
+        self.asked_by = asked_by
+        self.waits: Child | None = None  # it waits for the end of an operation
+        self.seen: str | None = None  # the id of the one that was found
+        self.unchanged = False  # nothing was done there: recorded attributes hold
+        self.early: list[tuple[int, Any]] = []  # messages that came before it waited for one
+        self.message: int | None = None  # to be marked as read with the end
+
+
 class Attempt:
     """One resource being worked on. `rekey` is called with the old and the new id when a
     replacement takes the place of its record."""
@@ -49,28 +62,22 @@ class Attempt:
         self.record_id = record.id
         self.kind = kind
         self.traversal = traversal
-        self.asked_by = traversal  # what a nested stack was asked under; never changes
+        self.child = ChildLink(traversal)
         self.row: AttemptRow | None = None  # what an earlier owner had committed
         self.began_at = owned.tools.clock.now()
         self.calls = CloudCalls(owned, lambda: self.record, self.until_committed)
         self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE
         self.attempted: Wanted | None = None  # by an update
-        self.begun = False  # its row was put
+        self._begun = False  # its row was put
         self.committed = False  # and written
         self.left_over: str | None = None  # why the stack's delete fails by what this one took
         self._rekey = rekey
-        # of a nested stack
-        self.child: Child | None = None
-        self.child_seen: str | None = None  # the id of the one that was found
-        self.child_unchanged = False  # nothing was done there: recorded attributes hold
-        self.early: list[tuple[int, Any]] = []  # messages that came before it waited for one
-        self.message: int | None = None  # to be marked as read with the end
 
     def resume(self, row: AttemptRow) -> None:
         """Go on where an earlier owner was."""
         self.row = row
         self.began_at = row.started_at
-        self.begun = self.committed = True
+        self._begun = self.committed = True
 
     @property
     def record(self) -> Record:
@@ -123,7 +130,7 @@ class Attempt:
         attempts from 0; without `show` no event is added."""
         memory = self.owned.memory
         first = not self.committed
-        self.begun = True
+        self._begun = True
         if self.kind is Kind.CLEANUP or action is not Action.DELETE:
             self.doing = action
         record = self.record
@@ -164,10 +171,10 @@ class Attempt:
     async def until_committed(self) -> None:
         """Wait until all that was put so far is in the database. Raises Superseded if the intent
         was refused."""
-        starts = self.begun and not self.committed
+        starts = self._begun and not self.committed
         fate = await self.owned.commits.written(start=starts)
         if fate is Fate.DONE:
-            self.committed = self.begun
+            self.committed = self._begun
         elif starts:
             raise Superseded
 
@@ -253,7 +260,7 @@ class Attempt:
         """Record that the action ended well."""
         owned = self.owned
         await self.calls.sweep(rtype, ctx)
-        known = self.record.held.attributes if self.child_unchanged else None
+        known = self.record.held.attributes if self.child.unchanged else None
         attributes = await attributes_of(owned, self.record, rtype, ctx, known)
         ended = self.record.having(
             action=action,
@@ -304,13 +311,13 @@ class Attempt:
             nodes = memory.if_current.nodes
             nodes[:] = [row for row in nodes if row.resource_id != self.record_id]
         memory.always.ended.append(self.record_id)
-        if self.message is not None:
-            memory.always.read.append(self.message)
-        memory.always.read += [message for message, _ in self.early]
+        if self.child.message is not None:
+            memory.always.read.append(self.child.message)
+        memory.always.read += [message for message, _ in self.child.early]
 
     def start_over(self) -> None:
         """One action has ended, and another may begin with an intent of its own."""
-        self.row, self.begun, self.committed = None, False, False
+        self.row, self._begun, self.committed = None, False, False
 
 
 def held(desired: Wanted, rtype: ResourceType, ctx: Live, attributes: Mapping[str, Any]) -> Held:

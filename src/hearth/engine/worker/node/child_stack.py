@@ -31,13 +31,14 @@ class ChildStack:
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
+        self._link = link = attempt.child
         self._owned = attempt.owned
         self._child_id = attempt.record.physical_id
         self._child: Child | None = None  # as it was asked for; not known after a take-over
         self._cancelled = False
         self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
-        attempt.child, attempt.child_unchanged = self, False
-        early, attempt.early = attempt.early, []
+        link.waits, link.unchanged = self, False
+        early, link.early = link.early, []
         for message, body in early:
             if not self.heard(message, body):
                 self._owned.memory.always.read.append(message)
@@ -68,7 +69,7 @@ class ChildStack:
             body = await self._regroup(rtype, ctx, body)
         if body["status"] != Status.COMPLETE:
             raise _failure(body)
-        self._attempt.child_unchanged = body["outputs"] is None
+        self._link.unchanged = body["outputs"] is None
         ctx.outputs = body["outputs"] or {}
         ctx.members = body["members"] or {}
         if action in (Action.CREATE, Action.UPDATE):
@@ -104,9 +105,9 @@ class ChildStack:
             await self._pause(child.pause_s)
             await balance(self._owned, rtype, ctx, without=child.touched)
             self._put_update(rtype, ctx, child, first=False, further=True)
-            if self._attempt.message is not None:
-                self._owned.memory.always.read.append(self._attempt.message)
-                self._attempt.message = None
+            if self._link.message is not None:
+                self._owned.memory.always.read.append(self._link.message)
+                self._link.message = None
             self._heard = asyncio.get_running_loop().create_future()
             await self._attempt.until_committed()
             body = await self._wait()
@@ -155,9 +156,9 @@ class ChildStack:
                 return True
             case Action.DELETE:
                 told = ABANDON if owned.aim.retains(self._attempt.record) else None
-                operation = Operation(action, parent_traversal=self._attempt.asked_by, told=told)
+                operation = Operation(action, parent_traversal=self._link.asked_by, told=told)
             case _:
-                operation = Operation(action, parent_traversal=self._attempt.asked_by)
+                operation = Operation(action, parent_traversal=self._link.asked_by)
         assert self._child_id is not None
         changes = owned.memory.if_current if first else owned.memory.always
         changes.operate.append((self._child_id, operation))
@@ -204,7 +205,7 @@ class ChildStack:
             Action.UPDATE,
             self._revision(rtype, ctx, child),
             timeout_mins=child.timeout_mins,
-            parent_traversal=self._attempt.asked_by,
+            parent_traversal=self._link.asked_by,
             told=" ".join([*told, FURTHER] if further else told),
             stands=self._stands(rtype),
         )
@@ -265,10 +266,10 @@ class ChildStack:
     def heard(self, message_id: int, body: Mapping[str, Any]) -> bool:
         """Take in the end of the child's operation; False if it is another one. The message is read
         once the resource's end is committed."""
-        if body["asked_by"] != self._attempt.asked_by or self._heard.done():
+        if body["asked_by"] != self._link.asked_by or self._heard.done():
             return False
         self._heard.set_result(body)
-        self._attempt.message = message_id
+        self._link.message = message_id
         return True
 
     def cancel(self) -> None:
@@ -311,10 +312,10 @@ def _asked(ask: Callable[[Live], Found], ctx: Live) -> Found:
 async def is_there(attempt: Attempt) -> bool:
     """Whether the attempt's record has its nested stack."""
     child_id = attempt.record.physical_id
-    if child_id is None or child_id == attempt.child_seen:
+    if child_id is None or child_id == attempt.child.seen:
         return child_id is not None
     found = await attempt.owned.host.is_alive(child_id)
-    attempt.child_seen = child_id if found else None
+    attempt.child.seen = child_id if found else None
     return found
 
 

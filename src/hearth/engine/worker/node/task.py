@@ -89,15 +89,15 @@ class NodeTask:
     def child_ended(self, message_id: int, body: Any) -> bool:
         """Take in the end of the nested stack's operation; False if it is not the one waited
         for."""
-        if self.attempt.child is None:  # it may be about to wait
-            self.attempt.early.append((message_id, body))
+        if self.attempt.child.waits is None:  # it may be about to wait
+            self.attempt.child.early.append((message_id, body))
             return True
-        return self.attempt.child.heard(message_id, body)
+        return self.attempt.child.waits.heard(message_id, body)
 
     def cancel_child(self) -> None:
         """Have a nested stack that is being worked on stop; one that is being deleted goes on."""
-        if self.attempt.child is not None and self.kind is not Kind.CLEANUP:
-            self.attempt.child.cancel()
+        if self.attempt.child.waits is not None and self.kind is not Kind.CLEANUP:
+            self.attempt.child.waits.cancel()
 
     def _rekey(self, old: str, new: str) -> None:
         del self._tasks[old]
