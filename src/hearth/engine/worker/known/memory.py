@@ -81,7 +81,7 @@ class Memory:
         return traversal, always, if_current
 
     def refused(self) -> None:
-        """The commit under way was superseded: undo its `if_current`, and before it the next one."""
+        """Undo the `if_current` of the commit under way, and before it that of the next one."""
         self.undo()
         self._restore(self._before_commit)
 
