@@ -16,6 +16,7 @@ from hearth.model.state import Action, Status
 from hearth.store import accept, claim, events, reads, standstill, tables, texts
 from hearth.store.commit import Changes, Fate, Part, commit
 from hearth.store.database import Store, Tx
+from hearth.store.messages import Signalled
 from hearth.store.migrate import upgrade
 from hearth.store.prepared import Prepared
 from hearth.store.retention import Retention
@@ -196,18 +197,18 @@ def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
     assert awake == [one.epoch + 1]  # it was carried out anew
 
 
-def test_mail_makes_an_unowned_stack_claimable(store: Store) -> None:
+def test_a_message_makes_an_unowned_stack_claimable(store: Store) -> None:
     stack_id = made(store)
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
     assert written(store, part(store, engine_id, one, Changes(release=(None,)))) is Fate.DONE
     assert claimed(store, engine_id) == []
-    store.transact(lambda tx: accept.send(tx, stack_id, "signal", {"a": 1}, 1.0))
+    store.transact(lambda tx: accept.send(tx, stack_id, Signalled("a"), 1.0))
     assert [c.stack_id for c in claimed(store, engine_id)] == [stack_id]
-    there = store.transact(lambda tx: claim.mail_for(tx, engine_id), write=False)
+    there = store.transact(lambda tx: claim.inbox_of(tx, engine_id), write=False)
     assert [of for _, of in there] == [stack_id]
-    letters = store.transact(lambda tx: claim.letters(tx, [i for i, _ in there]), write=False)
-    assert [(of, kind, body) for of, (_, kind, body) in letters] == [(stack_id, "signal", {"a": 1})]
+    messages = store.transact(lambda tx: claim.messages(tx, [i for i, _ in there]), write=False)
+    assert [(of, one.content) for of, one in messages] == [(stack_id, Signalled("a"))]
 
 
 def test_an_advance_of_an_older_traversal_is_left_out_and_what_is_sure_is_kept(

@@ -7,6 +7,7 @@ import pytest
 
 from hearth.store import accept, claim, tables
 from hearth.store.database import Store, Tx
+from hearth.store.messages import Signalled
 from hearth.store.rows import Revision
 from hearth.store.seal import sealer_from_secret
 
@@ -65,7 +66,7 @@ def test_one_that_is_due_or_has_mail_is_found_among_them(store):
     rest(store, range(100))
     due = tables.stack.update().where(tables.stack.c.id == "id7").values(due_at=1.0)
     store.transact(lambda tx: tx.execute(due))
-    store.transact(lambda tx: accept.send(tx, "id9", "signal", {}, 1.0))
+    store.transact(lambda tx: accept.send(tx, "id9", Signalled("r"), 1.0))
     store.transact(lambda tx: claim.announce(tx, "me", "here", 1))
     assert store.transact(lambda tx: claim.look(tx, "me")).claimable
     found = store.transact(lambda tx: claim.claim(tx, "me", 10))

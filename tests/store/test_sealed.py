@@ -13,9 +13,10 @@ from hearth.model.state import Action, Status
 from hearth.store import accept, claim, outbox, reads, snapshots, software_configs
 from hearth.store import software_deployments as deployments
 from hearth.store.claim import Stray
-from hearth.store.commit import Changes, Letter
+from hearth.store.commit import Changes, Outgoing
 from hearth.store.database import Store
 from hearth.store.keyring import rekey, sealed_columns, unlock
+from hearth.store.messages import HealthMarked
 from hearth.store.migrate import upgrade
 from hearth.store.rows import AttemptRow, Event, Revision
 from hearth.store.seal import Unsealable, sealer_of
@@ -55,7 +56,7 @@ def a_stack(store: Store, name: str) -> str:
         metadata={record.id: told},
         nodes=[AttemptRow(record.id, "t", "update", "CREATE", "intent", CANARY[:0], 1, 1.0, told)],
         events=[happened],
-        letters=[Letter(new.id, "signal", told)],
+        messages=[Outgoing(new.id, HealthMarked("r", False, CANARY))],
         strays=[Stray(new_id(), record.id, "T", 1.0, told)],
         release=(None,),
     )

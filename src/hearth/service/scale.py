@@ -17,6 +17,7 @@ from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.store import accept, claim, events, reads
 from hearth.store.database import Tx
+from hearth.store.messages import DataChanged
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.rows import Event, StackRow
 
@@ -81,7 +82,7 @@ def _resize(
     facts = {**told, "capacity": before, "message": message}
     notice = ScalingNotice(house.new_id(), now, row.id, Status.IN_PROGRESS, facts)
     put_scalings(tx, [notice])
-    accept.send(tx, row.id, "data", {"record": group.id}, now)
+    accept.send(tx, row.id, DataChanged(group.id), now)
     return True
 
 

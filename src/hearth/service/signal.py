@@ -14,6 +14,7 @@ from hearth.service.problems import ResourceActionNotSupported
 from hearth.service.scale import scale
 from hearth.store import accept, events, hooks, reads
 from hearth.store.database import Tx
+from hearth.store.messages import Signalled
 from hearth.store.rows import Event, StackRow
 
 TRIES = 50  # against others who write the same metadata
@@ -86,7 +87,7 @@ async def _once(
             return False
         if done.reason is not None:
             events.append(tx, [_event(row, record, event_id, now, done.reason)])
-        accept.send(tx, row.id, "signal", {"record": record.id}, now)
+        accept.send(tx, row.id, Signalled(record.id), now)
         return True
 
     return await house.store.run_once(transaction), result

@@ -29,6 +29,7 @@ from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store, Tx, Unanswered
+from hearth.store.messages import Signalled
 from hearth.store.prepared import Prepared
 from hearth.store.rows import DATA, Event, Revision, StackRow, record_of, stack_row
 from hearth.store.tables import event, mail, node, resource, resource_data, revision, stack, stray
@@ -435,7 +436,7 @@ class World:
         def transaction(tx: Tx) -> None:
             version, data, metadata = reads.data_of(tx, record.id)
             reads.set_data(tx, stack_id, record.id, version, data, {**metadata, "word": word})
-            accept.send(tx, stack_id, "signal", {"record": record.id}, now)
+            accept.send(tx, stack_id, Signalled(record.id), now)
 
         await self.store.run_once(transaction)
         self._wake()

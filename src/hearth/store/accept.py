@@ -16,6 +16,7 @@ from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
+from hearth.store.messages import Cancel, Content, OperationBegun, child_ended, packed
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import COLUMNS, Event, Revision, StackRow, stack_row, stack_values
 from hearth.store.tables import mail, node, resource, snapshot, stack, tree
@@ -131,9 +132,9 @@ class Pile:
     events: list[Event] = field(default_factory=list)
     mail: list[dict[str, Any]] = field(default_factory=list)
 
-    def send(self, tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
-        """Put mail for a stack."""
-        self.mail.append(_letter(tx, stack_id, kind, body, now))
+    def send(self, tx: Tx, stack_id: str, content: Content, now: float) -> None:
+        """Put a message for a stack."""
+        self.mail.append(_message_values(tx, stack_id, content, now))
 
     def write(self, tx: Tx) -> None:
         """Write all of it."""
@@ -322,7 +323,7 @@ def _begun(
         takeovers=0,
     )
     pile.events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
-    pile.send(tx, row.id, "operation", {}, now)
+    pile.send(tx, row.id, OperationBegun(), now)
     return row
 
 
@@ -407,24 +408,8 @@ def _tell_parent(tx: Tx, row: StackRow, wanted: Operation, now: float, pile: Pil
     """A nested stack has nothing to do: its parent need not wait."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
-    body = child_letter(row.having(parent_traversal=wanted.parent_traversal))
-    pile.send(tx, row.parent_id, "child", body, now)
-
-
-def child_letter(row: StackRow, **more: Any) -> dict[str, Any]:
-    """What a parent hears of the end of a nested stack's operation."""
-    return {
-        "record": row.parent_record,
-        "child": row.id,
-        "asked_by": row.parent_traversal,
-        "action": row.action.value,
-        "status": row.status.value,
-        "reason": row.reason,
-        "failure": row.first_failure,
-        "outputs": None,
-        "members": None,
-        **more,
-    }
+    ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))
+    pile.send(tx, row.parent_id, ended, now)
 
 
 def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
@@ -433,14 +418,14 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
     request = Request.CANCEL if rollback else Request.CANCEL_WITHOUT_ROLLBACK
     if problem := refusal(request, row.name, row.action, row.status):
         raise Rejected([problem])
-    send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
+    send(tx, stack_id, Cancel(rollback, row.traversal), now)
 
 
 def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
     """As `cancel`, for a nested stack: what cannot be cancelled is left alone."""
     row = tx.first(_RUNNING, {"id": stack_id})
     if row is not None:
-        send(tx, stack_id, "cancel", {"rollback": rollback, "traversal": row.traversal}, now)
+        send(tx, stack_id, Cancel(rollback, row.traversal), now)
 
 
 def lock(tx: Tx, stack_id: str) -> StackRow:
@@ -455,12 +440,13 @@ def _no_such(stack_id: str) -> Rejected:
     return Rejected([EntityNotFound(None, "Stack", stack_id)])
 
 
-def send(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> None:
-    """Put mail for a stack."""
-    tx.do(_MAIL, _letter(tx, stack_id, kind, body, now))
+def send(tx: Tx, stack_id: str, content: Content, now: float) -> None:
+    """Put a message for a stack."""
+    tx.do(_MAIL, _message_values(tx, stack_id, content, now))
 
 
-def _letter(tx: Tx, stack_id: str, kind: str, body: Any, now: float) -> dict[str, Any]:
+def _message_values(tx: Tx, stack_id: str, content: Content, now: float) -> dict[str, Any]:
+    kind, body = packed(content)
     return {
         "stack_id": stack_id,
         "kind": kind,

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Record
 from hearth.store import credentials, reads
 from hearth.store.database import Tx
+from hearth.store.messages import Message, unpacked
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import (
     DATA,
@@ -229,9 +230,6 @@ class Stray:
     heard: float | None = None  # by the monotonic clock of this process, if it was heard here
 
 
-Letter = tuple[int, str, Any]  # id, kind, body
-
-
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """All rows of a stack that its owner needs."""
@@ -244,7 +242,7 @@ class Loaded:
     in_flight: list[AttemptRow]
     strays: list[Stray]
     credential: tuple[str, Any] | None
-    mail: list[Letter]
+    messages: list[Message]
 
 
 _ID = sa.bindparam("id", type_=sa.String())
@@ -297,7 +295,7 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
                 for r in lost[i]
             ],
             held.get(row.credential_id or ""),
-            [_letter(tx, r) for r in letters[i]],
+            [_message(tx, r) for r in letters[i]],
         )
         for i, row in mine.items()
     }
@@ -310,8 +308,8 @@ def _by_stack(rows: Iterable[Any]) -> defaultdict[str, list[Any]]:
     return found
 
 
-def _letter(tx: Tx, row: Any) -> Letter:
-    return row.id, row.kind, tx.unseal(row.body, "mail.body", row.stack_id)
+def _message(tx: Tx, row: Any) -> Message:
+    return Message(row.id, unpacked(row.kind, tx.unseal(row.body, "mail.body", row.stack_id)))
 
 
 def _in_flight(tx: Tx, row: Any) -> AttemptRow:
@@ -323,13 +321,13 @@ def _in_flight(tx: Tx, row: Any) -> AttemptRow:
     )
 
 
-_MAIL_FOR = Prepared(
+_INBOX_OF = Prepared(
     sa.select(mail.c.id, mail.c.stack_id)
     .join(stack, stack.c.id == mail.c.stack_id)
     .where(stack.c.owner == _ME)
     .order_by(mail.c.id)
 )
-_LETTERS = Listed(
+_MESSAGES = Listed(
     lambda ids: sa.select(mail).where(mail.c.id.in_(ids)).order_by(mail.c.id), sa.BigInteger()
 )
 _TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
@@ -339,14 +337,14 @@ _LIVE = Listed(
 )
 
 
-def mail_for(tx: Tx, engine_id: str) -> list[tuple[int, str]]:
-    """What lies there for the stacks of an engine, oldest first: (letter, stack)."""
-    return [(row.id, row.stack_id) for row in tx.rows(_MAIL_FOR, {"me": engine_id})]
+def inbox_of(tx: Tx, engine_id: str) -> list[tuple[int, str]]:
+    """Return the messages for the stacks of an engine, oldest first: (message id, stack id)."""
+    return [(row.id, row.stack_id) for row in tx.rows(_INBOX_OF, {"me": engine_id})]
 
 
-def letters(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Letter]]:
-    """Those of the letters that are still there, oldest first, each with its stack."""
-    return [(row.stack_id, _letter(tx, row)) for row in tx.listed(_LETTERS, ids)]
+def messages(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Message]]:
+    """Return those of the messages that are still there, oldest first, each with its stack."""
+    return [(row.stack_id, _message(tx, row)) for row in tx.listed(_MESSAGES, ids)]
 
 
 def traversal(tx: Tx, stack_id: str) -> str | None:

@@ -21,6 +21,7 @@ from hearth.store import accept, credentials, events, snapshots
 from hearth.store.claim import Stray
 from hearth.store.database import Tx
 from hearth.store.document import document
+from hearth.store.messages import Content, child_ended
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import (
@@ -42,12 +43,11 @@ from hearth.store.texts import copy_revision
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """Mail to another stack."""
+class Outgoing:
+    """A message to another stack."""
 
     stack_id: str
-    kind: str
-    body: Any
+    content: Content
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Changes:
     ended: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     scalings: list[ScalingNotice] = field(default_factory=list)
-    letters: list[Letter] = field(default_factory=list)
+    messages: list[Outgoing] = field(default_factory=list)
     read: list[int] = field(default_factory=list)
     create: list[accept.NewStack] = field(default_factory=list)
     operate: list[tuple[str, accept.Operation]] = field(default_factory=list)
@@ -108,7 +108,7 @@ class Changes:
     def rows(self) -> int:
         """About how many rows it writes."""
         piles = (self.insert, self.state, self.full, self.delete, self.data, self.metadata,
-                 self.nodes, self.moved, self.ended, self.events, self.letters)  # fmt: skip
+                 self.nodes, self.moved, self.ended, self.events, self.messages)  # fmt: skip
         return 1 + sum(map(len, piles))
 
     def __bool__(self) -> bool:
@@ -197,8 +197,8 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     _delete(tx, credential, credential.c.id, gone)
     pile = accept.Pile()
     for part, changes in valid:  # last: a stack that is asked may have a part of its own above
-        for letter in changes.letters:
-            pile.send(tx, letter.stack_id, letter.kind, letter.body, part.now)
+        for message in changes.messages:
+            pile.send(tx, message.stack_id, message.content, part.now)
         for new in changes.create:
             accept.create_nested(tx, new, part.now, new_id, pile)
     _ask_children(tx, valid, new_id, pile)
@@ -239,7 +239,7 @@ def _ask_children(
                 status=Status.FAILED, reason=f"{kind}: {why}",
                 first_failure=None, parent_traversal=operation.parent_traversal,
             )  # fmt: skip
-            pile.send(tx, part.stack_id, "child", accept.child_letter(told), part.now)
+            pile.send(tx, part.stack_id, child_ended(told), part.now)
 
 
 def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:

@@ -1,6 +1,6 @@
 """Marks of health: what a user says of a resource without anything being looked at.
 
-Of a stack that nobody owns the record is written at once; an owner is told by mail, for it alone
+Of a stack that nobody owns the record is written at once; an owner gets a message, for it alone
 writes the records of its stack.
 """
 
@@ -12,10 +12,9 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.store import accept, events
 from hearth.store.database import Tx
+from hearth.store.messages import HealthMarked, kind_of
 from hearth.store.rows import Event, StackRow, record_of, record_state
 from hearth.store.tables import mail, node, resource
-
-MAIL = "health"
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
@@ -39,16 +38,15 @@ def mark(
     now: float,
     event_id: str,
 ) -> bool:
-    """Mark a resource; whether that is done, else its owner has mail. Raises `Rejected` with
-    ActionInProgress while it is worked on.
+    """Mark a resource; return whether that is done, else its owner has a message. Raises
+    `Rejected` with ActionInProgress while it is worked on.
     """
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
         words = f"Stack {row.name} already has an action ({row.action}) in progress."
         raise Rejected([ActionInProgress(None, words)])
     if row.owner is not None:
-        body = {"record": record_id, "healthy": healthy, "reason": reason}
-        accept.send(tx, stack_id, MAIL, body, now)
+        accept.send(tx, stack_id, HealthMarked(record_id, healthy, reason), now)
         return False
     found = tx.first(sa.select(resource).where(resource.c.id == record_id))
     before = record_of(tx, found) if found is not None else None
@@ -61,8 +59,9 @@ def mark(
 
 
 def unread(tx: Tx, stack_id: str) -> bool:
-    """Whether the owner has mail about marks that it has not acted upon."""
-    mine = sa.select(mail.c.id).where(mail.c.stack_id == stack_id, mail.c.kind == MAIL).limit(1)
+    """Whether the owner has messages about marks that it has not acted upon."""
+    marks = mail.c.kind == kind_of(HealthMarked)
+    mine = sa.select(mail.c.id).where(mail.c.stack_id == stack_id, marks).limit(1)
     return tx.first(mine) is not None
 
 

@@ -12,6 +12,7 @@ from hearth.model.problem import InvalidBreakPointHook, Rejected
 from hearth.model.state import Action, Hook
 from hearth.store import accept, events, reads
 from hearth.store.database import Tx
+from hearth.store.messages import HookCleared
 from hearth.store.prepared import Listed
 from hearth.store.rows import DATA, Event
 from hearth.store.tables import resource_data
@@ -68,4 +69,4 @@ def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: 
         record.action.value, record.status.value, f"Hook {name} is cleared",
     )  # fmt: skip
     events.append(tx, [told])
-    accept.send(tx, stack_id, "hook", {"record": record.id, "hook": name}, now)
+    accept.send(tx, stack_id, HookCleared(record.id, name), now)

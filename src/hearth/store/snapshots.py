@@ -14,6 +14,7 @@ from hearth.model.problem import NotFound, NotSupported, Rejected, RequestLimitE
 from hearth.model.state import Action, Status
 from hearth.store import accept
 from hearth.store.database import Tx
+from hearth.store.messages import SnapshotDeleted
 from hearth.store.prepared import Listed
 from hearth.store.rows import cut
 from hearth.store.tables import snapshot, stack
@@ -89,7 +90,7 @@ def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
     if found.action is Action.CREATE and found.status is Status.IN_PROGRESS:
         raise Rejected([NotSupported(None, "Deleting in-progress snapshot is not supported.")])
     set_state(tx, snapshot_id, Action.DELETE, Status.IN_PROGRESS, "Snapshot DELETE started")
-    accept.send(tx, stack_id, "snapshot", {"id": snapshot_id}, now)
+    accept.send(tx, stack_id, SnapshotDeleted(snapshot_id), now)
 
 
 def set_state(

@@ -22,7 +22,7 @@ OUTAGE_PAUSE_S = 1.0  # between two looks whether the database is there again
 SILENT_MAX_S = 10.0  # no write call once the last beat is older than this
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
-LETTERS_MAX = 500  # in one reading
+MESSAGES_MAX = 500  # in one reading
 HAND_OVER_S = 10.0
 RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
 RECEIPTS_BEATS = 300  # beats after which old receipts are removed
@@ -209,7 +209,7 @@ class Engine:
             finally:
                 self._not_claiming.set()
         if sight.mail and self.workers:
-            await self._fetch_mail()
+            await self._fetch_messages()
 
     async def _reconcile(self) -> None:
         """Work on every stack that the rows say is ours, and on no other.
@@ -233,19 +233,19 @@ class Engine:
                 self._take(stack_id, epoch)
         self._odd = odd
 
-    async def _fetch_mail(self) -> None:
+    async def _fetch_messages(self) -> None:
         """Have the mail that nobody here has seen delivered."""
-        there = await self.tools.store.read(lambda tx: claim.mail_for(tx, self.id))
+        there = await self.tools.store.read(lambda tx: claim.inbox_of(tx, self.id))
         candidates = ((self.workers.get(stack_id), message_id) for message_id, stack_id in there)
         new = [i for worker, i in candidates if worker is not None and worker.wants(i)]
         if not new:
             return
-        if len(new) > LETTERS_MAX:
+        if len(new) > MESSAGES_MAX:
             self.wake()
-        found = await self.tools.store.read(lambda tx: claim.letters(tx, new[:LETTERS_MAX]))
-        for stack_id, letter in found:
+        found = await self.tools.store.read(lambda tx: claim.messages(tx, new[:MESSAGES_MAX]))
+        for stack_id, message in found:
             if (worker := self.workers.get(stack_id)) is not None:
-                worker.deliver(letter)
+                worker.deliver(message)
 
     def _take(self, stack_id: str, epoch: int) -> None:
         worker = self.workers[stack_id] = StackWorker(self, stack_id, epoch)

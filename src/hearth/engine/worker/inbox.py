@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from hearth.store.claim import Letter
+from hearth.store.messages import Message
 
 
 class Inbox:
@@ -10,19 +10,19 @@ class Inbox:
     are gone."""
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[Letter, bool]] = deque()
+        self._waiting: deque[tuple[Message, bool]] = deque()
         self._seen: set[int] = set()  # messages that came and still have a row
         self._early: set[int] | None = set()  # those that have one before the stack is read
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def deliver(self, message: Letter, *, loaded: bool = False) -> bool:
+    def deliver(self, message: Message, *, loaded: bool = False) -> bool:
         """Queue a message; return whether it is new. `loaded`: it was read with the stack's row, so
         no operation of which it speaks is newer than the row."""
-        if message[0] in self._seen:
+        if message.id in self._seen:
             return False
-        self._seen.add(message[0])
+        self._seen.add(message.id)
         self._waiting.append((message, loaded))
         return True
 
@@ -38,7 +38,7 @@ class Inbox:
         early, self._early = self._early, None
         return bool(early) and not (early or set()) <= self._seen
 
-    def next(self) -> tuple[Letter, bool] | None:
+    def next(self) -> tuple[Message, bool] | None:
         """Return the next message and whether it was `loaded`."""
         return self._waiting.popleft() if self._waiting else None
 

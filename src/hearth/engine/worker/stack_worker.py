@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from hearth.engine.worker import life_log
 from hearth.engine.worker.committer import Committer
@@ -26,10 +26,22 @@ from hearth.engine.worker.ports import Tools
 from hearth.model.state import Status
 from hearth.store import claim, events, reads
 from hearth.store import snapshots as snapshot_rows
-from hearth.store.claim import Letter, Loaded
+from hearth.store.claim import Loaded
 from hearth.store.commit import Changes, Fate, Part
 from hearth.store.database import is_outage
 from hearth.store.health import marked
+from hearth.store.messages import (
+    Cancel,
+    ChildEnded,
+    DataChanged,
+    HealthMarked,
+    HookCleared,
+    Message,
+    OperationBegun,
+    Signalled,
+    SnapshotDeleted,
+    UnknownKind,
+)
 from hearth.store.snapshots import Snapshot
 
 log = logging.getLogger(__name__)
@@ -82,7 +94,7 @@ class StackWorker:
 
     # -- what the engine calls -------------------------------------------------------------
 
-    def deliver(self, message: Letter) -> None:
+    def deliver(self, message: Message) -> None:
         """Queue a message."""
         if self._inbox.deliver(message):
             self.wake()
@@ -270,7 +282,7 @@ class StackWorker:
         memory = self._memory
         memory.load(loaded)
         self._access.credential = loaded.credential
-        for message in loaded.mail:
+        for message in loaded.messages:
             self._inbox.deliver(message, loaded=True)
         if self._inbox.opened():
             self._engine.wake()
@@ -310,33 +322,41 @@ class StackWorker:
 
     async def _read_messages(self) -> None:
         while (message := self._inbox.next()) is not None:
-            (message_id, kind, body), loaded = message
-            if kind == "child":
-                if not self._operation.child_ended(message_id, body):
-                    self.spawn(self._record_end(message_id, body))
-                continue  # read when what follows from it is committed
-            if kind == "snapshot":
-                self.spawn(self._drop_snapshot(message_id, body["id"]))
-                continue  # read when it is gone
-            self._memory.always.read.append(message_id)
-            match kind:
-                case "operation":  # at once: what comes after it may be about it
-                    if not loaded and not await self._is_current():
-                        await self._reload()
-                case "cancel":
-                    self._operation.cancel(rollback=body["rollback"], traversal=body["traversal"])
-                case "hook":
-                    self._operation.clear_hook(body["record"], body["hook"])
-                case "data":
-                    await self._read_data(body["record"])
-                case "health":
-                    self._mark(body)
-                case _:
-                    for task in self._tasks.values():
-                        task.look()
+            await self._read(*message)
 
-    async def _record_end(self, message_id: int, body: Mapping[str, Any]) -> None:
-        if await members.record_end(self._owned, message_id, body):
+    async def _read(self, message: Message, loaded: bool) -> None:
+        content = message.content
+        if isinstance(content, ChildEnded):
+            if not self._operation.child_ended(message.id, content):
+                self.spawn(self._record_end(message.id, content))
+            return  # read when what follows from it is committed
+        if isinstance(content, SnapshotDeleted):
+            self.spawn(self._drop_snapshot(message.id, content.id))
+            return  # read when it is gone
+        self._memory.always.read.append(message.id)
+        match content:
+            case OperationBegun():  # at once: what comes after it may be about it
+                if not loaded and not await self._is_current():
+                    await self._reload()
+            case Cancel(rollback, traversal):
+                self._operation.cancel(rollback=rollback, traversal=traversal)
+            case HookCleared(record_id, hook):
+                self._operation.clear_hook(record_id, hook)
+            case DataChanged(record_id):
+                await self._read_data(record_id)
+            case HealthMarked():
+                self._mark(content)
+            case Signalled():
+                for task in self._tasks.values():
+                    task.look()
+            case UnknownKind(kind):
+                words = "stack %s: a message of the kind %s is not understood and is dropped"
+                log.warning(words, self.stack_id, kind)
+            case _:
+                assert_never(content)
+
+    async def _record_end(self, message_id: int, ended: ChildEnded) -> None:
+        if await members.record_end(self._owned, message_id, ended):
             notify_of_change(self._owned)
 
     async def _drop_snapshot(self, message_id: int, snapshot_id: str) -> None:
@@ -354,14 +374,14 @@ class StackWorker:
         _, memory.data[record_id], memory.metadata[record_id] = found
         memory.stay_ahead()
 
-    def _mark(self, mark: Mapping[str, Any]) -> None:
+    def _mark(self, mark: HealthMarked) -> None:
         """A user marks a resource as healthy or not."""
-        record = self._memory.records.get(mark["record"])
+        record = self._memory.records.get(mark.record)
         if record is None or record.id in self._tasks:
-            log.info("the mark of resource %s came while it is worked on", mark["record"])
+            log.info("the mark of resource %s came while it is worked on", mark.record)
             return
         now = self._engine.tools.clock.now()
-        after = marked(record, healthy=mark["healthy"], reason=mark["reason"], now=now)
+        after = marked(record, healthy=mark.healthy, reason=mark.reason, now=now)
         if after is not None:
             self._memory.put(after)
             self._memory.event(after, after.status, after.reason)
@@ -405,7 +425,7 @@ class StackWorker:
         begins = fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan)
         if begins and always.release is None:  # what is given back is begun by its next owner
             await self._reload()
-        asks = if_current.letters or if_current.create or if_current.operate
+        asks = if_current.messages or if_current.create or if_current.operate
         if asks or always.operate or always.cancel:
             engine.wake()
         return fate is not Fate.LOST

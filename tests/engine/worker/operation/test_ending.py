@@ -107,9 +107,9 @@ def test_hidden_values_are_masked_in_the_reason_and_in_what_the_parent_is_sent()
     owned = Owned(stack_row(parent_id="p", root_id="p"), revision=revision)
     owned.operation.ending.fail("s3cret is too short", first="s3cret")
     assert owned.memory.stack.reason == "****** is too short"
-    message = owned.memory.if_current.letters[0]
+    message = owned.memory.if_current.messages[0]
     assert message.stack_id == "p"
-    assert "s3cret" not in str(message.body)
+    assert "s3cret" not in str(message.content)
 
 
 def test_the_state_of_a_snapshot_ends_with_the_operation():

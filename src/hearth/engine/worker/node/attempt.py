@@ -20,13 +20,14 @@ from hearth.engine.worker.node.outcome import Done, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType, Step
 from hearth.store.commit import Fate
+from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 
 
 class Child(Protocol):
     """The nested stack that an attempt waits for."""
 
-    def heard(self, message_id: int, body: Mapping[str, Any]) -> bool:
+    def heard(self, message_id: int, ended: ChildEnded) -> bool:
         """Take in the end of the nested stack's operation; False if it is another one."""
 
     def cancel(self) -> None:
@@ -42,7 +43,7 @@ class ChildLink:
         self.waits: Child | None = None  # it waits for the end of an operation
         self.seen: str | None = None  # the id of the one that was found
         self.unchanged = False  # nothing was done there: recorded attributes hold
-        self.early: list[tuple[int, Any]] = []  # messages that came before it waited for one
+        self.early: list[tuple[int, ChildEnded]] = []  # messages that came before it waited for one
         self.message: int | None = None  # to be marked as read with the end
 
 

@@ -18,6 +18,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Child, Live, ResourceType
 from hearth.store import claim
 from hearth.store.accept import ABANDON, CONVERGE, FURTHER, NewStack, Operation, says
+from hearth.store.messages import ChildEnded
 from hearth.store.rows import Revision
 
 PLACES = ("resources.", "resources[", "Resources.", "Resources[")
@@ -36,11 +37,11 @@ class ChildStack:
         self._child_id = attempt.record.physical_id
         self._child: Child | None = None  # as it was asked for; not known after a take-over
         self._cancelled = False
-        self._heard: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._heard: asyncio.Future[ChildEnded] = asyncio.get_running_loop().create_future()
         link.waits, link.unchanged = self, False
         early, link.early = link.early, []
-        for message, body in early:
-            if not self.heard(message, body):
+        for message, ended in early:
+            if not self.heard(message, ended):
                 self._owned.memory.always.read.append(message)
 
     async def carry_out(
@@ -64,14 +65,14 @@ class ChildStack:
                 return
         elif action is Action.DELETE and not await is_there(self._attempt):
             return  # it was not there to be asked, or its message says what is known now
-        body = await self._wait()
+        ended = await self._wait()
         if rtype.regroups and action in (Action.CREATE, Action.UPDATE):
-            body = await self._regroup(rtype, ctx, body)
-        if body["status"] != Status.COMPLETE:
-            raise _failure(body)
-        self._link.unchanged = body["outputs"] is None
-        ctx.outputs = body["outputs"] or {}
-        ctx.members = body["members"] or {}
+            ended = await self._regroup(rtype, ctx, ended)
+        if ended.status is not Status.COMPLETE:
+            raise _failure(ended)
+        self._link.unchanged = ended.outputs is None
+        ctx.outputs = ended.outputs or {}
+        ctx.members = ended.members or {}
         if action in (Action.CREATE, Action.UPDATE):
             metadata = rtype.metadata_after(ctx)
             if metadata is not None:
@@ -87,21 +88,19 @@ class ChildStack:
 
     # -- one thing after the other -----------------------------------------------------------
 
-    async def _regroup(
-        self, rtype: ResourceType, ctx: Live, body: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    async def _regroup(self, rtype: ResourceType, ctx: Live, ended: ChildEnded) -> ChildEnded:
         """Ask for what follows, as long as something does; return the last answer."""
         while True:
-            failed = body["status"] != Status.COMPLETE
+            failed = ended.status is not Status.COMPLETE
             if failed or self._child is None or self._child.more or rtype.balancers(ctx):
                 await read_members(self._owned, ctx)
                 await balance(self._owned, rtype, ctx)
             if failed or (self._child is not None and not self._child.more):
-                return body
+                return ended
             await rtype.prepare(ctx)
             child = _asked(rtype.next_child, ctx)
             if child is None:
-                return body
+                return ended
             await self._pause(child.pause_s)
             await balance(self._owned, rtype, ctx, without=child.touched)
             self._put_update(rtype, ctx, child, first=False, further=True)
@@ -110,7 +109,7 @@ class ChildStack:
                 self._link.message = None
             self._heard = asyncio.get_running_loop().create_future()
             await self._attempt.until_committed()
-            body = await self._wait()
+            ended = await self._wait()
 
     async def _prepare(self, rtype: ResourceType, ctx: Live, action: Action) -> Exception | None:
         """Prepare what a child needs; return why that fails. Members that will change get no more
@@ -250,7 +249,7 @@ class ChildStack:
             facade |= {"secret": True, "hidden": aim.hidden}
         return replace(revision, given=given, facade=facade)
 
-    async def _wait(self) -> Mapping[str, Any]:
+    async def _wait(self) -> ChildEnded:
         attempt = self._attempt
         attempt.calls.rest(FOREVER)  # until the child's message
         try:
@@ -263,12 +262,12 @@ class ChildStack:
             attempt.calls.rests_until = None
         return self._heard.result()
 
-    def heard(self, message_id: int, body: Mapping[str, Any]) -> bool:
+    def heard(self, message_id: int, ended: ChildEnded) -> bool:
         """Take in the end of the child's operation; False if it is another one. The message is read
         once the resource's end is committed."""
-        if body["asked_by"] != self._link.asked_by or self._heard.done():
+        if ended.asked_by != self._link.asked_by or self._heard.done():
             return False
-        self._heard.set_result(body)
+        self._heard.set_result(ended)
         self._link.message = message_id
         return True
 
@@ -287,10 +286,10 @@ def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: told.get(name, {}) for name in document["resources"]}
 
 
-def _failure(body: Mapping[str, Any]) -> ResourceFailure:
+def _failure(ended: ChildEnded) -> ResourceFailure:
     """Return the child's failure; the parent puts its own path before it. Source: spec/engine.md,
     31."""
-    reason = str(body["failure"] or body["reason"])
+    reason = ended.failure or ended.reason
     head, _, rest = reason.partition(" failed: ")
     text = rest if rest and head.startswith("Resource ") else reason
     error, colon, tail = text.partition(": ")

@@ -14,6 +14,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType
 from hearth.resources.heat.scaling_group import PENDING, Scaled, pending
 from hearth.store import claim
+from hearth.store.messages import ChildEnded
 from hearth.store.outbox import ScalingNotice
 
 log = logging.getLogger(__name__)
@@ -63,22 +64,22 @@ async def _set_instances(balancer: ResourceType, seen: Live, well: Sequence[str]
     await balancer.set_instances(seen, well)
 
 
-async def record_end(owned: OwnedStack, message: int, body: Mapping[str, Any]) -> bool:
+async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool:
     """Record the end of a nested stack's operation that no node waits for: it was scaled, or
     worked on by itself. Return whether the parent of this stack may read something new."""
     changed = False
     try:
-        record = owned.memory.records.get(body["record"])
-        if record is not None and record.physical_id == body["child"]:
-            changed = await _take_in(owned, record, body)
+        record = owned.memory.records.get(ended.record or "")
+        if record is not None and record.physical_id == ended.child:
+            changed = await _take_in(owned, record, ended)
     except (CloudFault, Rejected) as problem:
-        log.warning("stack %s: the end of %s: %s", owned.memory.stack_id, body["child"], problem)
+        log.warning("stack %s: the end of %s: %s", owned.memory.stack_id, ended.child, problem)
     owned.memory.always.read.append(message)
     owned.host.wake()
     return changed
 
 
-async def _take_in(owned: OwnedStack, record: Record, body: Mapping[str, Any]) -> bool:
+async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool:
     rtype = owned.tools.programs.type_of(record)
     if rtype is None or record.leaving:
         return False
@@ -89,14 +90,14 @@ async def _take_in(owned: OwnedStack, record: Record, body: Mapping[str, Any]) -
         await read_members(owned, ctx)
         await balance(owned, rtype, ctx)
     else:
-        ctx.outputs, ctx.members = body["outputs"] or {}, body["members"] or {}
+        ctx.outputs, ctx.members = ended.outputs or {}, ended.members or {}
         known = record.held.attributes
     attributes = await attributes_of(owned, record, rtype, ctx, known)
     if owned.memory.records.get(record.id) is not record or record.id in owned.busy:
         return False  # it is worked on by now
     if rtype.scalable:
         if (note := pending(ctx.data)) is not None:
-            owned.memory.always.scalings.append(_notice(owned, rtype, ctx, note, body))
+            owned.memory.always.scalings.append(_notice(owned, rtype, ctx, note, ended))
         metadata = rtype.after_scaling(ctx)
         owned.memory.note_data(record.id, {PENDING: None})
         if metadata is not None:
@@ -108,12 +109,12 @@ async def _take_in(owned: OwnedStack, record: Record, body: Mapping[str, Any]) -
 
 
 def _notice(
-    owned: OwnedStack, rtype: ResourceType, ctx: Live, note: Scaled, body: Mapping[str, Any]
+    owned: OwnedStack, rtype: ResourceType, ctx: Live, note: Scaled, ended: ChildEnded
 ) -> ScalingNotice:
     """Return how a scaling ended, for those who follow the messages."""
-    failed = body["status"] != Status.COMPLETE
+    failed = ended.status is not Status.COMPLETE
     name = ctx.physical_name
-    message = str(body["reason"]) if failed else f"End resizing the group {name}"
+    message = ended.reason if failed else f"End resizing the group {name}"
     facts = {**note.told, "capacity": len(ctx.definitions), "message": message}
     status = Status.FAILED if failed else Status.COMPLETE
     now, stack_id = owned.tools.clock.now(), owned.memory.stack_id

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.graph import Key, Kind
@@ -16,6 +15,7 @@ from hearth.engine.worker.node.cleanup import clean_up
 from hearth.engine.worker.node.outcome import Failed, Outcome
 from hearth.engine.worker.node.update import go_on, update
 from hearth.store.database import is_outage
+from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 
 log = logging.getLogger(__name__)
@@ -86,13 +86,13 @@ class NodeTask:
         """Stand for a node of a newer operation, and report to it."""
         self.key, self.attempt.traversal = key, traversal
 
-    def child_ended(self, message_id: int, body: Any) -> bool:
+    def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
         """Take in the end of the nested stack's operation; False if it is not the one waited
         for."""
         if self.attempt.child.waits is None:  # it may be about to wait
-            self.attempt.child.early.append((message_id, body))
+            self.attempt.child.early.append((message_id, ended))
             return True
-        return self.attempt.child.waits.heard(message_id, body)
+        return self.attempt.child.waits.heard(message_id, ended)
 
     def cancel_child(self) -> None:
         """Have a nested stack that is being worked on stop; one that is being deleted goes on."""

@@ -1,7 +1,6 @@
 """The operation a stack is in: its parts, and what the loop around it asks of them."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from hearth.engine.core.graph import Key, Kind
 from hearth.engine.core.record import Record
@@ -14,6 +13,7 @@ from hearth.engine.worker.operation.hooks import Hooks
 from hearth.engine.worker.operation.plugins import PluginCalls
 from hearth.engine.worker.operation.traversal import Tasks, Traversal
 from hearth.engine.worker.ports import Occasion
+from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow, Revision
 
 Report = Callable[[NodeTask, Outcome | None], None]
@@ -74,7 +74,7 @@ class Operation:
         if (pause := self.hooks.cleared(record_id, name)) is not None:
             self.traversal.go_on(pause.key, after=pause.after)
 
-    def child_ended(self, message_id: int, body: Mapping[str, Any]) -> bool:
+    def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
         """Take in the end of a nested stack's operation; False if no task waits for it."""
-        task = self.tasks.get(body["record"])
-        return task is not None and task.child_ended(message_id, body)
+        task = self.tasks.get(ended.record or "")
+        return task is not None and task.child_ended(message_id, ended)

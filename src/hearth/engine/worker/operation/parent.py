@@ -5,9 +5,9 @@ from typing import Any
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action, Status
 from hearth.model.unknown import nulled
-from hearth.store.accept import child_letter
 from hearth.store.claim import member
-from hearth.store.commit import Changes, Letter
+from hearth.store.commit import Changes, Outgoing
+from hearth.store.messages import child_ended
 from hearth.store.rows import StackRow
 from hearth.template.budget import spending
 from hearth.template.deferred import Deferred
@@ -44,8 +44,8 @@ def _notify(owned: OwnedStack, row: StackRow, changes: Changes) -> None:
         except Deferred as deferred:  # at the end of an operation they were evaluated before
             owned.host.spawn(_notify_later(owned, deferred, row))
             return
-    body = child_letter(row, outputs=outputs, members=_members(owned))
-    changes.letters.append(Letter(row.parent_id, "child", body))
+    ended = child_ended(row, outputs=outputs, members=_members(owned))
+    changes.messages.append(Outgoing(row.parent_id, ended))
 
 
 async def _notify_later(owned: OwnedStack, deferred: Deferred, row: StackRow) -> None:
