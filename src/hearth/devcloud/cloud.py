@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from hearth.devcloud import (
@@ -24,10 +22,12 @@ from hearth.devcloud import (
     swift,
     zaqar,
 )
-from hearth.devcloud.aodh.notices import Notice
-from hearth.devcloud.http import Call, Refusal, Reply, Service
+from hearth.devcloud.caller import Caller
+from hearth.devcloud.http import Call, Cloud, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
+from hearth.devcloud.notice import Notice
+from hearth.devcloud.settings import Settings
 from hearth.devcloud.store import Store, Thing
 
 SERVICES: dict[str, Service] = {
@@ -47,7 +47,7 @@ SERVICES: dict[str, Service] = {
         mistral.SERVICE,
     )
 }
-TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **nova.TRANSITIONS,
     **neutron.TRANSITIONS,
     **cinder.TRANSITIONS,
@@ -61,20 +61,6 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
 }
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What can be chosen when a cloud starts. Times are in seconds."""
-
-    password: str = "secret"  # noqa: S105
-    token_life_s: float = 3600.0
-    build_s: float = 0.0
-    volume_s: float = 0.0
-    seed: int | None = None
-    quotas: bool = True
-    orchestration_url: str | None = None
-    cloudformation_url: str | None = None
-
-
 class DevCloud:
     """An OpenStack without its sockets: `handle` takes a call and gives the reply.
 
@@ -85,7 +71,7 @@ class DevCloud:
         self.settings = settings or Settings()
         self.store = Store(self.settings.seed)
         self.knobs = Knobs()
-        self.callers: dict[str, Any] = {}
+        self.callers: dict[str, Caller] = {}
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
         self.outbox: list[Notice] = []  # what alarms have to say, for the socket to send
         self.url = url
@@ -102,7 +88,7 @@ class DevCloud:
         self,
         method: str,
         target: str,
-        headers: Any,
+        headers: Mapping[str, str],
         raw: bytes,
     ) -> Call | None:
         """A call from the request line; None when no service lives at that path."""
@@ -116,6 +102,12 @@ class DevCloud:
         segments = [unquote(s) if "%" in s else s for s in rest.split("/") if s]
         query = parse_qs(raw_query, keep_blank_values=True) if raw_query else {}
         return Call(self, prefix, method, path, segments, query, headers, raw, raw_query=raw_query)
+
+    def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
+        """Return the reply to a call of one service to another."""
+        call = self.call(method, target, headers, raw)
+        assert call is not None, f"no service at {target}"
+        return self.handle(call)
 
     def handle(self, call: Call) -> Reply:
         """Carry out a call; what has become due happens first."""

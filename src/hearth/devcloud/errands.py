@@ -9,15 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp
 import msgspec
 
+from hearth.devcloud.http import Cloud
 from hearth.devcloud.store import Body, Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 CALLS = "errands.calls"
 TIMEOUT_S = 60.0
@@ -26,7 +24,7 @@ PROMPT = ("workflow.",)  # transitions that happen on time, and not before the n
 
 
 def order(
-    cloud: DevCloud,
+    cloud: Cloud,
     then: str,
     about: str,
     *,
@@ -53,7 +51,7 @@ def order(
     cloud.wake(0)
 
 
-def again(cloud: DevCloud, errand: Thing, after_s: float = 0.0) -> None:
+def again(cloud: Cloud, errand: Thing, after_s: float = 0.0) -> None:
     """Make a call once more, a little later."""
     errand.hidden.pop("answer", None)
     errand.visible_from = cloud.store.time + after_s
@@ -64,7 +62,7 @@ def again(cloud: DevCloud, errand: Thing, after_s: float = 0.0) -> None:
 class Runner:
     """Runs the errands of a cloud on the present loop; `await close()` ends it."""
 
-    def __init__(self, cloud: DevCloud) -> None:
+    def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None

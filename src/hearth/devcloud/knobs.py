@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth.devcloud.http import Effects
-
 _MATCH = {"service", "method", "path_regex", "nth", "times", "first", "name", "name_regex"}
 _EFFECT = {
     "latency_s",
@@ -27,6 +25,18 @@ _EFFECT = {
     "error",
     "garble",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What rules ask of a handler: times in seconds, `None` where the default holds."""
+
+    slow_s: float | None = None
+    invisible_s: float = 0.0
+    error: bool = False
+
+
+NO_EFFECTS = Effects()
 
 
 class BadRule(ValueError):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-if TYPE_CHECKING:
-    from hearth.devcloud.aodh.notices import Notice
-    from hearth.devcloud.cloud import DevCloud
+from hearth.devcloud.http import Cloud
+from hearth.devcloud.notice import Notice
 
 TIMEOUT_S = 10
 TICK_S = 0.1
@@ -19,7 +17,7 @@ TICK_S = 0.1
 class Post:
     """One cloud's post office."""
 
-    def __init__(self, cloud: DevCloud) -> None:
+    def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self._session: ClientSession | None = None
         self._clock: asyncio.Task[None] | None = None

@@ -13,12 +13,13 @@ import msgspec
 from aiohttp import web
 
 from hearth.devcloud import admin, snapshot
-from hearth.devcloud.cloud import SERVICES, DevCloud, Settings
+from hearth.devcloud.cloud import SERVICES, DevCloud
 from hearth.devcloud.errands import Runner
 from hearth.devcloud.http import Call, Refusal, Reply
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
 from hearth.devcloud.post import Post
+from hearth.devcloud.settings import Settings
 
 BODY_MAX = 2**31
 SAVE_AFTER_S = 0.2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -25,12 +25,9 @@ from hearth.devcloud.collection import (
     one_of,
     text,
 )
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import page
 from hearth.devcloud.store import Thing, stamp_micro
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 HISTORY = "alarming.history"
 OK, ALARM, UNKNOWN = "ok", "alarm", "insufficient data"
@@ -320,7 +317,7 @@ def set_state(call: Call) -> Reply:
     return Reply(200, json.dumps(wanted), {"Content-Type": "application/json"})
 
 
-def move(cloud: DevCloud, thing: Thing, wanted: str, reason: str) -> None:
+def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
     """The alarm is in a state from now on."""
     if thing.body["state"] != wanted:
         thing.body["state_timestamp"] = stamp_micro(cloud.store.time)
@@ -328,9 +325,7 @@ def move(cloud: DevCloud, thing: Thing, wanted: str, reason: str) -> None:
     cloud.store.changed = True
 
 
-def remember(
-    cloud: DevCloud, thing: Thing, what: str, detail: Body, call: Call | None = None
-) -> None:
+def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | None = None) -> None:
     """An entry of its history; without a call it is the service's own doing."""
     store, caller = cloud.store, call.identity if call is not None else None
     body = {

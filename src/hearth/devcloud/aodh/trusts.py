@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from hearth.devcloud.http import Body, Call, Refusal
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
+from hearth.devcloud.http import Body, Call, Cloud, Refusal
 
 USER = "aodh"
 TRUSTED = "trust+"
 _OWN = "delete"
 
 
-def given(cloud: DevCloud, method: str, path: str, token: str | None, body: Body) -> Any:
+def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -> Any:
     """The reply of another service of the cloud; raises a Refusal with its status."""
     headers = {"X-Auth-Token": token} if token else {}
-    call = cloud.call(method, path, headers, json.dumps(body).encode())
-    assert call is not None
-    reply = cloud.handle(call)
+    reply = cloud.request(method, path, headers, json.dumps(body).encode())
     if reply.status >= 400:
         raise Refusal(reply.status, message=f"{path}: {reply.body}")
     return reply
@@ -83,7 +78,7 @@ def _made(call: Call) -> str:
     return str(reply.body["trust"]["id"])
 
 
-def dropped(cloud: DevCloud, trusts: Iterable[str]) -> None:
+def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
     """They end; a trust that is gone is no matter."""
     for trust_id in trusts:
         trust = cloud.store.get("identity.trusts", trust_id)
@@ -92,7 +87,7 @@ def dropped(cloud: DevCloud, trusts: Iterable[str]) -> None:
             cloud.callers.clear()
 
 
-def token(cloud: DevCloud, trust_id: str) -> str:
+def token(cloud: Cloud, trust_id: str) -> str:
     """A token in a trust. Raises a Refusal."""
     who = {"id": _user(cloud), "password": cloud.settings.password}
     identity = {"methods": ["password"], "password": {"user": who}}
@@ -101,5 +96,5 @@ def token(cloud: DevCloud, trust_id: str) -> str:
     return str(reply.headers["X-Subject-Token"])
 
 
-def _user(cloud: DevCloud) -> str:
+def _user(cloud: Cloud) -> str:
     return cloud.store.where("identity.users", name=USER)[0].id

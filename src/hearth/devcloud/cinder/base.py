@@ -9,6 +9,7 @@ from hearth.devcloud.store import Thing
 
 NEWEST = (3, 71)
 OLDEST = (3, 0)
+DEFAULT_TYPE = "lvmdriver-1"
 _KINDS = {
     400: "badRequest",
     401: "unauthorized",

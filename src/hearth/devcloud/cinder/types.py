@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.cinder.base import admin_only, bad, links, missing
+from hearth.devcloud.cinder.base import DEFAULT_TYPE, admin_only, bad, links, missing
 from hearth.devcloud.cinder.volumes import type_of
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.seed import DEFAULT_TYPE
 from hearth.devcloud.store import Thing
 
 _TABLE = "volume.types"

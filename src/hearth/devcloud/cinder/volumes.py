@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.cinder import quotas
-from hearth.devcloud.cinder.base import bad, find, links, mine, missing
+from hearth.devcloud.cinder.base import DEFAULT_TYPE, bad, find, links, mine, missing
 from hearth.devcloud.collection import is_uuid
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import filtered, ordered, page
-from hearth.devcloud.seed import DEFAULT_TYPE
 from hearth.devcloud.store import Thing, stamp_micro
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TABLE = "volume.volumes"
 _DELETABLE = ("available", "error", "error_restoring", "error_extending", "error_managing")
 _FAILS = ("devcloud", "cloudstub")
 
 
-def new_volume(cloud: DevCloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
+def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
     """A volume on its way to available. `given` has `slow_s`, `fails`, `at_once` for that way."""
     store = cloud.store
     volume_id = store.new_id()
@@ -55,13 +51,13 @@ def new_volume(cloud: DevCloud, project_id: str, given: Body, *, implicit: bool 
     return thing
 
 
-def touch(cloud: DevCloud, thing: Thing) -> None:
+def touch(cloud: Cloud, thing: Thing) -> None:
     """The volume has changed."""
     thing.body["updated_at"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
 
 
-def ready(cloud: DevCloud, thing: Thing) -> None:
+def ready(cloud: Cloud, thing: Thing) -> None:
     """What was going on is over: `target`, or the first state."""
     target = thing.hidden.pop("target", "available")
     if thing.hidden.pop("fails", False):
@@ -74,7 +70,7 @@ def ready(cloud: DevCloud, thing: Thing) -> None:
     touch(cloud, thing)
 
 
-def _tell(cloud: DevCloud, thing: Thing) -> None:
+def _tell(cloud: Cloud, thing: Thing) -> None:
     """Leave a message about a volume that failed."""
     store = cloud.store
     body: Body = {
@@ -92,7 +88,7 @@ def _tell(cloud: DevCloud, thing: Thing) -> None:
     store.insert(message)
 
 
-def gone(cloud: DevCloud, thing: Thing) -> None:
+def gone(cloud: Cloud, thing: Thing) -> None:
     """Deleted at last."""
     cloud.store.remove(thing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -20,12 +20,9 @@ from hearth.devcloud.collection import (
     text,
 )
 from hearth.devcloud.glance import web
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import same
 from hearth.devcloud.store import Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TABLE = "image.images"
 _EMPTY = {"Content-Type": "text/html; charset=UTF-8"}
@@ -147,7 +144,7 @@ def _forbidden(message: str) -> Refusal:
 
 
 def new_image(
-    cloud: DevCloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
+    cloud: Cloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
 ) -> Thing:
     """An image; active when it has data, else queued."""
     store = cloud.store
@@ -169,7 +166,7 @@ def new_image(
     return thing
 
 
-def fill(cloud: DevCloud, thing: Thing, data: bytes) -> None:
+def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
     """The image has its data and is active."""
     thing.hidden["data"] = data
     thing.body.update(
@@ -483,7 +480,7 @@ def _only_from(thing: Thing, status: str) -> None:
         raise Refusal(409, message=f"Image is {thing.body['status']}: it needs to be {status}")
 
 
-def _importing(cloud: DevCloud, thing: Thing, *, now: str, failed: str) -> None:
+def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
     """What the image tells of its import: the stores that are being filled, and that failed."""
     thing.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
@@ -492,7 +489,7 @@ def _importing(cloud: DevCloud, thing: Thing, *, now: str, failed: str) -> None:
     cloud.store.changed = True
 
 
-def fetch(cloud: DevCloud, thing: Thing) -> None:
+def fetch(cloud: Cloud, thing: Thing) -> None:
     """The data of an import have come, or cannot be had, or are still to be waited for."""
     uri = thing.hidden["uri"]
     if (name := web.mirrored(uri)) is not None:

@@ -7,7 +7,6 @@ import json
 
 from hearth.devcloud.collection import Collection, Field, Invalid, boolean, list_of, mapping, text
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.keystone.assignments import expanded
 from hearth.devcloud.keystone.people import drop, roles
 from hearth.devcloud.keystone.rest import (
     bad,
@@ -18,6 +17,7 @@ from hearth.devcloud.keystone.rest import (
     missing,
     self_or_admin,
 )
+from hearth.devcloud.keystone.role_grants import expanded
 from hearth.devcloud.store import Thing
 
 CREDENTIALS = Collection(

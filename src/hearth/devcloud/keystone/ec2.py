@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import signature, tokens
-from hearth.devcloud.keystone.assignments import expanded, roles_on
 from hearth.devcloud.keystone.auth import unauthorized
 from hearth.devcloud.keystone.credentials import ec2_pair
 from hearth.devcloud.keystone.rest import bad, forbidden
+from hearth.devcloud.keystone.role_grants import expanded, roles_on
 
 SIGNATURE_LIFE_S = 15 * 60  # of one that carries a time; Keystone's [credential] auth_ttl
 

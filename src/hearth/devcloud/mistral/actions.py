@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from hearth.devcloud import errands
-from hearth.devcloud.http import Body
+from hearth.devcloud.http import Body, Cloud
 from hearth.devcloud.keystone.tokens import catalogue
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 Outcome = tuple[bool, Any]  # whether it went well, and the result or why not
 ORCHESTRATION = "orchestration"
@@ -74,7 +71,7 @@ HEAT: Mapping[str, Act] = {
 }
 
 
-def perform(cloud: DevCloud, action: Thing) -> Outcome | None:
+def perform(cloud: Cloud, action: Thing) -> Outcome | None:
     """The outcome of an action; None where it comes as the answer to a call."""
     name, given = action.body["name"], action.hidden["input"]
     match name:
@@ -92,7 +89,7 @@ def perform(cloud: DevCloud, action: Thing) -> Outcome | None:
     return False, f"Failed to find action [action_name={name}]"
 
 
-def outcome_of(cloud: DevCloud, action: Thing, errand: Thing) -> Outcome | None:
+def outcome_of(cloud: Cloud, action: Thing, errand: Thing) -> Outcome | None:
     """The outcome by an answer; None where a further call is needed."""
     answer = errand.hidden["answer"]
     if answer.get("error"):
@@ -116,7 +113,7 @@ def _known(given: Body, names: set[str]) -> Outcome | None:
     return (False, f"Invalid input: unexpected {unknown}") if unknown else None
 
 
-def _http(cloud: DevCloud, action: Thing, given: Body) -> Outcome | None:
+def _http(cloud: Cloud, action: Thing, given: Body) -> Outcome | None:
     wrong = _known(given, _HTTP | _HTTP_IGNORED)
     if wrong is not None or not given.get("url"):
         return wrong or (False, "Invalid input: missing ['url']")
@@ -146,7 +143,7 @@ def _http_outcome(errand: Thing, answer: Body) -> Outcome:
     return 200 <= answer["status"] < 307, result
 
 
-def _heat(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | None:
+def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
     """The call itself, or first the one that tells a stack's name and id."""
     lacking = [
         n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
@@ -159,7 +156,7 @@ def _heat(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | No
     return _call(cloud, action, act, given)
 
 
-def _call(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | None:
+def _call(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
     method, left = act.method, dict(given)
     for flag, other in act.flags.items():
         method = other if left.pop(flag, False) else method
@@ -175,7 +172,7 @@ def _call(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | No
 
 
 def _send(
-    cloud: DevCloud, action: Thing, method: str, path: str, body: Any, *, looking: bool
+    cloud: Cloud, action: Thing, method: str, path: str, body: Any, *, looking: bool
 ) -> Outcome | None:
     url = _endpoint(cloud, action.project_id)
     if url is None:
@@ -190,7 +187,7 @@ def _send(
     return None
 
 
-def _endpoint(cloud: DevCloud, project_id: str | None) -> str | None:
+def _endpoint(cloud: Cloud, project_id: str | None) -> str | None:
     for service in catalogue(cloud, project_id):
         if service["type"] == ORCHESTRATION:
             for endpoint in service["endpoints"]:

@@ -6,9 +6,9 @@ import contextlib
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.keystone import delegation
 from hearth.devcloud.mistral import run
 from hearth.devcloud.mistral.rest import (
@@ -23,9 +23,6 @@ from hearth.devcloud.mistral.rest import (
     workflow_of,
 )
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 SERVICE_USER = "mistral"
 FIELDS = {
@@ -145,13 +142,13 @@ def _first(text: Any) -> float:
     raise ValueError(f"{text} is not like 2026-01-31 12:00")
 
 
-def _arm(cloud: DevCloud, trigger: Thing) -> None:
+def _arm(cloud: Cloud, trigger: Thing) -> None:
     after_s = trigger.hidden["due"] - cloud.store.time
     cloud.store.later(after_s, trigger, "workflow.fire")
     cloud.wake(after_s)
 
 
-def fire(cloud: DevCloud, trigger: Thing) -> None:
+def fire(cloud: Cloud, trigger: Thing) -> None:
     """Its time has come: the workflow starts; the trigger goes with its last one."""
     body, store = trigger.body, cloud.store
     workflow = store.get(WORKFLOWS, body["workflow_id"])
@@ -183,7 +180,7 @@ def fire(cloud: DevCloud, trigger: Thing) -> None:
     _arm(cloud, trigger)
 
 
-def _drop(cloud: DevCloud, trigger: Thing) -> None:
+def _drop(cloud: Cloud, trigger: Thing) -> None:
     delegation.end(cloud, trigger.hidden["trust_id"])
     cloud.store.remove(trigger)
 

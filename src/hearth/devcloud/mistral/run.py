@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.devcloud.http import Body
+from hearth.devcloud.http import Body, Cloud
 from hearth.devcloud.mistral import actions, language
 from hearth.devcloud.mistral.actions import Outcome
 from hearth.devcloud.mistral.language import ENDS, WrongDefinition, WrongExpression
@@ -24,16 +24,13 @@ from hearth.devcloud.mistral.rest import (
 )
 from hearth.devcloud.store import Thing
 
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
-
 TASKS_MAX = 1000  # of one execution: loops are allowed, endless ones are not
 DEPTH_MAX = 10  # workflows in workflows
 OPEN = ("IDLE", "RUNNING", "DELAYED", "PAUSED")
 
 
 def start(
-    cloud: DevCloud,
+    cloud: Cloud,
     workflow: Thing,
     given: Body,
     params: Body,
@@ -95,12 +92,12 @@ def start(
     return made
 
 
-def _later(cloud: DevCloud, thing: Thing, transition: str, after_s: float = 0.0) -> None:
+def _later(cloud: Cloud, thing: Thing, transition: str, after_s: float = 0.0) -> None:
     cloud.store.later(after_s, thing, transition)
     cloud.wake(after_s)
 
 
-def begin(cloud: DevCloud, execution: Thing) -> None:
+def begin(cloud: Cloud, execution: Thing) -> None:
     """Its first tasks."""
     hidden = execution.hidden
     spec, tasks = hidden["spec"], hidden["spec"]["tasks"]
@@ -129,7 +126,7 @@ def _leads_to(spec: Body, name: str) -> set[str]:
 
 
 def _words(
-    cloud: DevCloud, execution: Thing, task: Thing | None = None
+    cloud: Cloud, execution: Thing, task: Thing | None = None
 ) -> Mapping[str, Callable[..., Any]]:
     """The functions that expressions know."""
     hidden = execution.hidden
@@ -163,11 +160,11 @@ def _words(
 # tasks
 
 
-def _tasks(cloud: DevCloud, execution: Thing) -> list[Thing]:
+def _tasks(cloud: Cloud, execution: Thing) -> list[Thing]:
     return cloud.store.where(TASKS, workflow_execution_id=execution.id)
 
 
-def _enter(cloud: DevCloud, execution: Thing, name: str, context: Body, by: Body) -> None:
+def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -> None:
     """A task is led to; one that joins waits until enough have led to it."""
     spec = language.task_of(execution.hidden["spec"], name)
     join = spec.get("join")
@@ -192,7 +189,7 @@ def _needed(execution: Thing, name: str, join: Any) -> int:
 
 
 def _make(
-    cloud: DevCloud, execution: Thing, name: str, spec: Body, context: Body, state: str = "IDLE"
+    cloud: Cloud, execution: Thing, name: str, spec: Body, context: Body, state: str = "IDLE"
 ) -> Thing:
     execution.hidden["count"] += 1
     store, ident = cloud.store, cloud.store.new_id()
@@ -224,7 +221,7 @@ def _make(
     return made
 
 
-def _ready(cloud: DevCloud, execution: Thing, task: Thing) -> None:
+def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
     """It runs now, after its pause, or when somebody lets the execution go on."""
     spec = task.hidden["spec"]
     _change(cloud, task, "IDLE")
@@ -236,17 +233,17 @@ def _ready(cloud: DevCloud, execution: Thing, task: Thing) -> None:
     _later(cloud, task, "workflow.task", float(wait_s or 0))
 
 
-def _change(cloud: DevCloud, thing: Thing, state: str, info: str | None = None) -> None:
+def _change(cloud: Cloud, thing: Thing, state: str, info: str | None = None) -> None:
     thing.body.update(state=state, state_info=info, updated_at=stamp(cloud.store.time))
     cloud.store.changed = True
 
 
-def _of(cloud: DevCloud, task: Thing) -> Thing | None:
+def _of(cloud: Cloud, task: Thing) -> Thing | None:
     """The execution that a task belongs to."""
     return cloud.store.get(EXECUTIONS, task.body["workflow_execution_id"])
 
 
-def again(cloud: DevCloud, task: Thing) -> None:
+def again(cloud: Cloud, task: Thing) -> None:
     """Its time has come, for the first time or another."""
     execution = _of(cloud, task)
     ready = task.body["state"] in ("IDLE", "DELAYED") and "ended" not in task.hidden
@@ -257,7 +254,7 @@ def again(cloud: DevCloud, task: Thing) -> None:
             _close(cloud, task, "ERROR", str(problem))
 
 
-def _act(cloud: DevCloud, execution: Thing, task: Thing) -> None:
+def _act(cloud: Cloud, execution: Thing, task: Thing) -> None:
     """Begin all that it does: one call, or one for each of its items."""
     hidden, spec = task.hidden, task.hidden["spec"]
     hidden["attempt"] += 1
@@ -306,7 +303,7 @@ def _items(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _begin_calls(cloud: DevCloud, execution: Thing, task: Thing) -> None:
+def _begin_calls(cloud: Cloud, execution: Thing, task: Thing) -> None:
     """As many at a time as the task allows."""
     calls = task.hidden["calls"]
     limit = int(task.hidden["spec"].get("concurrency") or len(calls))
@@ -323,7 +320,7 @@ def _begin_calls(cloud: DevCloud, execution: Thing, task: Thing) -> None:
                 _begin_action(cloud, execution, task, index)
 
 
-def _begin_workflow(cloud: DevCloud, execution: Thing, task: Thing, index: int) -> None:
+def _begin_workflow(cloud: Cloud, execution: Thing, task: Thing, index: int) -> None:
     from hearth.devcloud.http import Refusal
 
     call, project = task.hidden["calls"][index], execution.project_id
@@ -344,7 +341,7 @@ def _begin_workflow(cloud: DevCloud, execution: Thing, task: Thing, index: int) 
         _call_ended(cloud, task, index, (False, refusal.message))
 
 
-def _begin_action(cloud: DevCloud, execution: Thing, task: Thing, index: int) -> None:
+def _begin_action(cloud: Cloud, execution: Thing, task: Thing, index: int) -> None:
     call = task.hidden["calls"][index]
     about = {"index": index, "attempt": task.hidden["attempt"]}
     action = make_action(
@@ -355,7 +352,7 @@ def _begin_action(cloud: DevCloud, execution: Thing, task: Thing, index: int) ->
 
 
 def make_action(
-    cloud: DevCloud,
+    cloud: Cloud,
     name: str,
     given: Body,
     project_id: str | None,
@@ -386,14 +383,14 @@ def make_action(
     return store.insert(Thing(ident, ACTIONS, project_id, body, hidden), implicit=True)
 
 
-def run_action(cloud: DevCloud, action: Thing) -> None:
+def run_action(cloud: Cloud, action: Thing) -> None:
     """Begin it; what needs no call ends at once."""
     outcome = actions.perform(cloud, action)
     if outcome is not None:
         action_ended(cloud, action, outcome)
 
 
-def answered(cloud: DevCloud, errand: Thing) -> None:
+def answered(cloud: Cloud, errand: Thing) -> None:
     """A call that an action made has its answer."""
     action = cloud.store.get(ACTIONS, errand.hidden["about"])
     if action is not None:
@@ -402,7 +399,7 @@ def answered(cloud: DevCloud, errand: Thing) -> None:
             action_ended(cloud, action, outcome)
 
 
-def action_ended(cloud: DevCloud, action: Thing, outcome: Outcome) -> None:
+def action_ended(cloud: Cloud, action: Thing, outcome: Outcome) -> None:
     """An action has its result; so may the task that it is part of."""
     if action.body["state"] in ENDS:
         return
@@ -414,7 +411,7 @@ def action_ended(cloud: DevCloud, action: Thing, outcome: Outcome) -> None:
         _call_ended(cloud, task, action.hidden["index"], outcome)
 
 
-def _call_ended(cloud: DevCloud, task: Thing, index: int, outcome: Outcome) -> None:
+def _call_ended(cloud: Cloud, task: Thing, index: int, outcome: Outcome) -> None:
     if task.body["state"] != "RUNNING":
         return
     calls, spec = task.hidden["calls"], task.hidden["spec"]
@@ -433,14 +430,14 @@ def _call_ended(cloud: DevCloud, task: Thing, index: int, outcome: Outcome) -> N
     _ended(cloud, task, "ERROR" if failed else "SUCCESS", result, "\n".join(failed) or None)
 
 
-def timeout(cloud: DevCloud, task: Thing) -> None:
+def timeout(cloud: Cloud, task: Thing) -> None:
     """It has taken too long, if it is still at it."""
     if task.body["state"] == "RUNNING" and task.hidden["deadline"] <= cloud.store.time:
         seconds = task.hidden["spec"]["timeout"]
         _ended(cloud, task, "ERROR", None, f"Task timed out [timeout(s)={seconds}].")
 
 
-def _ended(cloud: DevCloud, task: Thing, state: str, result: Any, info: str | None = None) -> None:
+def _ended(cloud: Cloud, task: Thing, state: str, result: Any, info: str | None = None) -> None:
     """All calls have ended: once more, or a pause, or on."""
     hidden, spec, execution = task.hidden, task.hidden["spec"], _of(cloud, task)
     if execution is None:
@@ -485,13 +482,13 @@ def _retry_after_s(task: Thing, state: str, words: Mapping[str, Any]) -> float |
     return float(language.evaluate(policy.get("delay", 0), context, words))
 
 
-def end_late(cloud: DevCloud, task: Thing) -> None:
+def end_late(cloud: Cloud, task: Thing) -> None:
     """The pause after it is over."""
     if task.body["state"] == "DELAYED" and "ended" in task.hidden:
         _close(cloud, task, *task.hidden["ended"])
 
 
-def _close(cloud: DevCloud, task: Thing, state: str, info: str | None) -> None:
+def _close(cloud: Cloud, task: Thing, state: str, info: str | None) -> None:
     """It has ended: what it publishes is known from now on, and it leads on."""
     hidden, execution = task.hidden, _of(cloud, task)
     if execution is None:
@@ -513,7 +510,7 @@ def _close(cloud: DevCloud, task: Thing, state: str, info: str | None) -> None:
         _lead_on(cloud, execution, task)
 
 
-def _lead_on(cloud: DevCloud, execution: Thing, task: Thing) -> None:
+def _lead_on(cloud: Cloud, execution: Thing, task: Thing) -> None:
     task.body["processed"] = True
     spec, state = task.hidden["spec"], task.body["state"]
     if execution.hidden["spec"].get("type") == "reverse":
@@ -533,7 +530,7 @@ def _lead_on(cloud: DevCloud, execution: Thing, task: Thing) -> None:
 
 
 def _move(
-    cloud: DevCloud, execution: Thing, task: Thing, name: str, condition: Any, arguments: Body
+    cloud: Cloud, execution: Thing, task: Thing, name: str, condition: Any, arguments: Body
 ) -> None:
     context, words = task.hidden["context"], _words(cloud, execution, task)
     if condition is not None and not language.evaluate(condition, context, words):
@@ -553,7 +550,7 @@ def _move(
             _enter(cloud, execution, name, context, task.body)
 
 
-def _go_back(cloud: DevCloud, execution: Thing) -> None:
+def _go_back(cloud: Cloud, execution: Thing) -> None:
     """A reverse workflow: begin what the wanted task needs, as far as nothing is missing for it."""
     hidden, tasks = execution.hidden, execution.hidden["spec"]["tasks"]
     there = {one.body["name"]: one for one in _tasks(cloud, execution)}
@@ -576,7 +573,7 @@ def _go_back(cloud: DevCloud, execution: Thing) -> None:
 # executions
 
 
-def _look_for_end(cloud: DevCloud, execution: Thing) -> None:
+def _look_for_end(cloud: Cloud, execution: Thing) -> None:
     """It has ended when no task is open; errors that lead on are dealt with."""
     tasks = _tasks(cloud, execution)
     if execution.body["state"] != "RUNNING" or any(one.body["state"] in OPEN for one in tasks):
@@ -597,7 +594,7 @@ def _look_for_end(cloud: DevCloud, execution: Thing) -> None:
         finish(cloud, execution, "SUCCESS", None)
 
 
-def finish(cloud: DevCloud, execution: Thing, state: str, info: str | None) -> None:
+def finish(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
     """It has ended; the task that started it, if one did, has its result."""
     hidden = execution.hidden
     wanted = hidden["spec"].get("output" if state == "SUCCESS" else "output-on-error") or {}
@@ -616,11 +613,11 @@ def finish(cloud: DevCloud, execution: Thing, state: str, info: str | None) -> N
         _call_ended(cloud, task, hidden["index"], (good, output if good else info or state))
 
 
-def _pause(cloud: DevCloud, execution: Thing) -> None:
+def _pause(cloud: Cloud, execution: Thing) -> None:
     _change(cloud, execution, "PAUSED")
 
 
-def set_state(cloud: DevCloud, execution: Thing, state: str, info: str | None) -> None:
+def set_state(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
     """What somebody asks for: pause, go on, or end. Raises Refusal."""
     now = execution.body["state"]
     if now in ENDS:
@@ -638,7 +635,7 @@ def set_state(cloud: DevCloud, execution: Thing, state: str, info: str | None) -
             raise bad(f"Cannot change state to {state}. Allowed: RUNNING, PAUSED, {sorted(ENDS)}")
 
 
-def _go_on(cloud: DevCloud, execution: Thing) -> None:
+def _go_on(cloud: Cloud, execution: Thing) -> None:
     _change(cloud, execution, "RUNNING")
     for task in _tasks(cloud, execution):
         if task.body["state"] in ("IDLE", "DELAYED"):

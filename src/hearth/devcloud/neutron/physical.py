@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.http import Body, Cloud, Refusal
 from hearth.devcloud.store import Store, Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TABLE = "network.segments"
 KINDS = ("local", "vlan", "vxlan", "gre", "geneve", "flat")
@@ -17,7 +14,7 @@ _NUMBERS = {"vlan": 4094, **_TUNNELS}
 
 
 def new_segment(
-    cloud: DevCloud,
+    cloud: Cloud,
     network: Thing,
     kind: str,
     place: str | None,

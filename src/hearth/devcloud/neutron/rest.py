@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import Collection, Fault, Invalid
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import CONTROLS, filtered, ordered, page
 from hearth.devcloud.neutron import quotas
 from hearth.devcloud.store import Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _OWNER = ("project_id", "tenant_id")
 
@@ -62,14 +59,14 @@ def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusa
             return Refusal(400, "HTTPBadRequest", text)
 
 
-def touch(cloud: DevCloud, thing: Thing) -> None:
+def touch(cloud: Cloud, thing: Thing) -> None:
     """The thing has changed: new revision, new time."""
     thing.body["updated_at"] = stamp_z(cloud.store.time)
     thing.body["revision_number"] = thing.body.get("revision_number", 0) + 1
     cloud.store.changed = True
 
 
-def stamped(cloud: DevCloud, revision: int) -> Body:
+def stamped(cloud: Cloud, revision: int) -> Body:
     """The fields that every new object has."""
     now = stamp_z(cloud.store.time)
     return {"tags": [], "created_at": now, "updated_at": now, "revision_number": revision}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     Collection,
@@ -17,11 +17,8 @@ from hearth.devcloud.collection import (
     one_of,
     text,
 )
-from hearth.devcloud.http import Call, Refusal
+from hearth.devcloud.http import Call, Cloud, Refusal
 from hearth.devcloud.store import Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _ID = text(36)
 
@@ -210,7 +207,7 @@ RULES = Collection(
 _TABLES = tuple(kind.table for kind in (LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES))
 
 
-def below(cloud: DevCloud, balancer_id: str) -> list[Thing]:
+def below(cloud: Cloud, balancer_id: str) -> list[Thing]:
     """All parts of a load balancer."""
     return [
         thing
@@ -241,7 +238,7 @@ def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
     call.cloud.store.later(call.effects.slow_s or 0, balancer, "load-balancer.done")
 
 
-def done(cloud: DevCloud, balancer: Thing) -> None:
+def done(cloud: Cloud, balancer: Thing) -> None:
     """What was pending is done."""
     now = stamp_z(cloud.store.time).rstrip("Z")
     fails = balancer.hidden.get("fails")

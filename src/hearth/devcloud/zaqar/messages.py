@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.store import Thing
 from hearth.devcloud.zaqar.queues import (
     DELAY_MAX,
@@ -30,9 +30,6 @@ from hearth.devcloud.zaqar.rest import (
     yes,
 )
 from hearth.devcloud.zaqar.subscriptions import notify
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 
 def post(call: Call) -> Reply:
@@ -83,7 +80,7 @@ def _checked(queue: Thing, one: Any) -> Body:
     return {"ttl": ttl, "delay": delay, "body": one["body"]}
 
 
-def expire(cloud: DevCloud, message: Thing) -> None:
+def expire(cloud: Cloud, message: Thing) -> None:
     """Its time is over, unless a claim made it longer."""
     left_s = message.hidden["expires"] - cloud.store.time
     if left_s > 0:
