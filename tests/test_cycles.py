@@ -16,7 +16,19 @@ import pytest
 
 Graph = Mapping[str, frozenset[str]]
 
-PACKAGES = ("api", "authoring", "bus", "cli", "cloud", "devcloud", "model", "service", "sim")
+PACKAGES = (
+    "api",
+    "authoring",
+    "bus",
+    "cli",
+    "cloud",
+    "devcloud",
+    "model",
+    "schema",
+    "service",
+    "sim",
+    "store",
+)
 
 
 @pytest.fixture(scope="module")
