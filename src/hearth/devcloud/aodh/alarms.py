@@ -54,11 +54,6 @@ def _zone(value: Any) -> str:
     return str(zone)
 
 
-def _cron(value: Any) -> str:
-    cron(value)
-    return str(value)
-
-
 _TIME = Collection(
     "alarming",
     "time_constraints",
@@ -66,7 +61,7 @@ _TIME = Collection(
     {
         "name": Field(text(), required=True),
         "description": Field(text(), default=""),
-        "start": Field(_cron, required=True),
+        "start": Field(cron, required=True),
         "duration": Field(integer(0), required=True),
         "timezone": Field(_zone, default=""),
     },
