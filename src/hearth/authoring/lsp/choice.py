@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from hearth.authoring.lsp.spot import CURSOR, Spot
+from hearth.authoring.lsp.cursor import CURSOR, CursorContext
 from hearth.template.load import yaml_scalar
 
 
@@ -55,23 +55,23 @@ class Choice:
 class Hand:
     """Puts words where the cursor is, in the style of the text around it."""
 
-    def __init__(self, spot: Spot, cursor: int, *, snippets: bool) -> None:
+    def __init__(self, context: CursorContext, cursor: int, *, snippets: bool) -> None:
         """`cursor` is where it is in the text without the mark; snippets, if the editor can."""
-        self.spot = spot
+        self.context = context
         self.snippets = snippets
-        source = spot.document.text.source
-        self.json = spot.document.layout.braces
-        self.style = spot.scalar.style
-        self.typed = source[spot.start : cursor]
-        rest = source[cursor + len(CURSOR) : spot.end].splitlines()
-        self.start = spot.start if self.typed else cursor
+        source = context.document.text.source
+        self.json = context.document.layout.braces
+        self.style = context.scalar.style
+        self.typed = source[context.start : cursor]
+        rest = source[cursor + len(CURSOR) : context.end].splitlines()
+        self.start = context.start if self.typed else cursor
         self.end = cursor + len(rest[0]) if self.typed and rest else cursor
-        closing = source[spot.end : spot.end + 1] == self.style
-        self.closed = bool(self.style) and closing and self.end == spot.end - len(CURSOR)
+        closing = source[context.end : context.end + 1] == self.style
+        self.closed = bool(self.style) and closing and self.end == context.end - len(CURSOR)
 
     def key(self, word: Word) -> Choice:
         """The word as a key."""
-        colon = "" if self.spot.colon else ": "
+        colon = "" if self.context.colon else ": "
         if self.style and colon:
             end = self.end + (1 if self.closed else 0)
             return Choice(word, word.name + self.style + colon, self.start, end)
@@ -80,7 +80,7 @@ class Hand:
 
     def scalar(self, word: Word) -> Choice:
         """The word as a scalar, quoted where it would be read as something else."""
-        open_still = self.style and not self.closed and self.end == self.spot.end - len(CURSOR)
+        open_still = self.style and not self.closed and self.end == self.context.end - len(CURSOR)
         tail = self.style if open_still else ""
         return Choice(word, self._quoted(word.name) + tail, self.start, self.end)
 

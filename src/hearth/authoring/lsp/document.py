@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hearth.authoring.lsp.layout import Item, Layout, Section
-from hearth.authoring.lsp.pieces import Map, Piece, plain, scalar_text
-from hearth.authoring.lsp.places import ENVIRONMENT, ROOT, Place
+from hearth.authoring.lsp.locations import ENVIRONMENT, ROOT, Location
+from hearth.authoring.lsp.syntax_tree import Map, Node, plain, scalar_text
 from hearth.authoring.lsp.text import Text
 from hearth.template.declare import Declarations
 from hearth.template.load import from_plain
@@ -56,7 +56,7 @@ class Document:
         return GRAMMARS[-1]
 
     @property
-    def root_place(self) -> Place:
+    def root_location(self) -> Location:
         return ENVIRONMENT if self.genre is Genre.ENVIRONMENT else ROOT
 
     @cached_property
@@ -106,7 +106,7 @@ class Document:
             return {}
         return {item.name: plain(item.value) for item in section.items()}
 
-    def field(self, section: str, name: str, key: str) -> Piece | None:
+    def field(self, section: str, name: str, key: str) -> Node | None:
         """What stands under a key of an entry, `key` being our word for it."""
         item = self.items(section).get(name)
         if item is None or not isinstance(item.value, Map):

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
-from hearth.authoring.lsp.pieces import KEY, LINE, Entry, Map, Piece, Scalar, key_of, read
+from hearth.authoring.lsp.parser import KEY, LINE, key_of, parse
+from hearth.authoring.lsp.syntax_tree import Entry, Map, Node, Scalar
 
 Note = TypeVar("Note")
 
 
 class Block:
-    """A part of a text. Places inside count from its beginning; it does not know where it is."""
+    """A part of a text. Offsets inside count from its beginning; it does not know where it is."""
 
     def __init__(self, text: str, *, json: bool = False) -> None:
         self.text = text
@@ -28,9 +29,9 @@ class Block:
         self._notes: dict[object, object] = {}
 
     @cached_property
-    def root(self) -> Piece:
+    def root(self) -> Node:
         """What it holds."""
-        return read(self.text, json=self.json)
+        return parse(self.text, json=self.json)
 
     @cached_property
     def key(self) -> Scalar | None:
@@ -62,13 +63,13 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a section. `base` is to be added to the places in `key` and `value`."""
+    """One entry of a section. Add `base` to the offsets in `key` and `value`."""
 
     name: str
     key: Scalar
     base: int
     end: int
-    _value: Piece | None
+    _value: Node | None
     _block: Block
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
@@ -81,7 +82,7 @@ class Item:
         return self.base + self.key.start
 
     @property
-    def value(self) -> Piece:
+    def value(self) -> Node:
         """What stands under its key."""
         if self._value is not None:
             return self._value
@@ -105,7 +106,7 @@ class Section:
     base: int
     end: int
     blocks: tuple[Placed, ...]
-    value: Piece | None = None
+    value: Node | None = None
     colon: bool = True
 
     @property

@@ -8,7 +8,7 @@ from functools import partial
 
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.layout import Item, Section
-from hearth.authoring.lsp.pieces import Map, scalar_text
+from hearth.authoring.lsp.syntax_tree import Map, scalar_text
 from hearth.template.versions import VERSION_KEYS
 
 

@@ -13,7 +13,7 @@ class Refused(Exception):
 
 
 def renamed(symbol: Symbol, new: str, schemas: Schemas) -> list[Occurrence]:
-    """All places that have to have the new name. Raises Refused."""
+    """All occurrences that have to have the new name. Raises Refused."""
     if not symbol.defined:
         raise Refused(f'"{symbol.name}" is not defined in {symbol.home.path.name}')
     if new == symbol.name:

@@ -26,6 +26,7 @@ from hearth.authoring.fmt import formatted
 from hearth.authoring.lsp import wire
 from hearth.authoring.lsp.choice import Choice
 from hearth.authoring.lsp.complete import Completion
+from hearth.authoring.lsp.cursor import CursorContext, context_at
 from hearth.authoring.lsp.definition import definition
 from hearth.authoring.lsp.diagnosis import Diagnosis, Remark
 from hearth.authoring.lsp.document import Document, Genre
@@ -35,7 +36,6 @@ from hearth.authoring.lsp.outline import outline
 from hearth.authoring.lsp.protocol import Protocol
 from hearth.authoring.lsp.rename import Refused, renamed
 from hearth.authoring.lsp.schemas import Schemas
-from hearth.authoring.lsp.spot import Spot, spot_at
 from hearth.authoring.lsp.symbol import Symbol, occurrences, symbol_at
 from hearth.authoring.lsp.text import Units
 from hearth.authoring.lsp.uses import uses_in
@@ -44,7 +44,7 @@ from hearth.model.problem import Rejected
 
 
 class Asked(typing.Protocol):
-    """A question about a place."""
+    """A question about a position."""
 
     @property
     def text_document(self) -> types.TextDocumentIdentifier: ...
@@ -118,7 +118,7 @@ class HearthServer(LanguageServer):
             self.files.close(known.uri)
             self.diagnosis.changed(known.document.path)
 
-    # -- what is at a place ---------------------------------------------------------------------
+    # -- what is at a position ---------------------------------------------------------------------
 
     def document(self, uri: str) -> Document | None:
         """The document of a URI, if it is one to speak of."""
@@ -126,18 +126,18 @@ class HearthServer(LanguageServer):
         document = known.document if known else self.files.at(self.files.path(uri))
         return document if document and document.genre is not Genre.NOTHING else None
 
-    def spot(self, params: Asked) -> Spot | None:
-        """What is at the place that is asked about."""
+    def context(self, params: Asked) -> CursorContext | None:
+        """What is at the position that is asked about."""
         document = self.document(params.text_document.uri)
         if document is None:
             return None
         at = params.position
-        return spot_at(document, document.text.offset(at.line, at.character, self.units))
+        return context_at(document, document.text.offset(at.line, at.character, self.units))
 
     def symbol(self, params: Asked) -> Symbol | None:
-        """What the name at the place stands for."""
-        spot = self.spot(params)
-        return symbol_at(spot, self.schemas) if spot else None
+        """What the name at the position stands for."""
+        context = self.context(params)
+        return symbol_at(context, self.schemas) if context else None
 
     def can(self, path: str) -> Any:
         """What the editor says that it can, by its place among the capabilities."""
@@ -211,7 +211,7 @@ def initialized(ls: HearthServer, params: types.InitializedParams) -> None:
 
 
 def configured(ls: HearthServer, params: types.DidChangeConfigurationParams) -> None:
-    """Take new settings and judge everything anew."""
+    """Take new settings and check everything anew."""
     ls.configure(_plain(params.settings))
     for known in ls.files.all_open:
         ls.diagnosis.changed(known.document.path)
@@ -231,7 +231,7 @@ async def shutdown(ls: HearthServer, params: None) -> None:
 
 
 def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | None:
-    """What may be typed at a place."""
+    """What may be typed at a position."""
     known = ls.files.opened(params.text_document.uri)
     if known is None:
         return None
@@ -254,24 +254,24 @@ def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionIte
 
 
 def hovered(ls: HearthServer, params: types.HoverParams) -> types.Hover | None:
-    """What the word at a place is."""
-    spot = ls.spot(params)
-    text = hover(spot, ls.schemas) if spot else None
-    if spot is None or text is None:
+    """What the word at a position is."""
+    context = ls.context(params)
+    text = hover(context, ls.schemas) if context else None
+    if context is None or text is None:
         return None
-    at = wire.range_of(spot.document.text, spot.start, spot.end, ls.units)
+    at = wire.range_of(context.document.text, context.start, context.end, ls.units)
     return types.Hover(contents=wire.markdown(text), range=at)
 
 
 def defined(ls: HearthServer, params: types.DefinitionParams) -> types.Location | None:
-    """Where the word at a place is defined."""
-    spot = ls.spot(params)
-    target = definition(spot, ls.schemas) if spot else None
+    """Where the word at a position is defined."""
+    context = ls.context(params)
+    target = definition(context, ls.schemas) if context else None
     return wire.location(target, ls.files, ls.units) if target else None
 
 
 def referred(ls: HearthServer, params: types.ReferenceParams) -> Sequence[types.Location]:
-    """Where the thing at a place is named."""
+    """Where the thing at a position is named."""
     symbol = ls.symbol(params)
     if symbol is None:
         return []
@@ -285,16 +285,16 @@ def referred(ls: HearthServer, params: types.ReferenceParams) -> Sequence[types.
 def highlighted(
     ls: HearthServer, params: types.DocumentHighlightParams
 ) -> Sequence[types.DocumentHighlight]:
-    """Where the thing at a place is named in the same text."""
-    spot = ls.spot(params)
-    symbol = symbol_at(spot, ls.schemas) if spot else None
-    if spot is None or symbol is None:
+    """Where the thing at a position is named in the same text."""
+    context = ls.context(params)
+    symbol = symbol_at(context, ls.schemas) if context else None
+    if context is None or symbol is None:
         return []
-    text = spot.document.text
+    text = context.document.text
     return [
         types.DocumentHighlight(wire.range_of(text, one.start, one.end, ls.units))
         for one in occurrences(symbol, ls.schemas)
-        if one.document.path == spot.document.path
+        if one.document.path == context.document.path
     ]
 
 
@@ -313,17 +313,17 @@ def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready
 def rename_begun(
     ls: HearthServer, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """The name at a place, if it can be another."""
-    spot = ls.spot(params)
-    symbol = symbol_at(spot, ls.schemas) if spot else None
-    if spot is None or symbol is None or not symbol.defined:
+    """The name at a position, if it can be another."""
+    context = ls.context(params)
+    symbol = symbol_at(context, ls.schemas) if context else None
+    if context is None or symbol is None or not symbol.defined:
         return None
-    at = wire.range_of(spot.document.text, spot.start, spot.end, ls.units)
+    at = wire.range_of(context.document.text, context.start, context.end, ls.units)
     return types.PrepareRenamePlaceholder(range=at, placeholder=symbol.name)
 
 
 def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    """The edits that give the thing at a place another name."""
+    """The edits that give the thing at a position another name."""
     symbol = ls.symbol(params)
     if symbol is None:
         raise JsonRpcInvalidParams("there is no name here that could be another")

@@ -28,7 +28,7 @@ class Units(StrEnum):
 
 
 class Text:
-    """A text and where its lines start. Places inside are offsets in characters."""
+    """A text and where its lines start. Locations inside are offsets in characters."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -60,7 +60,7 @@ class Text:
         return line, units.of(self.source[self.starts[line] : offset])
 
     def offset(self, line: int, column: int, units: Units = Units.UTF16) -> int:
-        """The offset of a place; of the nearest one where a line or column is not there."""
+        """The offset of a location; of the nearest one where a line or column is not there."""
         if line < 0:
             return 0
         if line >= len(self.starts):
