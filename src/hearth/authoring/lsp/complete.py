@@ -1,4 +1,4 @@
-"""What may be typed at the cursor."""
+"""Completion at the cursor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Completion:
         self.schemas = schemas
 
     def at(self, document: Document, offset: int, *, snippets: bool = False) -> list[Choice]:
-        """What may be typed at an offset of a text; nothing where that is anything."""
+        """Return the choices at an offset of a text; none if any text is allowed."""
         context = completion_context(document, offset)
         if context is None or context.scalar.style in ("|", ">", "*"):
             return []
@@ -51,7 +51,7 @@ class Completion:
     # -- keys -----------------------------------------------------------------------------------
 
     def keys(self, context: CursorContext) -> list[Word]:
-        """What may be the key at the cursor: those that are not there yet."""
+        """Return the keys for the cursor that the map does not have yet."""
         given = _given(context)
         alone = not given
         return [word for word in self._keys(context, alone) if word.name not in given]
@@ -68,7 +68,7 @@ class Completion:
     # -- values ---------------------------------------------------------------------------------
 
     def values(self, context: CursorContext, hand: Hand) -> Iterator[Choice]:
-        """What may be the scalar at the cursor."""
+        """Yield the scalars for the cursor."""
         location, document = context.location, context.document
         match location.what:
             case What.VALUE:
@@ -114,7 +114,7 @@ class Completion:
 
 
 def _resource_around(context: CursorContext) -> str | None:
-    """The resource in whose definition the cursor is; it can not refer to itself."""
+    """Return the resource whose definition contains the cursor; it cannot refer to itself."""
     for hop in context.hops:
         if hop.location.what is What.RESOURCES and hop.entry is not None:
             return hop.entry.key.text
@@ -125,7 +125,7 @@ def _resource_around(context: CursorContext) -> str | None:
 
 
 def _given(context: CursorContext) -> set[str]:
-    """The other keys of the map in which the cursor is."""
+    """Return the other keys of the map that contains the cursor."""
     if context.location.what in (What.ROOT, What.ENVIRONMENT):
         sections = context.document.layout.sections
         return {one.key.text for one in sections if one.colon and one.start != context.start}
@@ -138,7 +138,7 @@ def _given(context: CursorContext) -> set[str]:
 
 
 def _may_be_key(context: CursorContext) -> bool:
-    """Whether the word at the cursor, which is a scalar so far, may become a key."""
+    """Return whether the word at the cursor, which is a scalar so far, may become a key."""
     if context.is_key or not context.own_line or context.scalar.style not in ("", '"', "'"):
         return False
     return not context.flow

@@ -48,7 +48,7 @@ def properties(schemas: Schemas, document: Document, location: Location) -> Iter
 
 
 def types(schemas: Schemas, path: Path) -> Iterator[Word]:
-    """The names of types in a file, but for those that are files."""
+    """Yield the names of types in a file, except those that are files."""
     known = types_of(schemas.catalog)
     for name in schemas.mapped_names(path):
         if name not in known:
@@ -58,7 +58,7 @@ def types(schemas: Schemas, path: Path) -> Iterator[Word]:
 
 @cache
 def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
-    """All types as words. It takes a while to find them for the first time."""
+    """Return all types as words. The first call takes a while."""
     found = {}
     for name in catalog.names():
         info = catalog.find(name)
@@ -71,7 +71,7 @@ def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
 
 
 def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
-    """The files in the folder that a path which is being typed leads to."""
+    """Yield the files in the folder of an unfinished path."""
     folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     folder = local(folder_part or ".", beside)
     if folder is None:
@@ -90,7 +90,7 @@ def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) ->
 
 
 def beginnings() -> Iterator[Word]:
-    """How a template begins."""
+    """Yield the keys that a template may begin with."""
     for name in VERSION_KEYS:
         yield Word(name, Sort.KEYWORD, text=fixed.SECTIONS[name], rank=1 + (name != HOT_KEY))
 

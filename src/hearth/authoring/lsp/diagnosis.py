@@ -1,4 +1,4 @@
-"""What is wrong with the open texts, told soon after they have stopped changing.
+"""Diagnostics of the open texts, published soon after the last change.
 
 A file is checked with all that it leads to. So each open file has findings about several, and what
 is shown of a file is what all open ones have found in it.
@@ -25,12 +25,12 @@ QUIET_S = 0.3
 """Seconds without a change before a text is checked."""
 
 TREE_MAX = 200
-"""Files of one tree that are followed."""
+"""The limit of the files that are followed from one template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A finding and the part of the text that it is about, by offsets."""
+    """A finding and the offsets of the text that it is about."""
 
     finding: Finding
     document: Document
@@ -39,7 +39,7 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """The words that it is about."""
+        """Return the text that the finding is about."""
         return self.document.text.source[self.start : self.end]
 
 
@@ -48,7 +48,7 @@ Log = Callable[[str], None]
 
 
 class Diagnosis:
-    """Judges what is open again and again. `publish` shows all remarks about a file."""
+    """Runs the linter on open files after changes. `publish` shows all remarks about a file."""
 
     def __init__(self, files: Files, schemas: Schemas, publish: Publish, log: Log) -> None:
         self.files = files
@@ -65,7 +65,7 @@ class Diagnosis:
     # -- what has changed -----------------------------------------------------------------------
 
     def changed(self, path: Path, after_s: float = QUIET_S) -> None:
-        """A text or a file is another one now: check what depends on it, if nothing else comes."""
+        """Note the change of a text or file; check what depends on it when changes pause."""
         due = asyncio.get_running_loop().time() + after_s
         document = self.files.at(path)
         for_all = document is not None and document.genre is Genre.ENVIRONMENT
@@ -77,7 +77,7 @@ class Diagnosis:
             self._work = asyncio.create_task(self._lint_all())
 
     def closed(self, path: Path) -> None:
-        """A text is about to be closed: what it has found does not count any more."""
+        """Drop the findings of a text before it is closed."""
         self._due.pop(path, None)
         self._trees.pop(path, None)
         before = self._found.pop(path, {})
@@ -85,7 +85,7 @@ class Diagnosis:
             self._show(file)
 
     async def close(self) -> None:
-        """Stop judging."""
+        """Stop running the linter."""
         self._due.clear()
         if self._work is not None:
             self._work.cancel()
@@ -135,7 +135,7 @@ class Diagnosis:
         self._take(root, found)
 
     def _environments(self, document: Document) -> list[Document]:
-        """The environments to check a template with: the configured ones, else those that fit."""
+        """Return the environments for a template: the configured ones, otherwise those that fit."""
         if document.genre is Genre.ENVIRONMENT:
             return []
         listed = self.files.environments(document.path)
@@ -144,7 +144,7 @@ class Diagnosis:
         return [one for one in listed if fits(one, document) or not one.items("parameters")]
 
     async def _tree(self, document: Document, tree: dict[Path, Document]) -> set[Path]:
-        """The files to which a template leads, those that are missing too."""
+        """Return the files that a template refers to, including missing ones."""
         paths = set(tree)
         waiting = [document] if document.genre is Genre.TEMPLATE else []
         while waiting and len(paths) < TREE_MAX:
@@ -187,7 +187,7 @@ class Diagnosis:
         return Remark(finding, document, start, end)
 
     def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:
-        """Show what has been found; with `tell` also that there is nothing."""
+        """Publish the findings of a file; with `tell`, an empty list too."""
         before = self._found.get(root, {})
         self._found[root] = found
         for file in {root, *before, *found}:

@@ -1,4 +1,4 @@
-"""What the type of a resource declares, be it built in or a child template."""
+"""The declarations of resource types: built-in types and child templates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.types import TypeInfo
 
 LOOK_AGAIN_S = 1.0
-"""For how long the environments on the disk are taken to be what they were."""
+"""Seconds for which the environments on the disk are cached."""
 
 NO_SCHEMA = Prop(Kind.ANY)
 
@@ -44,7 +44,7 @@ class Schemas:
         self._environments: dict[Path, tuple[float, int, Environment]] = {}
 
     def environment(self, path: Path) -> Environment:
-        """The registries of all environments of a file; child templates by their full path."""
+        """Return the registries of all environments of a file; child templates by full path."""
         now, edits = time.monotonic(), self.files.environment_edits
         until, known_edits, known = self._environments.get(path, (0.0, -1, Environment()))
         if now < until and known_edits == edits:
@@ -61,14 +61,14 @@ class Schemas:
         return Environment(resource_registry=merged)
 
     def child_path(self, path: Path, type_name: str, resource: str = "") -> Path | None:
-        """The file of the child template that a type in a file stands for."""
+        """Return the file of the child template that a type in a file refers to."""
         found = self.environment(path).find(type_name, resource, self.catalog)
         if isinstance(found, TemplateEntry):
             return local(found.template, path)
         return None
 
     def find(self, path: Path, type_name: str, resource: str = "") -> Kin | None:
-        """The type of this name in a file."""
+        """Return the type with a name in a file."""
         found = self.environment(path).find(type_name, resource, self.catalog)
         if found is None:
             return None
@@ -84,7 +84,7 @@ class Schemas:
         return Kin(info.name, info.properties, info.attributes, info.update_policy, info)
 
     def of_resource(self, document: Document, resource: str) -> Kin | None:
-        """The type of a resource."""
+        """Return the type of a resource."""
         name = document.type_of(resource)
         return self.find(document.path, name, resource) if name else None
 
@@ -116,7 +116,7 @@ class Schemas:
     def held(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
-        """The type, and the name for a registry, of what has its properties at some steps.
+        """Return the type, and its name for a registry, of the properties at some steps.
 
         That is the resource itself, or one that a property of it holds.
         """
@@ -134,7 +134,7 @@ class Schemas:
     def child(
         self, document: Document, resource: str, steps: Sequence[str | int] = ()
     ) -> Document | None:
-        """The child template that has its properties at some steps of a resource's."""
+        """Return the child template whose properties are at some steps of a resource."""
         found = self.held(document, resource, steps)
         kin = self.find(document.path, *found) if found else None
         return kin.child if kin else None
@@ -167,14 +167,14 @@ class Schemas:
         return prop, entries
 
     def mapped_names(self, path: Path) -> Iterator[str]:
-        """The types that the environments of a file map, but for files and whole families."""
+        """Yield the types that the environments of a file map, except files and patterns."""
         for name in self.environment(path).resource_registry:
             if name != "resources" and not name.endswith("*") and not is_template_name(name):
                 yield name
 
 
 def _holds_resource(prop: Prop) -> bool:
-    """Whether a property is the definition of a resource."""
+    """Return whether a property is the definition of a resource."""
     entries = prop.entries or {}
     return "type" in entries and "properties" in entries
 
@@ -200,7 +200,7 @@ def _child(name: str, child: Document) -> Kin:
 
 
 def _absolute(value: Any, beside: Path) -> Any:
-    """A value of a registry with the names of child templates as full paths."""
+    """Return a value of a registry with full paths as the names of child templates."""
     if isinstance(value, Mapping):
         return {name: _absolute(inner, beside) for name, inner in value.items()}
     if is_template_name(value):

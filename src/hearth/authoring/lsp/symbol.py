@@ -1,4 +1,4 @@
-"""What a name stands for: one parameter, resource, condition, mapping or output of one template."""
+"""Symbols: parameters, resources, conditions, mappings and outputs of one template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECTIONS: Mapping[Of, str] = {
     Of.MAPPING: "mappings",
     Of.OUTPUT: "outputs",
 }
-"""The sections that define."""
+"""The sections that define symbols."""
 
 DEFINED: Mapping[What, Of] = {
     What.PARAMETERS: Of.PARAMETER,
@@ -55,7 +55,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where a symbol is named; offsets in its document."""
+    """An occurrence of a symbol; offsets in its document."""
 
     document: Document
     start: int
@@ -90,7 +90,7 @@ def symbol_at(context: CursorContext, schemas: Schemas) -> Symbol | None:
 
 
 def occurrences(symbol: Symbol, schemas: Schemas) -> Iterator[Occurrence]:
-    """Everywhere the symbol is named: in its template, in its parents and environments.
+    """Yield the occurrences of a symbol in its template, its parents and environments.
 
     Of these, those that are open or in the same folder.
     """
@@ -133,19 +133,19 @@ def _from_outside(symbol: Symbol, document: Document, schemas: Schemas) -> Itera
 
 
 def fits(environment: Document, template: Document) -> bool:
-    """Whether an environment may be meant for a template: it has all parameters that are given."""
+    """Return whether a template has all parameters of an environment."""
     given = environment.items("parameters")
     return bool(given) and given.keys() <= template.items("parameters").keys()
 
 
 def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
-    """Whether an environment has another name for a template."""
+    """Return whether an environment maps another name to a template."""
     values = schemas.environment(document.path).resource_registry.values()
     return any(isinstance(value, Mapping) or value == str(home) for value in values)
 
 
 def _of_value(context: CursorContext, schemas: Schemas) -> Symbol | None:
-    """The parameter of a template to which an environment gives a value."""
+    """Return the parameter of a template that an environment gives a value to."""
     if not context.is_key or context.location.what is not What.ENV_PARAMETERS:
         return None
     for document in schemas.files.beside(context.document.path):

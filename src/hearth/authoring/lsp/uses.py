@@ -1,4 +1,4 @@
-"""Where a text names something: parameters, resources, conditions and more."""
+"""The references of a text to parameters, resources, conditions and more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hearth.template.versions import Grammar
 
 
 class Of(Enum):
-    """What is named."""
+    """The kind of object that a name refers to."""
 
     PARAMETER = auto()
     RESOURCE = auto()
@@ -39,7 +39,7 @@ class Of(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A name and where it stands, from the beginning of its block."""
+    """A name and its offsets from the beginning of its block."""
 
     of: Of
     name: str
@@ -65,7 +65,7 @@ TEXT_STYLES = frozenset({"|", ">", "*"})
 
 
 def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
-    """All uses with the offset of their block, in order."""
+    """Yield the uses of each block with the offset of the block, in order."""
     grammar = document.grammar
     about = (grammar.key, grammar.value)
     seen = -1
@@ -141,7 +141,7 @@ def _keys(node: Map, location: Location, grammar: Grammar) -> Iterator[Use]:
 
 
 def has_properties(location: Location) -> bool:
-    """Whether a map at a location holds properties: of a resource, or of one inside a property."""
+    """Return whether a map at a location has the properties of a resource or of a nested one."""
     if location.what is not What.VALUE or location.root != "properties" or location.steps is None:
         return False
     return not location.steps or (len(location.steps) > 1 and location.steps[-1] == "properties")
