@@ -16,7 +16,7 @@ from hearth.engine.worker.programs import Programs
 from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim import judge
+from hearth.sim import checks
 from hearth.sim.claim import Claim
 from hearth.sim.cloud import Fault, TwinCloud
 from hearth.sim.draw import revision_of
@@ -91,17 +91,17 @@ def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
 
 def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
     """The story without a fault, with each single one, and with each pair."""
-    plain = play(scenario)
+    plain = run_scenario(scenario)
     yield plain
     for first in mishaps(plain.points):
-        single = play(scenario, (first,))
+        single = run_scenario(scenario, (first,))
         yield single
         if pairs:
             for second in mishaps(single.points, after=first[0]):
-                yield play(scenario, (first, second))
+                yield run_scenario(scenario, (first, second))
 
 
-def play(scenario: Scenario, placed: Placed = ()) -> Outcome:
+def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
     """One run."""
     faults = _Placed(placed)
     outcome = Outcome(scenario.name, placed, faults.points)
@@ -147,8 +147,8 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
     world.start_engines(ENGINES - len(world.engines))
     await world.rest(limit_s=REST_MAX_S)
     kinds = {mishap for _, mishap in outcome.placed}
-    outcome.wrong += judge.at_rest(world)
-    outcome.wrong += judge.nothing_lost(world)
+    outcome.wrong += checks.at_rest(world)
+    outcome.wrong += checks.nothing_lost(world)
     outcome.wrong += _asked_once(world, stack_id, scenario)
     row = world.stack(stack_id)
     if row.state != scenario.ends and not (row.status is Status.FAILED and kinds & MAY_FAIL):
@@ -157,7 +157,7 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
         outcome.wrong.append(f"it took {took_s:.0f} s")
     if row.deleted_at is None:
         await _heal(world, stack_id, scenario, outcome)
-    outcome.wrong += judge.ended(judge.events_of(world))
+    outcome.wrong += checks.ended(checks.events_of(world))
     if things := world.mine():
         outcome.wrong.append(f"left over: {', '.join(sorted(one.id for one in things))}")
 
@@ -189,7 +189,7 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
         if row.status is not Status.COMPLETE:
             outcome.wrong.append(f"it does not heal: {row.state}: {row.reason}")
     if world.stack(stack_id).deleted_at is None:
-        outcome.wrong += judge.as_wanted(world, template, {})
+        outcome.wrong += checks.as_wanted(world, template, {})
         await world.operate(stack_id, Operation(Action.DELETE))
         await world.rest(limit_s=REST_MAX_S)
         row = world.stack(stack_id)

@@ -221,7 +221,7 @@ class World:
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
-        self.luck = random.Random(seed)  # noqa: S311
+        self.rng = random.Random(seed)  # noqa: S311
         self.twin = twin(loop)
         self.twin.users_of = self._users_of
         self._database = database(self.clock.now)
@@ -308,7 +308,7 @@ class World:
                     programs=programs or self.programs,
                     clock=handle.clock(),
                     new_id=self.new_id,
-                    luck=self.luck.random,
+                    luck=self.rng.random,
                     endpoints=Endpoints(),
                     look_s=self._look_s,
                     beat_s=self._beat_s,
@@ -354,7 +354,7 @@ class World:
     def read_from_cloud(self, method: str) -> None:
         """Raises CloudFault or NoAnswer where a call that reads is not answered."""
         if method == "GET" and self._blind():
-            if self.luck.random() < 0.5:
+            if self.rng.random() < 0.5:
                 raise NoAnswer("test", "no answer")
             raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
 
@@ -369,7 +369,7 @@ class World:
         await asyncio.sleep(max(0.0, until - self.loop.time()) + self._beat_s)
 
     def new_id(self) -> str:
-        digits = f"{self.luck.getrandbits(128):032x}"
+        digits = f"{self.rng.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
 
     # -- requests --------------------------------------------------------------------------
