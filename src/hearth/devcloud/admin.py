@@ -1,4 +1,4 @@
-"""The way behind the scenes: `/devcloud/…` for ledger, knobs and what is alive. No token."""
+"""The admin API, `/devcloud/…`: audit log, fault rules and existing objects. It needs no token."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
 
 
 def _lose(cloud: Cloud, object_id: str) -> Reply:
-    """Let an object be gone, as if somebody had deleted it behind everybody's back."""
+    """Remove an object without a call to its service."""
     there = (table.get(object_id) for table in cloud.store.tables.values())
     lost = [thing for thing in there if thing is not None and not thing.seed]
     for thing in lost:
@@ -73,14 +73,14 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
 
 
 def _tell(cloud: Cloud, raw: bytes) -> Reply:
-    """News for alarms; the reply waits until all that they say has been said."""
+    """Give measures and events to alarms; the reply waits until all their notices are sent."""
     try:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):
             event = news["event"]
             made = evaluation.event(cloud, event.get("event_type"), event.get("traits", {}))
             news["event"] = made
-        return Reply(200, {"alarms": evaluation.told(cloud, news)})
+        return Reply(200, {"alarms": evaluation.receive(cloud, news)})
     except msgspec.DecodeError as error:
         return Reply(400, {"error": str(error)})
     except Refusal as refused:

@@ -1,4 +1,4 @@
-"""The cloud as one value: its store, its knobs, its services, and how a call becomes a reply."""
+"""The cloud as one value: its store, its fault rules, its services, and the way of a call."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ class DevCloud:
         self.knobs = Knobs()
         self.callers: dict[str, Caller] = {}
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
-        self.outbox: list[Notice] = []  # what alarms have to say, for the socket to send
+        self.outbox: list[Notice] = []  # notices of alarms, for the socket to send
         self.url = url
-        self.wake: Callable[[float], None] = lambda after_s: None  # of who runs errands, if any
+        self.wake: Callable[[float], None] = lambda after_s: None  # set by the runner of jobs
         seed.sow(self)
 
     def move_to(self, url: str) -> None:
-        """The cloud's address has changed: the endpoints in the catalogue follow."""
+        """Change the address of the cloud, and with it the endpoints in the catalogue."""
         self.url = url
         self.callers.clear()
         seed.plant_catalogue(self)
@@ -91,7 +91,7 @@ class DevCloud:
         headers: Mapping[str, str],
         raw: bytes,
     ) -> Call | None:
-        """A call from the request line; None when no service lives at that path."""
+        """Return the call of a request; None if no service has its path."""
         path, _, raw_query = target.partition("?")
         if path.startswith("/v1/AUTH_"):  # clients build URLs of objects without a prefix
             path = f"/object-store{path}"
@@ -110,7 +110,7 @@ class DevCloud:
         return self.handle(call)
 
     def handle(self, call: Call) -> Reply:
-        """Carry out a call; what has become due happens first."""
+        """Carry out the transitions that are due, then a call; return its reply."""
         store = self.store
         self.settle()
         service = SERVICES[call.service]
@@ -132,11 +132,11 @@ class DevCloud:
         return reply
 
     def settle(self) -> None:
-        """Let everything happen that is due by now."""
+        """Carry out all transitions that are due."""
         self.store.settle(time.time(), self.carry_out)
 
     def carry_out(self, transition: str, thing: Thing) -> None:
-        """Let something happen to a thing."""
+        """Carry out one transition of a thing."""
         TRANSITIONS[transition](self, thing)
 
     def _dispatch(self, service: Service, call: Call) -> Reply:

@@ -1,4 +1,4 @@
-"""Faults and delays on request: rules that pick calls, and what befalls those."""
+"""Fault-injection rules: which calls get which faults and delays."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class BadRule(ValueError):
 
 @dataclass(slots=True)
 class Rule:
-    """One rule; `nth` counts matching calls from 1, `times` bounds how often it strikes.
+    """One rule; `nth` counts matching calls from 1, `times` limits how often the rule applies.
 
-    With `first` it strikes no call that is like an earlier one in method, path and body.
+    With `first` the rule applies to no call with the method, path and body of an earlier one.
     """
 
     service: str | None = None
@@ -66,7 +66,7 @@ class Rule:
     def strikes(
         self, service: str, method: str, path: str, names: frozenset[str], raw: bytes
     ) -> bool:
-        """Whether it befalls this call; counts."""
+        """Return whether the rule matches a call; count the call."""
         if self.service is not None and self.service != service:
             return False
         if self.method is not None and self.method != method:
@@ -116,7 +116,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Fate:
-    """What all rules together do to one call. `withhold_s` is infinite for "until released".
+    """The faults of one call by all rules. `withhold_s` is infinite for "until released".
 
     With `after` the call is carried out before it is answered with `status`, as by a gateway."""
 
@@ -137,7 +137,7 @@ class Knobs:
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
-        self.events = False  # whether event alarms hear of what happens to servers
+        self.events = False  # whether changes of servers are events for alarms
         self.waiting = 0
         self._gate: asyncio.Future[bool] | None = None
 
@@ -146,7 +146,7 @@ class Knobs:
         self.rules += [parse_rule(rule) for rule in rules]
 
     def clear(self) -> None:
-        """No rules, no events; whoever waits goes on."""
+        """Remove all rules, turn events off, and release waiting calls."""
         self.rules = []
         self.events = False
         self.release()
@@ -178,7 +178,7 @@ class Knobs:
     def fate(
         self, service: str, method: str, path: str, names: frozenset[str], raw: bytes = b""
     ) -> Fate | None:
-        """What befalls this call; None when nothing does."""
+        """Return the faults of a call; None if it has none."""
         fate: Fate | None = None
         for rule in self.rules:
             if rule.strikes(service, method, path, names, raw):

@@ -1,4 +1,4 @@
-"""The way out: what alarms have to say to URLs, and time that goes on while events are on."""
+"""Sending the notices of alarms; a clock carries out transitions while events are on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TICK_S = 0.1
 
 
 class Post:
-    """One cloud's post office."""
+    """The sender of one cloud."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -23,13 +23,13 @@ class Post:
         self._clock: asyncio.Task[None] | None = None
 
     async def deliver(self) -> None:
-        """Send all that waits to be sent; each outcome gets a status or an error."""
+        """Send all notices in the outbox; each outcome gets a status or an error."""
         self._tick()
         notices, self._cloud.outbox = self._cloud.outbox, []
         await asyncio.gather(*map(self._send, notices))
 
     async def close(self) -> None:
-        """Nothing is sent any more."""
+        """Stop sending."""
         if self._clock is not None:
             self._clock.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -49,7 +49,7 @@ class Post:
             notice.outcome["error"] = f"{type(error).__name__}: {error}"
 
     def _tick(self) -> None:
-        """Events come when nobody calls, too: while they are on, what is due happens by itself."""
+        """Start the clock while events are on: they happen without calls, too."""
         ticking = self._clock is not None and not self._clock.done()
         if self._cloud.knobs.events and not ticking:
             self._clock = asyncio.create_task(self._go_on())

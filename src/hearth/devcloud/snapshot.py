@@ -1,4 +1,4 @@
-"""The whole state in a file, written beside it and moved into place."""
+"""The state of the cloud in a file, which is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def save(cloud: Cloud, path: Path) -> None:
 
 
 def load(cloud: Cloud, path: Path) -> None:
-    """Take over a state that was saved, if one was.
+    """Restore the saved state, if there is one.
 
     Raises `ValueError` for one of another format.
     """

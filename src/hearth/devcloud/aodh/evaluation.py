@@ -1,6 +1,6 @@
-"""What alarms make of measures, events and members that they are told of.
+"""Evaluation of alarms with measures, events and members.
 
-Nothing here looks by itself: `told` is called when somebody behind the scenes has news, and by
+Nothing here looks by itself: `receive` is called when somebody behind the scenes has news, and by
 other services of the cloud when events are on.
 """
 
@@ -48,7 +48,7 @@ class Finding:
     data: Mapping[str, Any] | None = None
 
 
-def told(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
+def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
     """Evaluate the alarms that news concern; what came of each of them. Raises a Refusal.
 
     News are one of: `metric` with `values`, and `resource_id` if it is one resource's; `event` with
@@ -274,7 +274,7 @@ def _meets(condition: Body, happened: Body, traits: Mapping[str, Any]) -> bool:
 
 
 def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
-    """The alarm is in the state that was found, and whom that concerns is told."""
+    """Put an alarm into the state that was found, and send its notices."""
     before, state = alarm.body["state"], finding.state or alarm.body["state"]
     alarm.body["evaluate_timestamp"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
@@ -307,7 +307,7 @@ def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
 def heard(cloud: Cloud, thing: Thing) -> None:
     """An event has reached the service."""
     cloud.store.remove(thing)
-    told(cloud, {"event": thing.body})
+    receive(cloud, {"event": thing.body})
 
 
 TRANSITIONS = {"alarming.event": heard}

@@ -1,4 +1,4 @@
-"""What an alarm says to the URLs of its state, and how it gets there."""
+"""The notices of alarms to the URLs of their states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hearth.devcloud.store import Thing
 def send(
     cloud: Cloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
 ) -> list[Body]:
-    """Tell all URLs of the alarm's state; what comes of each, which later calls complete."""
+    """Send notices to all URLs of the alarm's state; return outcomes that are completed later."""
     body: Body = {
         "alarm_id": alarm.id,
         "alarm_name": alarm.body["name"],

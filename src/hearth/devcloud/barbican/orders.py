@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def create(call: Call) -> Reply:
-    """POST of an order: 202; what it makes is there a little later."""
+    """POST of an order: 202; its secret or container exists a little later."""
     given = base.given(call)
     kind, meta = given.get("type"), given.get("meta")
     if kind not in _TYPES:
@@ -92,7 +92,7 @@ def _container(cloud: Cloud, order: Thing, kind: str, names: list[str]) -> str:
 
 
 def _insert(cloud: Cloud, order: Thing, plural: str, body: Body, hidden: Body) -> str:
-    """Something that is there on behalf of whoever ordered it; its URL."""
+    """Store a thing for the user of an order; return its URL."""
     same = {key: order.body[key] for key in ("created", "updated", "creator_id")}
     ident = cloud.store.new_id()
     table = f"key-manager.{plural}"

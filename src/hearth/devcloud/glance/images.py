@@ -481,7 +481,7 @@ def _only_from(thing: Thing, status: str) -> None:
 
 
 def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
-    """What the image tells of its import: the stores that are being filled, and that failed."""
+    """Return the fields of an import: the stores that are being filled, and those that failed."""
     thing.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
     )

@@ -85,7 +85,7 @@ def listed(call: Call, key: str, items: list[Body]) -> Reply:
 
 
 class Rest:
-    """One collection. What is particular is a method to override."""
+    """One collection. Subclasses override the methods that differ."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection

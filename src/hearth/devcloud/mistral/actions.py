@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from hearth.devcloud import errands
+from hearth.devcloud import jobs
 from hearth.devcloud.http import Body, Cloud
 from hearth.devcloud.keystone.tokens import catalogue
 from hearth.devcloud.store import Thing
@@ -89,15 +89,15 @@ def perform(cloud: Cloud, action: Thing) -> Outcome | None:
     return False, f"Failed to find action [action_name={name}]"
 
 
-def outcome_of(cloud: Cloud, action: Thing, errand: Thing) -> Outcome | None:
+def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
     """The outcome by an answer; None where a further call is needed."""
-    answer = errand.hidden["answer"]
+    answer = job.hidden["answer"]
     if answer.get("error"):
         return False, f"Failed to send HTTP request: {answer['error']}"
     if action.body["name"] == "std.http":
-        return _http_outcome(errand, answer)
+        return _http_outcome(job, answer)
     act = HEAT[action.body["name"].partition(".")[2]]
-    if errand.hidden["looking"]:
+    if job.hidden["looking"]:
         place = _stack_in(answer)
         if place is None:
             return _refused(action, answer)
@@ -125,26 +125,26 @@ def _http(cloud: Cloud, action: Thing, given: Body) -> Outcome | None:
     url, params = str(given["url"]), given.get("params")
     if params:
         url += ("&" if "?" in url else "?") + urlencode(params)
-    errands.order(
+    jobs.order(
         cloud, "workflow.answered", action.id, method=str(given.get("method") or "GET").upper(),
         url=url, headers=headers, data=data,
-        timeout_s=float(given.get("timeout") or errands.TIMEOUT_S),
+        timeout_s=float(given.get("timeout") or jobs.TIMEOUT_S),
     )  # fmt: skip
     return None
 
 
-def _http_outcome(errand: Thing, answer: Body) -> Outcome:
+def _http_outcome(job: Thing, answer: Body) -> Outcome:
     result = {
         "content": answer["body"],
         "status": answer["status"],
         "headers": answer["headers"],
-        "url": errand.body["url"],
+        "url": job.body["url"],
     }
     return 200 <= answer["status"] < 307, result
 
 
 def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
-    """The call itself, or first the one that tells a stack's name and id."""
+    """Order the call itself, or first the call that returns the name and id of a stack."""
     lacking = [
         n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
     ]
@@ -180,7 +180,7 @@ def _send(
     headers = {"X-Auth-Token": action.hidden["token"], "Accept": "application/json"}
     if body is not None:
         headers["Content-Type"] = "application/json"
-    errands.order(
+    jobs.order(
         cloud, "workflow.answered", action.id, method=method, url=url + path, headers=headers,
         data="" if body is None else json.dumps(body), looking=looking,
     )  # fmt: skip

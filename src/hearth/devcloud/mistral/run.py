@@ -1,6 +1,6 @@
-"""How an execution goes on: tasks begin, act, end, and lead to others.
+"""The course of an execution: tasks begin, act, end, and lead to other tasks.
 
-Nothing here waits: what comes later is in the store's agenda, or is the answer to an errand.
+Nothing here waits: later steps are in the agenda of the store, or follow the answer of a job.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def start(
 
 
 def begin(cloud: Cloud, execution: Thing) -> None:
-    """Its first tasks."""
+    """Begin the first tasks of an execution."""
     hidden = execution.hidden
     spec, tasks = hidden["spec"], hidden["spec"]["tasks"]
     try:
@@ -86,7 +86,7 @@ def begin(cloud: Cloud, execution: Thing) -> None:
 
 
 def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -> None:
-    """A task is led to; one that joins waits until enough have led to it."""
+    """Enter a task that another one leads to; a task with `join` waits for enough of them."""
     spec = language.task_of(execution.hidden["spec"], name)
     join = spec.get("join")
     if join is None:
@@ -116,7 +116,7 @@ def _make(
 
 
 def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """It runs now, after its pause, or when somebody lets the execution go on."""
+    """Schedule a task: now, after `wait-before`, or when a paused execution goes on."""
     spec = task.hidden["spec"]
     change(cloud, task, "IDLE")
     if spec.get("pause-before") is True:
@@ -128,7 +128,7 @@ def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def again(cloud: Cloud, task: Thing) -> None:
-    """Its time has come, for the first time or another."""
+    """Begin an attempt of a task whose time has come."""
     execution = execution_of(cloud, task)
     ready = task.body["state"] in ("IDLE", "DELAYED") and "ended" not in task.hidden
     if execution is not None and execution.body["state"] == "RUNNING" and ready:
@@ -139,7 +139,7 @@ def again(cloud: Cloud, task: Thing) -> None:
 
 
 def _act(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """Begin all that it does: one call, or one for each of its items."""
+    """Begin the calls of a task: one, or one for each of its items."""
     hidden, spec = task.hidden, task.hidden["spec"]
     hidden["attempt"] += 1
     change(cloud, task, "RUNNING")
@@ -161,7 +161,7 @@ def _act(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def _begin_calls(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """As many at a time as the task allows."""
+    """Begin as many calls as the task allows at a time."""
     calls = task.hidden["calls"]
     limit = int(task.hidden["spec"].get("concurrency") or len(calls))
     attempt = task.hidden["attempt"]
@@ -207,23 +207,23 @@ def _begin_action(cloud: Cloud, execution: Thing, task: Thing, index: int) -> No
 
 
 def run_action(cloud: Cloud, action: Thing) -> None:
-    """Begin it; what needs no call ends at once."""
+    """Begin an action; it ends at once if it needs no call."""
     outcome = actions.perform(cloud, action)
     if outcome is not None:
         action_ended(cloud, action, outcome)
 
 
-def answered(cloud: Cloud, errand: Thing) -> None:
-    """A call that an action made has its answer."""
-    action = cloud.store.get(ACTIONS, errand.hidden["about"])
+def answered(cloud: Cloud, job: Thing) -> None:
+    """Give the answer of a job to the action that ordered it."""
+    action = cloud.store.get(ACTIONS, job.hidden["about"])
     if action is not None:
-        outcome = actions.outcome_of(cloud, action, errand)
+        outcome = actions.outcome_of(cloud, action, job)
         if outcome is not None:
             action_ended(cloud, action, outcome)
 
 
 def action_ended(cloud: Cloud, action: Thing, outcome: Outcome) -> None:
-    """An action has its result; so may the task that it is part of."""
+    """End an action with its outcome, and the call of its task."""
     if action.body["state"] in ENDS:
         return
     good, result = outcome
@@ -254,14 +254,14 @@ def _call_ended(cloud: Cloud, task: Thing, index: int, outcome: Outcome) -> None
 
 
 def timeout(cloud: Cloud, task: Thing) -> None:
-    """It has taken too long, if it is still at it."""
+    """End a task that is still running after its timeout."""
     if task.body["state"] == "RUNNING" and task.hidden["deadline"] <= cloud.store.time:
         seconds = task.hidden["spec"]["timeout"]
         _ended(cloud, task, "ERROR", None, f"Task timed out [timeout(s)={seconds}].")
 
 
 def _ended(cloud: Cloud, task: Thing, state: str, result: Any, info: str | None = None) -> None:
-    """All calls have ended: once more, or a pause, or on."""
+    """Continue a task after its last call: with a retry, a pause, or the next tasks."""
     hidden, spec, execution = task.hidden, task.hidden["spec"], execution_of(cloud, task)
     if execution is None:
         return
@@ -286,13 +286,13 @@ def _ended(cloud: Cloud, task: Thing, state: str, result: Any, info: str | None 
 
 
 def end_late(cloud: Cloud, task: Thing) -> None:
-    """The pause after it is over."""
+    """End a task after its `wait-after`."""
     if task.body["state"] == "DELAYED" and "ended" in task.hidden:
         _close(cloud, task, *task.hidden["ended"])
 
 
 def _close(cloud: Cloud, task: Thing, state: str, info: str | None) -> None:
-    """It has ended: what it publishes is known from now on, and it leads on."""
+    """End a task, publish its values, and enter the tasks that it leads to."""
     hidden, execution = task.hidden, execution_of(cloud, task)
     if execution is None:
         return
@@ -354,7 +354,7 @@ def _move(
 
 
 def _go_back(cloud: Cloud, execution: Thing) -> None:
-    """A reverse workflow: begin what the wanted task needs, as far as nothing is missing for it."""
+    """Begin the tasks of a reverse workflow whose requirements are complete."""
     hidden, tasks = execution.hidden, execution.hidden["spec"]["tasks"]
     there = {one.body["name"]: one for one in tasks_of(cloud, execution)}
     done = {name for name, one in there.items() if one.body["state"] == "SUCCESS"}
@@ -377,7 +377,7 @@ def _go_back(cloud: Cloud, execution: Thing) -> None:
 
 
 def _look_for_end(cloud: Cloud, execution: Thing) -> None:
-    """It has ended when no task is open; errors that lead on are dealt with."""
+    """End an execution without open tasks; a failed task with `on-error` is no failure."""
     tasks = tasks_of(cloud, execution)
     if execution.body["state"] != "RUNNING" or any(one.body["state"] in OPEN for one in tasks):
         return
@@ -398,7 +398,7 @@ def _look_for_end(cloud: Cloud, execution: Thing) -> None:
 
 
 def finish(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
-    """It has ended; the task that started it, if one did, has its result."""
+    """End an execution, and the call of the task that started it."""
     hidden = execution.hidden
     wanted = hidden["spec"].get("output" if state == "SUCCESS" else "output-on-error") or {}
     output: Body = {}
@@ -421,7 +421,7 @@ def _pause(cloud: Cloud, execution: Thing) -> None:
 
 
 def set_state(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
-    """What somebody asks for: pause, go on, or end. Raises Refusal."""
+    """Pause, continue or end an execution as a user asks. Raises Refusal."""
     now = execution.body["state"]
     if now in ENDS:
         raise bad(f"Can't change workflow execution state from {now} to {state}.")

@@ -1,4 +1,4 @@
-"""Collections whose changes an agent carries out a little later: a status tells how far it is."""
+"""Collections whose changes an agent carries out a little later; a status shows the progress."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def members(**checks: Check) -> Check:
 
 
 def distinct(check_item: Check, doubled: str) -> Check:
-    """A list without doubles, which `doubled` names; null is the empty one."""
+    """Return a list without duplicates, which `doubled` names in errors; null means empty."""
 
     def check(value: Any) -> Any:
         if not isinstance(value, list | None):

@@ -102,7 +102,7 @@ def shared_with(call: Call, thing: Thing) -> bool:
 
 
 class Rest:
-    """One collection. What is particular is a method to override."""
+    """One collection. Subclasses override the methods that differ."""
 
     admin_fields: frozenset[str] = frozenset()
     revision = 0

@@ -13,7 +13,7 @@ _BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter
 
 
 class Part:
-    """One kind of part. What is particular is a method to override."""
+    """One kind of part. Subclasses override the methods that differ."""
 
     within = ""
     operating = "OFFLINE"
@@ -113,7 +113,7 @@ class Part:
         return found
 
     def index(self, call: Call) -> Reply:
-        """GET of the collection; a filter by a field that there is not has no effect."""
+        """GET of the collection; a filter by an unknown field has no effect."""
         balancers = {one for name in _BALANCER for one in call.query.get(name, ())}
         mine = [
             t for t in self._mine(call) if not balancers or t.hidden.get("balancer") in balancers
@@ -283,7 +283,7 @@ class Members(Part):
 
 
 class Monitors(Part):
-    """What tells whether members are well."""
+    """Health monitors of pools."""
 
     references = ("pool_id",)
 

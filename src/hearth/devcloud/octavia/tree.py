@@ -239,7 +239,7 @@ def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
 
 
 def done(cloud: Cloud, balancer: Thing) -> None:
-    """What was pending is done."""
+    """Finish a pending change."""
     now = stamp_z(cloud.store.time).rstrip("Z")
     fails = balancer.hidden.get("fails")
     for thing in [*below(cloud, balancer.id), balancer]:

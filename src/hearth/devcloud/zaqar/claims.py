@@ -76,7 +76,7 @@ def show(call: Call) -> Reply:
 
 
 def renew(call: Call) -> Reply:
-    """PATCH of one: it begins anew. 204."""
+    """PATCH of one: its time starts again. 204."""
     given = document(call)
     ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
     within(ttl, *BOUNDS, "The TTL for a claim")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from hearth.devcloud import errands
+from hearth.devcloud import jobs
 from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.keystone import delegation
 from hearth.devcloud.store import Thing
@@ -186,7 +186,7 @@ def _send(cloud: Cloud, one: Thing, document: Body) -> None:
     text = json.dumps(document)
     data = str(options["post_data"]).replace(MESSAGE, text) if options.get("post_data") else text
     headers = {name: str(value) for name, value in headers.items()}
-    errands.order(
+    jobs.order(
         cloud, "messaging.sent", one.id, method="POST", url=url, headers=headers, data=data,
         tries=1,
     )  # fmt: skip
@@ -198,14 +198,14 @@ def _plain(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def sent(cloud: Cloud, errand: Thing) -> None:
+def sent(cloud: Cloud, job: Thing) -> None:
     """What nobody took is sent again, some times."""
-    hidden = errand.hidden
+    hidden = job.hidden
     status, there = hidden["answer"]["status"], cloud.store.get(SUBSCRIPTIONS, hidden["about"])
     if there is None or 0 < status < 500 or hidden["tries"] >= TRIES:
         return
     hidden["tries"] += 1
-    errands.again(cloud, errand, PAUSE_S)
+    jobs.again(cloud, job, PAUSE_S)
 
 
 ROUTES: list[Route] = [
