@@ -1,4 +1,4 @@
-"""What users ask for in a history: templates, changes of them, environments; drawn by luck.
+"""Random requests of users: templates, changes of templates, environments.
 
 A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
 list of names; one with `child` is a nested stack with a template of its own and a parameter `p`,
@@ -26,13 +26,13 @@ CHILD_OUTPUT = "out"
 
 
 class Draw:
-    """Draws from one source of luck."""
+    """Draws requests from one source of random numbers."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
 
     def template(self, size: int) -> Template:
-        """A template of about so many resources, those of nested stacks counted."""
+        """Return a template of about `size` resources, including those of nested stacks."""
         template: Template = {}
         nested = self._rng.random() < 0.3
         while _size(template) < size:
@@ -40,7 +40,7 @@ class Draw:
         return template
 
     def changed(self, template: Template) -> Template:
-        """The template after somebody's next idea."""
+        """Return a template after a random change."""
         names = dict(template)
         for name in list(names):
             draw = self._rng.random()
@@ -56,7 +56,7 @@ class Draw:
         return {name: without_lost(entry, names) for name, entry in names.items()}
 
     def tweaked(self, template: Template) -> Template:
-        """The template with one value changed in place, if it can be one that others read."""
+        """Return a template with one value changed in place, preferably one that others read."""
         values = {name: "value" if "value" in entry else "u" for name, entry in template.items()}
         plain = [
             name
@@ -71,7 +71,7 @@ class Draw:
         return {**template, name: {**template[name], values[name]: str(self._rng.randint(0, 9))}}
 
     def environment(self, template: Template) -> dict[str, Any]:
-        """Hooks and restricted actions for one or two names."""
+        """Return an environment with hooks and restricted actions for one or two names."""
         names = self._rng.sample(sorted(template), k=min(2, len(template)))
         hooks = [hook.value for hook in Hook]
         entries: dict[str, Any] = {
@@ -130,7 +130,7 @@ class Draw:
         return entry
 
     def forbidden(self, template: Template) -> Template:
-        """The template with a change to what must never change."""
+        """Return a template with a change of a property that must never change."""
         names = [name for name in template if name[0] in "rx"]
         if not names:
             return template
@@ -177,7 +177,7 @@ def revision_of(
     environment: Mapping[str, Any] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Revision:
-    """The template as a stack's revision."""
+    """Return a template as a revision of a stack."""
     files = {
         f"{name}.yaml": _hot(entry["child"], child=name)
         for name, entry in template.items()
@@ -230,13 +230,13 @@ def _size(template: Template) -> int:
 
 
 def _read(name: str, attribute: str, template: Template) -> bool:
-    """Whether something in the template reads an attribute."""
+    """Return whether something in the template reads an attribute."""
     what = {"get_attr": [name, attribute]}
     return any(what in entry.values() for entry in template.values())
 
 
 def without_lost(entry: Entry, names: Mapping[str, Any]) -> Entry:
-    """The entry without references to names that are gone."""
+    """Return an entry without references to names that no longer exist."""
     kept: Entry = {}
     for key, value in entry.items():
         match value:

@@ -55,7 +55,7 @@ Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the po
 
 @dataclass
 class Outcome:
-    """What a run came to, and the points it had."""
+    """The result of a run, and the points where faults can happen."""
 
     scenario: str
     placed: Placed
@@ -68,7 +68,7 @@ class Outcome:
 
 
 class _Placed:
-    """Says what goes wrong at each point, and counts them until the story is judged."""
+    """Chooses the fault of each point, and records the points until the result is checked."""
 
     def __init__(self, placed: Placed) -> None:
         self._placed = dict(placed)
@@ -83,14 +83,14 @@ class _Placed:
 
 
 def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
-    """Everything that may go wrong behind a point."""
+    """Yield each fault of each point after a point."""
     for number in range(after + 1, len(points)):
         for mishap in MISHAPS[points[number]]:
             yield number, mishap
 
 
 def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
-    """The story without a fault, with each single one, and with each pair."""
+    """Yield the outcome of a scenario without faults, with each fault, and with each pair."""
     plain = run_scenario(scenario)
     yield plain
     for first in mishaps(plain.points):
@@ -102,7 +102,7 @@ def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
 
 
 def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
-    """One run."""
+    """Run a scenario with faults at the given points."""
     faults = _Placed(placed)
     outcome = Outcome(scenario.name, placed, faults.points)
     loop = VirtualLoop()
@@ -163,7 +163,7 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
 
 
 def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str]:
-    """Each request was carried out once: as many revisions as were asked for, each word heard."""
+    """Check that each request was carried out once, by its revisions and words."""
     own = sa.and_(tables.revision.c.stack_id == stack_id, tables.revision.c.copy_of.is_(None))
     query = sa.select(sa.func.count()).select_from(tables.revision).where(own)
     revisions = world.store.transact(lambda tx: tx.value(query), write=False)
@@ -198,7 +198,7 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
 
 
 async def _revive(world: World) -> None:
-    """Another engine comes for one that died."""
+    """Start another engine for each one that dies."""
     while True:
         await asyncio.sleep(REVIVED_S)
         if len(world.engines) < ENGINES:

@@ -1,6 +1,6 @@
-"""Groups in some histories: one of either kind, that grows, shrinks and rolls, and is scaled.
+"""Groups in some histories: one group, which is resized, updated in batches and scaled.
 
-They have a luck of their own: where there is none, a history is what it would be without.
+They have their own random numbers, so a history without groups stays the same history.
 """
 
 import random
@@ -23,7 +23,7 @@ SCALES = 0.3  # of what users do is preceded by it
 
 
 class Groups:
-    """The group of one history; `here` says whether there ever is one."""
+    """The group of one history; `here` is true if the history has one."""
 
     def __init__(self, seed: int, share: float) -> None:
         self._rng = random.Random(f"groups {seed}")  # noqa: S311
@@ -31,14 +31,14 @@ class Groups:
         self._by_number = self._rng.random() < 0.5
 
     def added(self, template: Template) -> Template:
-        """The template with a group."""
+        """Return the template with a group."""
         if not self.here:
             return template
         number = 1 + max((int(name[1:]) for name in template), default=-1)
         return {**template, f"g{number}": self._drawn()}
 
     def changed(self, template: Template) -> Template:
-        """The template after somebody's next idea about the group."""
+        """Return the template after a random change of the group."""
         if not self.here:
             return template
         name = next((name for name in template if name[0] == "g"), None)
@@ -53,7 +53,7 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """By how many members somebody scales the group now; None if nobody does."""
+        """Return by how many members the group is scaled now; None if it is not."""
         if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
         return self._rng.choice((-2, -1, 1, 2))
