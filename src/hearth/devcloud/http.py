@@ -94,18 +94,18 @@ class Call:
 
     @property
     def base(self) -> str:
-        """The address of the whole cloud, without a trailing slash."""
+        """Return the address of the whole cloud, without a trailing slash."""
         return self.cloud.url
 
     def json(self) -> Any:
-        """The body as JSON; raises a 400 when it is none."""
+        """Return the body as JSON; raises a 400 when it is none."""
         try:
             return decode_json(self.raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Refusal(400, "NotJSON", "The body is not valid JSON") from None
 
     def object(self, key: str) -> Body:
-        """The mapping under `key` of the body; raises a 400 when there is none."""
+        """Return the mapping under `key` of the body; raises a 400 when there is none."""
         body = self.json()
         if not isinstance(body, dict) or not isinstance(body.get(key), dict):
             raise Refusal(400, "NotJSON", f"The body needs an object '{key}'")
@@ -113,7 +113,7 @@ class Call:
         return found
 
     def argument(self, name: str) -> str | None:
-        """The first value of a query argument."""
+        """Return the first value of a query argument."""
         values = self.query.get(name)
         return values[0] if values else None
 
@@ -152,7 +152,7 @@ class Router:
         node.methods[method] = handler
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """The methods of the pattern that fits, and the segments that stand for its `{}`."""
+        """Return the methods of the pattern that fits, and the segments that stand for its `{}`."""
         return _walk(self._root, segments, 0, ())
 
 

@@ -92,11 +92,11 @@ class Rule:
 
     @property
     def asks_for_name(self) -> bool:
-        """Whether the names a call speaks of matter to it."""
+        """Return whether the rule matches names of a call."""
         return self.name is not None or self.name_pattern is not None
 
     def view(self) -> dict[str, Any]:
-        """The rule as JSON, with how often it matched and struck."""
+        """Return the rule as JSON, with how often it matched and applied."""
         return {
             "match": {
                 "service": self.service,
@@ -212,7 +212,7 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
 
 
 def parse_rule(rule: Any) -> Rule:
-    """A rule from `{"match": {...}, "effect": {...}}`; raises `BadRule`."""
+    """Return a rule from `{"match": {...}, "effect": {...}}`; raises `BadRule`."""
     if not isinstance(rule, dict) or not isinstance(rule.get("effect"), dict):
         raise BadRule("a rule is an object with 'match' and 'effect'")
     match, effect = rule.get("match") or {}, rule["effect"]

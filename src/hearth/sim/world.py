@@ -92,7 +92,7 @@ class _Handle:
         self.skew_s = 0.0  # by how much its wall clock is wrong
 
     def clock(self) -> DatabaseClock:
-        """The clocks of the engine's machine."""
+        """Return the clocks of the engine's machine."""
         world = self.world
         return DatabaseClock(
             lambda: world.clock.now() + self.skew_s - self._stood_s(),

@@ -24,7 +24,7 @@ class Hop:
 
     @property
     def entry(self) -> Entry | None:
-        """The entry, if the container is a map."""
+        """Return the entry, if the container is a map."""
         return self.container.entries[self.index] if isinstance(self.container, Map) else None
 
 
@@ -53,18 +53,18 @@ class CursorContext:
 
     @property
     def flow(self) -> bool:
-        """Whether it stands in braces or brackets."""
+        """Return whether it stands in braces or brackets."""
         return bool(self.hops) and self.hops[-1].container.flow
 
     @property
     def colon(self) -> bool:
-        """Whether the key that it is has a colon."""
+        """Return whether the key that it is has a colon."""
         entry = self.hops[-1].entry if self.hops else None
         return self.is_key and entry is not None and entry.colon
 
     @property
     def own_line(self) -> bool:
-        """Whether nothing but dashes stands before it in its line."""
+        """Return whether nothing but dashes stands before it in its line."""
         line = self.document.text.line_of(self.start)
         before = self.document.text.source[self.document.text.starts[line] : self.start]
         return not before.strip(" \t-")

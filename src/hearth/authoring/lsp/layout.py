@@ -78,7 +78,7 @@ class Item:
 
     @property
     def start(self) -> int:
-        """The offset of its key."""
+        """Return the offset of its key."""
         return self.base + self.key.start
 
     @property
@@ -111,7 +111,7 @@ class Section:
 
     @property
     def start(self) -> int:
-        """The offset of its key."""
+        """Return the offset of its key."""
         return self.base + self.key.start
 
     def block_at(self, offset: int) -> Placed | None:

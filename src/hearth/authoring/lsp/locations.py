@@ -98,7 +98,7 @@ def functions_at(location: Location, grammar: Grammar) -> Mapping[str, str | Non
 
 
 def called(location: Location, node: Map, grammar: Grammar) -> str | None:
-    """The function that a map calls: its only key is one."""
+    """Return the function that a map calls: its only key is one."""
     if len(node.entries) != 1 or location.what not in CALLS:
         return None
     name = node.entries[0].key.text

@@ -110,7 +110,7 @@ class _Parser:
             self.depth -= 1
 
     def rest(self, pos: int) -> Scalar:
-        """The rest of the line, whatever it is."""
+        """Return the rest of the line, whatever it is."""
         end = self.lines[self.at].end
         self.at += 1
         return Scalar(pos, end, self.text[pos:end])
@@ -119,7 +119,7 @@ class _Parser:
         return self.text[pos] == "-" and self.text[pos + 1 : pos + 2] in ("", " ", "\t", "\r", "\n")
 
     def starts_map(self, pos: int, column: int) -> bool:
-        """Whether a word without colon is the first key of a map that goes on below."""
+        """Return whether a word without colon is the first key of a map that goes on below."""
         if self.text[pos] in "\"'{[|>*":
             return False
         if self.at + 1 >= len(self.lines):
@@ -204,7 +204,7 @@ class _Parser:
         return _missing(empty)
 
     def literal(self, pos: int, column: int) -> Scalar:
-        """A text of whole lines."""
+        """Return a text of whole lines."""
         self.at += 1
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             self.at += 1
@@ -217,7 +217,7 @@ class _Parser:
         return Scalar(pos, end, self.text[pos:end], self.text[pos])
 
     def inline(self, pos: int, outer: int) -> Node:
-        """A value that begins on this line: quoted, in brackets, or plain."""
+        """Return a value that begins on this line: quoted, in brackets, or plain."""
         char = self.text[pos]
         if char in "\"'":
             found: Node = self.quoted(pos, outer)
@@ -269,7 +269,7 @@ class _Parser:
         return Scalar(pos + 1, match.end() - 1, _unquoted(raw, style), style)
 
     def may_span(self, start: int, end: int, outer: int) -> bool:
-        """Whether all lines between are indented enough for one value."""
+        """Return whether all lines between are indented enough for one value."""
         if "\n" not in self.text[start:end]:
             return True
         if outer < 0:  # in JSON no text is longer than its line
@@ -337,7 +337,7 @@ class _Parser:
         return Entry(_missing(key.start), key, colon=False), pos
 
     def colon(self, pos: int, outer: int, *, quoted: bool) -> int:
-        """Where the colon after a key stands; -1 if there is none."""
+        """Return where the colon after a key stands; -1 if there is none."""
         after = self.gap(pos, outer)
         if after < 0 or self.text[after] != ":":
             return -1
@@ -403,7 +403,7 @@ def _missing(pos: int) -> Scalar:
 
 
 def key_of(match: re.Match[str]) -> Scalar:
-    """The key that KEY has found."""
+    """Return the key that KEY has found."""
     style = {"double": '"', "single": "'", "plain": ""}[match.lastgroup or "plain"]
     start, end = match.span(match.lastgroup or "plain")
     return Scalar(start, end, _unquoted(match.group(match.lastgroup or "plain"), style), style)

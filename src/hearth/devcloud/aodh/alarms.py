@@ -107,7 +107,7 @@ _FIELDS = Collection(
 
 
 def _wanted(call: Call) -> Body:
-    """The alarm of a body, with its one rule; raises a 400."""
+    """Return the alarm of a body, with its one rule; raises a 400."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("Invalid input for field/attribute data.")
@@ -193,7 +193,7 @@ def _scoped(call: Call, values: Body) -> None:
 
 
 def find(call: Call) -> Thing:
-    """The alarm that a path names."""
+    """Return the alarm that a path names."""
     thing = call.cloud.store.get(ALARMS, call.ids[0])
     own = thing is not None and thing.project_id == call.caller.project_id
     if thing is None or not (own or call.caller.is_admin):

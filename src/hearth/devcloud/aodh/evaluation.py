@@ -222,7 +222,7 @@ def _of_members(alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
 
 
 def event(cloud: Cloud, event_type: str, traits: Any) -> Body:
-    """An event as services send them; traits as [name, type, value], or as a mapping."""
+    """Return an event as services send them; traits as [name, type, value], or as a mapping."""
     if isinstance(traits, dict):
         traits = [[name, _TRAITS.get(type(value), 1), value] for name, value in traits.items()]
     if not isinstance(traits, list) or not all(_is_trait(one) for one in traits):

@@ -69,12 +69,12 @@ def _post(cloud: Cloud, token: str, query: Mapping[str, list[str]], body: Body) 
 
 
 def alarm_queue(body: Body) -> str:
-    """The queue of an alarm whose URL names none."""
+    """Return the queue of an alarm whose URL names none."""
     return f"alarm-{body['alarm_id']}"
 
 
 def _token(cloud: Cloud, alarm: Thing) -> str:
-    """A token of the service in the alarm's project."""
+    """Return a token of the service in the alarm's project."""
     store = cloud.store
     roles = store.where("identity.roles", name="service")
     issued = tokens.issue(

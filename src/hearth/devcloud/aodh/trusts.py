@@ -19,7 +19,7 @@ _OWN = "delete"
 
 
 def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -> Any:
-    """The reply of another service of the cloud; raises a Refusal with its status."""
+    """Return the reply of another service of the cloud; raises a Refusal with its status."""
     headers = {"X-Auth-Token": token} if token else {}
     reply = cloud.request(method, path, headers, json.dumps(body).encode())
     if reply.status >= 400:
@@ -28,12 +28,12 @@ def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -
 
 
 def without(url: str) -> SplitResult:
-    """The parts of a URL, its scheme without the prefix."""
+    """Return the parts of a URL, its scheme without the prefix."""
     return urlsplit(url.removeprefix(TRUSTED))
 
 
 def of(actions: Iterable[str]) -> set[str]:
-    """The trusts of the service's own in the URLs of actions."""
+    """Return the trusts of the service's own in the URLs of actions."""
     parts = (without(url) for url in actions if url.startswith(TRUSTED))
     return {one.username for one in parts if one.username and one.password == _OWN}
 
@@ -63,7 +63,7 @@ def _with(url: str, trust: str) -> str:
 
 
 def _made(call: Call) -> str:
-    """A new trust from the caller to the service."""
+    """Return a new trust from the caller to the service."""
     caller = call.caller
     roles = sorted(caller.roles)
     wanted: Body = {
@@ -88,7 +88,7 @@ def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
 
 
 def token(cloud: Cloud, trust_id: str) -> str:
-    """A token in a trust. Raises a Refusal."""
+    """Return a token in a trust. Raises a Refusal."""
     who = {"id": _user(cloud), "password": cloud.settings.password}
     identity = {"methods": ["password"], "password": {"user": who}}
     auth = {"identity": identity, "scope": {"OS-TRUST:trust": {"id": trust_id}}}

@@ -13,7 +13,7 @@ _TABLE = "volume.attachments"
 def attach(
     cloud: Cloud, volume: Thing, server_id: str, device: str, *, after_s: float = 0.0
 ) -> Body:
-    """The volume is being attached, and in use a little later."""
+    """Begin to attach a volume, which is in use a little later; return the attachment."""
     store = cloud.store
     attachment: Body = {
         "id": volume.id,
@@ -59,7 +59,7 @@ def detached(cloud: Cloud, volume: Thing) -> None:
 
 
 def volume_for_server(cloud: Cloud, server: Thing, device: Body) -> Thing:
-    """A volume that Nova makes from an image, a snapshot or nothing; available at once."""
+    """Return a volume that Nova makes from an image, a snapshot or nothing; available at once."""
     store = cloud.store
     given: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
     given["volume_type"] = device["volume_type"]

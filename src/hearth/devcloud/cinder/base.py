@@ -25,7 +25,7 @@ _PROJECT = re.compile(r"^[0-9a-f]{32}$")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Cinder words it."""
+    """Return an error as Cinder words it."""
     kind = _KINDS.get(fault.status, "computeFault")
     error: Body = {"code": fault.status, "message": fault.message or kind}
     if fault.status == 413:
@@ -79,7 +79,7 @@ def finish(call: Call, reply: Reply) -> None:
 
 
 def links(call: Call, kind: str, thing_id: str) -> list[Body]:
-    """Where a thing is found."""
+    """Return the links of a thing."""
     return [
         {"rel": "self", "href": f"{call.base}/volume/v3/{kind}/{thing_id}"},
         {"rel": "bookmark", "href": f"{call.base}/volume/{kind}/{thing_id}"},
@@ -87,7 +87,7 @@ def links(call: Call, kind: str, thing_id: str) -> list[Body]:
 
 
 def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
-    """The thing, if it is the caller's; raises a 404."""
+    """Return the thing, if it is the caller's; raises a 404."""
     thing = call.cloud.store.get(f"volume.{table}", str(thing_id))
     if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
         raise missing(kind, thing_id)

@@ -149,7 +149,7 @@ _CIPHERING = ("provider", "cipher", "key_size", "control_location")
 
 
 def _ciphering(call: Call) -> Body:
-    """The fields of an encryption, checked."""
+    """Return the fields of an encryption, checked."""
     given = call.object("encryption")
     if set(given) - set(_CIPHERING):
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - set(_CIPHERING))}")

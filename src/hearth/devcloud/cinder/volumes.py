@@ -94,7 +94,7 @@ def gone(cloud: Cloud, thing: Thing) -> None:
 
 
 def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
-    """A volume; `full` is what GET shows."""
+    """Return a volume; `full` is what GET shows."""
     body = thing.body
     shown: Body = {key: body[key] for key in list(body)[:12] if key != "user_id"}
     shown["links"] = links(call, "volumes", thing.id)
@@ -132,7 +132,7 @@ def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
 
 
 def type_of(call: Call, name: object) -> Thing:
-    """The volume type of this name or id; raises a 404."""
+    """Return the volume type of this name or id; raises a 404."""
     for thing in call.cloud.store.all("volume.types"):
         if name in (thing.id, thing.body["name"]):
             return thing
@@ -262,7 +262,7 @@ def summary(call: Call) -> Reply:
 
 
 def own(call: Call) -> Thing:
-    """The volume of the path."""
+    """Return the volume of the path."""
     return find(call, "volumes", call.ids[0], "Volume")
 
 
@@ -366,7 +366,7 @@ def remove_item(call: Call) -> Reply:
 
 
 def metadata_routes(path: str) -> list[Route]:
-    """The routes of the metadata of one kind."""
+    """Return the routes of the metadata of one kind."""
     return [
         ("GET", path + "/{}/metadata", metadata),
         ("POST", path + "/{}/metadata", add_metadata),

@@ -298,7 +298,7 @@ def show_record(call: Call) -> Reply:
 
 
 def _changeable(call: Call) -> Thing:
-    """A record set that is not the service's own; raises a 400 for one that is."""
+    """Return a record set that is not the service's own; raises a 400 for one that is."""
     thing, zone = _record(call), _zone(call)
     if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
         raise Refusal(400, "bad_request", "The service looks after this recordset itself")

@@ -98,7 +98,7 @@ _JSON_TYPES: dict[str, str | list[str]] = {
 
 
 def json_type(field: str) -> str | list[str]:
-    """The type of a field as JSON schema names it."""
+    """Return the type of a field as JSON schema names it."""
     return _JSON_TYPES.get(field, ["null", "string"])
 
 
@@ -126,7 +126,7 @@ _SHOWN = [
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Glance words it; HTML unless JSON is asked for."""
+    """Return an error as Glance words it; HTML unless JSON is asked for."""
     phrase = HTTPStatus(fault.status).phrase
     if "application/json" not in (call.headers.get("Accept") or ""):
         html = f"<html><head><title>{fault.status} {phrase}</title></head>"
@@ -146,7 +146,7 @@ def _forbidden(message: str) -> Refusal:
 def new_image(
     cloud: Cloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
 ) -> Thing:
-    """An image; active when it has data, else queued."""
+    """Return an image; active when it has data, else queued."""
     store = cloud.store
     values = {name: field.initial() for name, field in IMAGES.fields.items()} | given
     image_id = values["id"] or store.new_id()
@@ -182,7 +182,7 @@ def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
 
 
 def view(thing: Thing) -> Body:
-    """An image with its own properties and the paths of its parts."""
+    """Return an image with its own properties and the paths of its parts."""
     path = f"/v2/images/{thing.id}"
     body = thing.body
     shown = {**thing.hidden.get("extra", {}), **{key: body.get(key) for key in _SHOWN}}
@@ -320,7 +320,7 @@ def _listed(call: Call, thing: Thing) -> bool:
 
 
 def number(text_: str) -> int:
-    """A whole number; raises a 400."""
+    """Return a whole number; raises a 400."""
     if not text_.isdigit():
         raise _bad(f"{text_} is not a number")
     return int(text_)

@@ -116,7 +116,7 @@ def _ec2_id(access: str) -> str:
 
 
 def ec2_pair(call: Call, access: str) -> Thing | None:
-    """The credential with this access key."""
+    """Return the credential with this access key."""
     return call.cloud.store.get(CREDENTIALS.table, _ec2_id(access))
 
 

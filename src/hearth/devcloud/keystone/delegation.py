@@ -34,7 +34,7 @@ def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
 
 
 def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
-    """Whether the caller is who gave a trust to a service."""
+    """Return whether the caller is the trustor of a trust of a service."""
     trust = cloud.store.get(TABLE, trust_id)
     wanted = {
         "trustor_user_id": caller.user_id,
@@ -45,7 +45,7 @@ def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
 
 
 def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
-    """A token of a trust; None when it is void."""
+    """Return a token of a trust; None when it is void."""
     store, trust = cloud.store, cloud.store.get(TABLE, trust_id)
     user = _user(cloud, service)
     if trust is None or trust.body["trustee_user_id"] != user.id:

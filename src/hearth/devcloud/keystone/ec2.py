@@ -40,7 +40,7 @@ def ec2_tokens(call: Call) -> Reply:
 
 
 def _in_time(given: Body, now: float) -> bool:
-    """Whether the signature is young enough; one that carries no time never ends."""
+    """Return whether the signature is young enough; one that carries no time never ends."""
     params, headers = given.get("params") or {}, given.get("headers") or {}
     said = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
     if not said:

@@ -14,7 +14,7 @@ Body = dict[str, Any]
 
 
 def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
-    """The caller behind a token; None when it is unknown, expired or void."""
+    """Return the caller behind a token; None when it is unknown, expired or void."""
     if not token:
         return None
     known = cloud.callers.get(token)
@@ -48,7 +48,7 @@ EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
 
 
 def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
-    """The token, if all that it rests on is still there and enabled.
+    """Return the token, if all that it rests on is still there and enabled.
 
     It may have ended, at most `expired_s` ago.
     """
@@ -86,7 +86,7 @@ def issue(
     parent: Thing | None = None,
     expires: float | None = None,
 ) -> Thing:
-    """A new token. `authenticated` is who proved to be someone, if that is not `user`."""
+    """Return a new token. `authenticated` is who proved to be someone, if that is not `user`."""
     store = cloud.store
     token = "gAAAA" + store.new_secret(80)
     audit = [store.new_secret(22)]
@@ -109,7 +109,7 @@ def issue(
 
 
 def view(cloud: Cloud, thing: Thing, *, with_catalogue: bool) -> Body:
-    """A token as Keystone shows it."""
+    """Return a token as Keystone shows it."""
     store, body = cloud.store, thing.body
     user = store.table("identity.users")[body["user_id"]]
     token: Body = {
@@ -171,7 +171,7 @@ def _application_credential(store: Store, body: Body) -> Body:
 
 
 def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:
-    """All enabled endpoints by service, with the project filled in."""
+    """Return all enabled endpoints by service, with the project filled in."""
     by_service: dict[str, list[Body]] = {}
     for endpoint in cloud.store.all("identity.endpoints"):
         body = endpoint.body

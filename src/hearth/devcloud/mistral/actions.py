@@ -72,7 +72,7 @@ HEAT: Mapping[str, Act] = {
 
 
 def perform(cloud: Cloud, action: Thing) -> Outcome | None:
-    """The outcome of an action; None where it comes as the answer to a call."""
+    """Return the outcome of an action; None where it comes as the answer to a call."""
     name, given = action.body["name"], action.hidden["input"]
     match name:
         case "std.noop":
@@ -90,7 +90,7 @@ def perform(cloud: Cloud, action: Thing) -> Outcome | None:
 
 
 def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
-    """The outcome by an answer; None where a further call is needed."""
+    """Return the outcome by an answer; None where a further call is needed."""
     answer = job.hidden["answer"]
     if answer.get("error"):
         return False, f"Failed to send HTTP request: {answer['error']}"

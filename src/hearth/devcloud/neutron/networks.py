@@ -54,7 +54,7 @@ NETWORKS = Collection(
 def new_network(
     cloud: Cloud, network_id: str, project_id: str, given: Body, *, seed: bool = False
 ) -> Thing:
-    """A network of checked values."""
+    """Return a network of checked values."""
     values = {**NETWORKS.for_create({}), **given}
     external = values["router:external"]
     body = {

@@ -23,7 +23,7 @@ def new_segment(
     implicit: bool = False,
     **more: Any,
 ) -> Thing:
-    """A segment of a network; raises what its kind does not allow, and what another has."""
+    """Return a segment of a network; raises what its kind does not allow, and what another has."""
     check(kind, place, number)
     store = cloud.store
     if kind == "flat" and _taken(store, kind, place, None):
@@ -57,7 +57,7 @@ def _taken(store: Store, kind: str, place: str | None, number: int | None) -> bo
 
 
 def _free(store: Store, kind: str, place: str | None) -> int:
-    """The next number of a kind that nobody has, round and round."""
+    """Return the next number of a kind that nobody has, round and round."""
     most = _NUMBERS[kind]
     for _ in range(most):
         number = (store.new_serial(f"{kind} {place or ''}") - 1) % most + 1

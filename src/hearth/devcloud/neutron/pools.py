@@ -193,7 +193,7 @@ class _SubnetPools(Rest):
         super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
 
     def _checked(self, call: Call, pool: Body, own: Thing | None = None) -> Body:
-        """The pool with its lengths as they are shown; raises for what cannot be one."""
+        """Return the pool with its lengths as they are shown; raises for what cannot be one."""
         if {net.version for net in _networks(pool)} != {pool["ip_version"]}:
             text_ = "Cannot mix IPv4 and IPv6 prefixes in a subnet pool."
             raise Refusal(400, "PrefixVersionMismatch", text_)

@@ -176,7 +176,7 @@ def bind(port: Thing) -> None:
 
 
 def _pairs(port: Body, mac: str) -> list[Body]:
-    """The allowed address pairs of a port; raises where they cannot be."""
+    """Return the allowed address pairs of a port; raises where they cannot be."""
     pairs: list[Body] = port["allowed_address_pairs"]
     if pairs and not port["port_security_enabled"]:
         text_ = "Port Security must be enabled in order to have allowed address pairs on a port."

@@ -34,14 +34,14 @@ _QUOTAS = "network.quotas"
 
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """The limits of a project; -1 is none."""
+    """Return the limits of a project; -1 is none."""
     defaults = DEFAULTS if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
     own = cloud.store.get(_QUOTAS, project_id)
     return {**defaults, **(own.body if own is not None else {})}
 
 
 def used(cloud: Cloud, project_id: str, name: str) -> int:
-    """How many a project has."""
+    """Return how many a project has."""
     table = _TABLES.get(name)
     if table is None:
         return 0

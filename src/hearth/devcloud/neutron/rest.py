@@ -14,7 +14,7 @@ _OWNER = ("project_id", "tenant_id")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Neutron words it."""
+    """Return an error as Neutron words it."""
     type_ = "HTTPBadRequest" if fault.type == "NotJSON" else fault.type or "HTTPBadRequest"
     error = {"type": type_, "message": fault.message, "detail": ""}
     return Reply(fault.status, {"NeutronError": error}, dict(fault.headers))
@@ -67,13 +67,13 @@ def touch(cloud: Cloud, thing: Thing) -> None:
 
 
 def stamped(cloud: Cloud, revision: int) -> Body:
-    """The fields that every new object has."""
+    """Return the fields that every new object has."""
     now = stamp_z(cloud.store.time)
     return {"tags": [], "created_at": now, "updated_at": now, "revision_number": revision}
 
 
 def owned(project_id: str | None) -> Body:
-    """The owner under both of its names."""
+    """Return the owner under both of its names."""
     return {"project_id": project_id or "", "tenant_id": project_id or ""}
 
 
@@ -95,7 +95,7 @@ def known_policy(call: Call, values: Body) -> None:
 
 
 def shared_with(call: Call, thing: Thing) -> bool:
-    """Whether an RBAC policy lets the caller's project see a thing."""
+    """Return whether an RBAC policy lets the caller's project see a thing."""
     targets = (call.caller.project_id, "*")
     policies = call.cloud.store.where("network.rbac_policies", object_id=thing.id)
     return any(policy.body["target_tenant"] in targets for policy in policies)
@@ -131,7 +131,7 @@ class Rest:
         ]
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        """A new thing from checked values."""
+        """Return a new thing from checked values."""
         body = {"id": call.cloud.store.new_id(), **values, **owned(project_id)}
         if self.standard:
             body |= stamped(call.cloud, self.revision)
@@ -145,7 +145,7 @@ class Rest:
         """Refuse a deletion, or take along what hangs on the thing."""
 
     def visible(self, call: Call, thing: Thing) -> bool:
-        """Whether a caller who is neither admin nor owner may see it."""
+        """Return whether a caller who is neither admin nor owner may see it."""
         return bool(thing.body.get("shared")) or shared_with(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
@@ -160,7 +160,7 @@ class Rest:
         """What must be there before the collection is used."""
 
     def find(self, call: Call, thing_id: str) -> Thing:
-        """The thing, if the caller may see it; raises a 404."""
+        """Return the thing, if the caller may see it; raises a 404."""
         thing = call.cloud.store.get(self.collection.table, thing_id)
         if thing is None or not self._sees(call, thing):
             kind = self.collection.type_name

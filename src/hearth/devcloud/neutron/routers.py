@@ -68,12 +68,12 @@ ROUTERS = Collection(
 
 
 def interfaces(store: Store, router_id: str) -> list[Thing]:
-    """The ports by which a router is in subnets."""
+    """Return the ports by which a router is in subnets."""
     return store.where("network.ports", device_id=router_id, device_owner=_INTERFACE)
 
 
 def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | None:
-    """The router of a subnet that has its gateway on an external network."""
+    """Return the router of a subnet that has its gateway on an external network."""
     for port in store.where("network.ports", device_owner=_INTERFACE):
         if any(item["subnet_id"] == subnet_id for item in port.body["fixed_ips"]):
             router = store.get("network.routers", port.body["device_id"])
@@ -84,7 +84,7 @@ def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | No
 
 
 def _new_router(cloud: Cloud, router_id: str, project_id: str, values: Body) -> Thing:
-    """A router of checked values, without a gateway."""
+    """Return a router of checked values, without a gateway."""
     body = {
         "id": router_id,
         "name": values["name"],
@@ -121,7 +121,7 @@ def _plug_gateway(
 
 
 def _plug(cloud: Cloud, router: Thing, subnet: Thing, seed: str | None = None) -> Thing:
-    """The port of a router in a subnet, at the address of its gateway."""
+    """Return the port of a router in a subnet, at the address of its gateway."""
     network = cloud.store.table("network.networks")[subnet.body["network_id"]]
     given: Body = {
         "device_id": router.id,

@@ -133,7 +133,7 @@ RULES = Collection(
 
 
 def default_group(cloud: Cloud, project_id: str) -> Thing:
-    """The group `default` of a project, made on first use."""
+    """Return the group `default` of a project, made on first use."""
     found = cloud.store.where(_GROUPS, name="default", project_id=project_id)
     if found:
         return found[0]
@@ -240,7 +240,7 @@ class _Rules(Rest):
 
 
 def _number(rule: Body) -> int | None:
-    """The number of a rule's protocol; ICMP is another one in IPv6."""
+    """Return the number of a rule's protocol; ICMP is another one in IPv6."""
     name = rule["protocol"]
     number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
     return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number

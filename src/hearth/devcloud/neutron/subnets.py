@@ -75,7 +75,7 @@ SUBNETS = Collection(
 def new_subnet(
     cloud: Cloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
 ) -> Thing:
-    """A subnet of checked values; raises what the addresses do not allow."""
+    """Return a subnet of checked values; raises what the addresses do not allow."""
     values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **given}
     net = _network_of(cloud, network, values)
     if network.body["mtu"] < _MTU_MIN[net.version]:

@@ -24,7 +24,7 @@ _ID = text(36)
 
 
 def persistence(value: Any) -> Any:
-    """How clients are kept to a member; the cookie's name is for one kind only."""
+    """Return how clients are kept to a member; the cookie's name is for one kind only."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
         raise ValueError(f"{value!r} is no session persistence")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
@@ -208,7 +208,7 @@ _TABLES = tuple(kind.table for kind in (LISTENERS, POOLS, MEMBERS, MONITORS, POL
 
 
 def below(cloud: Cloud, balancer_id: str) -> list[Thing]:
-    """All parts of a load balancer."""
+    """Return all parts of a load balancer."""
     return [
         thing
         for table in _TABLES

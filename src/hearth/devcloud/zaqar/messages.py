@@ -90,7 +90,7 @@ def expire(cloud: Cloud, message: Thing) -> None:
 
 
 def plain(call: Call, message: Thing) -> Body:
-    """A message as those see it who take it."""
+    """Return a message as those see it who take it."""
     hidden = message.hidden
     return {
         "id": message.id,
@@ -102,7 +102,7 @@ def plain(call: Call, message: Thing) -> Body:
 
 
 def view(call: Call, message: Thing) -> Body:
-    """A message with its address, which names the claim on it."""
+    """Return a message with its address, which names the claim on it."""
     href = f"/v2/queues/{call.ids[0]}/messages/{message.id}"
     claim = message.hidden["claim"]
     return {**plain(call, message), "href": f"{href}?claim_id={claim}" if claim else href}
@@ -116,7 +116,7 @@ def free(call: Call) -> list[Thing]:
 
 
 def _named(call: Call) -> list[str] | None:
-    """The ids that the query names."""
+    """Return the ids that the query names."""
     given = [one for part in call.query.get("ids", []) for one in part.split(",") if one]
     if not given:
         return None

@@ -42,7 +42,7 @@ def share(call: Call) -> Reply:
 
 
 def brings(call: Call) -> bool:
-    """Whether a call comes with a signature in place of a token."""
+    """Return whether a call has a signature instead of a token."""
     return "URL-Signature" in call.headers
 
 

@@ -72,7 +72,7 @@ def _must_be_new(call: Call, subscriber: str) -> None:
 
 
 def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
-    """The options with the trust through which a subscriber is called that wants a token."""
+    """Return the options with the trust through which a subscriber is called that wants a token."""
     if not subscriber.startswith(TRUST):
         return options
     known = options.get("trust_id") or urlsplit(subscriber).username
@@ -193,7 +193,7 @@ def _send(cloud: Cloud, one: Thing, document: Body) -> None:
 
 
 def _plain(url: str) -> str:
-    """The URL that is called, without what is for this service."""
+    """Return the URL to call, without the prefix for this service."""
     parts = urlsplit(url.removeprefix(TRUST))
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
