@@ -13,8 +13,8 @@ from hearth.cloud import CloudConfig, CloudFault, CloudPool, PasswordCredential
 from hearth.cloud.either import EitherCloud, NobodysCloud
 from hearth.cloud.foreign import foreign_credential
 from hearth.cloud.reach import Reach, Tls
-from hearth.devcloud.cloud import Settings
 from hearth.devcloud.server import serve
+from hearth.devcloud.settings import Settings
 from tests.cloud.test_reach import certificate, demo_of, more_endpoints
 from tests.cloud.test_transport import Town
 

@@ -14,8 +14,8 @@ from hearth.cloud import (
     PasswordCredential,
     TokenCredential,
 )
-from hearth.devcloud.cloud import Settings
 from hearth.devcloud.server import serve
+from hearth.devcloud.settings import Settings
 
 CLOUDS = """
 clouds:

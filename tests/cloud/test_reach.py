@@ -16,8 +16,8 @@ from cryptography.x509.oid import NameOID
 
 from hearth.cloud import CloudConfig, CloudFault, CloudPool, PasswordCredential
 from hearth.cloud.reach import Reach, Tls
-from hearth.devcloud.cloud import Settings
 from hearth.devcloud.server import serve
+from hearth.devcloud.settings import Settings
 
 
 def demo_of(running: Any, user: str = "demo") -> PasswordCredential:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from hearth.devcloud.seed import fixed
+from hearth.devcloud.fixed_ids import fixed
 from tests.devcloud.running import Served
 
 NETWORKS = "/network/v2.0/networks"

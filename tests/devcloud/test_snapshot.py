@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hearth.devcloud import DevCloud, snapshot
-from hearth.devcloud.seed import fixed, fixed_hex
+from hearth.devcloud.fixed_ids import fixed, fixed_hex
 from hearth.devcloud.store import Thing
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from hearth.sim.explore import Outcome, mishaps, play
+from hearth.sim.explore import Outcome, mishaps, run_scenario
 from hearth.sim.scenarios import SCENARIOS
 
 JOBS = 2
@@ -34,7 +34,7 @@ def main() -> int:
     names = options.scenario or list(BY_NAME)
     logging.basicConfig(level="INFO" if options.at else "CRITICAL")
     if options.at:
-        outcome = play(BY_NAME[names[0]], tuple(_point(one) for one in options.at))
+        outcome = run_scenario(BY_NAME[names[0]], tuple(_point(one) for one in options.at))
         print(outcome, *enumerate(outcome.points), sep="\n")
         return bool(outcome.wrong)
     return explored(names, not options.singles, options.jobs, options.json, first=options.first)
@@ -48,7 +48,7 @@ def explored(
     table: dict[str, Counter[str]] = {}
     with ProcessPoolExecutor(jobs) as pool:
         for name in names:
-            plain = play(BY_NAME[name])
+            plain = run_scenario(BY_NAME[name])
             singles = list(mishaps(plain.points))
             counts = table[name] = Counter(points=len(plain.points), singles=len(singles))
             found = [str(plain)] if plain.wrong else []
@@ -78,11 +78,11 @@ def explored(
 def _from(name: str, pairs: bool, first: tuple[int, str]) -> tuple[int, list[str]]:
     """One fault, and it with every other behind it: how many pairs, and what went wrong."""
     scenario = BY_NAME[name]
-    single = play(scenario, (first,))
+    single = run_scenario(scenario, (first,))
     found = [_replay(single)] if single.wrong else []
     tried = 0
     for second in mishaps(single.points, after=first[0]) if pairs else ():
-        both = play(scenario, (first, second))
+        both = run_scenario(scenario, (first, second))
         tried += 1
         found += [_replay(both)] if both.wrong else []
     return tried, found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.sim.explore import MISHAPS, explore, mishaps, play
+from hearth.sim.explore import MISHAPS, explore, mishaps, run_scenario
 from hearth.sim.scenarios import SCENARIOS, Scenario
 from tests.daily import part_of
 from tests.sim.mutate import ROOT, apply, mutated
@@ -20,7 +20,7 @@ PAIRS_TRIED = 150  # of the smallest story, in the suite
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
 def test_a_story_ends_well_without_faults_and_plays_the_same_each_time(scenario: Scenario):
-    first, second = play(scenario), play(scenario)
+    first, second = run_scenario(scenario), run_scenario(scenario)
     assert first.wrong == []
     assert first.points == second.points
 
@@ -46,7 +46,7 @@ def test_pairs_of_faults_are_survived():
 
 
 def test_every_kind_of_point_and_every_mishap_has_its_place():
-    seen = {point for scenario in SCENARIOS for point in play(scenario).points}
+    seen = {point for scenario in SCENARIOS for point in run_scenario(scenario).points}
     assert seen == MISHAPS.keys()
 
 

@@ -7,8 +7,8 @@ import asyncio
 from contextlib import asynccontextmanager
 
 from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential
-from hearth.devcloud.cloud import Settings
 from hearth.devcloud.server import serve
+from hearth.devcloud.settings import Settings
 from hearth.model.span import Span
 from hearth.model.state import Action
 from hearth.resources.base import Failed, Later, Live, Made, Ready, StackFacts

@@ -26,12 +26,12 @@ def main() -> int:
 
 def histories(first_seed: int, count: int, *, first: bool) -> int:
     """Play them and print what they were like; 1 if one was wrong."""
-    from hearth.sim.history import play  # not before somebody watches what is imported
+    from hearth.sim.history import simulate  # not before somebody watches what is imported
 
     began, bad, played = time.monotonic(), 0, 0
     seen: Counter[str] = Counter()
     for seed in range(first_seed, first_seed + count):
-        outcome = play(seed)
+        outcome = simulate(seed)
         played += 1
         seen.update(dict.fromkeys(+outcome.seen, 1))
         if outcome.wrong:

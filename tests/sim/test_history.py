@@ -8,16 +8,17 @@ from collections import Counter
 
 import pytest
 
-from hearth.sim.history import play, with_odds
+from hearth.sim.faults import with_odds
+from hearth.sim.history import simulate
 from hearth.sim.loop import VirtualLoop, run
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_stack_converges_whatever_fails(seed):
-    assert play(seed).wrong == []
+    assert simulate(seed).wrong == []
 
 
-FEATURES = ("adopt", "cancel", "check", "conflict", "crash", "crowd", "failure", "foreseen",
+FEATURES = ("adopt", "cancel", "check", "conflict", "crash", "load", "failure", "foreseen",
             "freeze", "hook", "nested", "outage", "preview", "replacement", "rollback", "slow",
             "snapshot", "superseded twice", "suspend", "take-over", "timeout")  # fmt: skip
 
@@ -30,7 +31,7 @@ SHARE = 12  # a feature is in one of so many histories at least
 def test_many_histories_converge_and_have_every_feature():
     seen, wrong = Counter[str](), {}
     for seed in range(8, 8 + MANY):
-        outcome = play(seed)
+        outcome = simulate(seed)
         seen.update(set(+outcome.seen))
         if outcome.wrong:
             wrong[seed] = outcome.wrong
@@ -82,25 +83,25 @@ def test_histories_that_once_went_wrong(seed):
     its new values for those in the cloud. 7016607: what is not our own was made anew. 7016642: a
     preview told what an update that failed had been
     given. 20004060: what a check found broken was marked healthy before its end."""
-    assert play(seed).wrong == []
+    assert simulate(seed).wrong == []
 
 
 def test_a_seed_plays_the_same_history_every_time():
-    first, second = play(5), play(5)
+    first, second = simulate(5), simulate(5)
     assert first == second
 
 
 HISTORY = """
 import hashlib, logging
-from hearth.sim import history, judge
+from hearth.sim import checks, history
 logging.disable()
 played = []
 close = history.World.close
 def told(world):  # what is sealed is never the same twice
-    return [str(one._replace(properties=None)) for one in judge.events_of(world)]
+    return [str(one._replace(properties=None)) for one in checks.events_of(world)]
 history.World.close = lambda world: (played.extend(told(world)), close(world))
 for seed in range(3):
-    history.play(seed)
+    history.simulate(seed)
 print(len(played), hashlib.sha256("".join(played).encode()).hexdigest())
 """
 
@@ -120,7 +121,7 @@ def test_a_seed_plays_the_same_history_in_every_process():
 
 def test_without_faults_nothing_goes_wrong_either():
     quiet = with_odds(crash=0.0, mischief=0.0, failure=0.0)
-    outcome = play(3, quiet)
+    outcome = simulate(3, quiet)
     assert outcome.wrong == []
     assert not outcome.seen["crash"]
 

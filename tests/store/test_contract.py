@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Held, Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.store import accept, claim, events, reads, standstill, tables, texts
+from hearth.store import accept, claim, events, idle, reads, tables, texts
 from hearth.store.commit import Changes, Fate, Part, commit
 from hearth.store.database import Store, Tx
 from hearth.store.messages import Signalled
@@ -160,7 +160,7 @@ def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:
 def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
     kind: str, batch: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standstill, "IDLE_S", 1)
+    monkeypatch.setattr(idle, "IDLE_S", 1)
     url, name = fresh_database(kind)
     asleep, other = (Store(url, sealer_from_secret("test secret")) for _ in range(2))
     upgrade(asleep)

@@ -6,7 +6,8 @@ made; waiting, faults and the socket live in `server`. What happens later is a r
 `store`.
 """
 
-from hearth.devcloud.cloud import DevCloud, Settings
+from hearth.devcloud.cloud import DevCloud
 from hearth.devcloud.server import Running, serve
+from hearth.devcloud.settings import Settings
 
 __all__ = ["DevCloud", "Running", "Settings", "serve"]

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hearth.devcloud.cloud import Settings
 from hearth.devcloud.server import serve
+from hearth.devcloud.settings import Settings
 
 _PR_SET_PDEATHSIG = 1
 

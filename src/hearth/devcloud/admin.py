@@ -1,22 +1,19 @@
-"""The way behind the scenes: `/devcloud/…` for ledger, knobs and what is alive. No token."""
+"""The admin API, `/devcloud/…`: audit log, fault rules and existing objects. It needs no token."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
 
 from hearth.devcloud.aodh import evaluation
-from hearth.devcloud.http import Refusal, Reply
+from hearth.devcloud.http import Cloud, Refusal, Reply
 from hearth.devcloud.knobs import BadRule
 from hearth.devcloud.neutron import loss
 
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
-
-def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
+def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
     """Answer a call to the admin API."""
     path, _, query_text = target.partition("?")
     query = parse_qs(query_text, keep_blank_values=True)
@@ -49,8 +46,8 @@ def handle(cloud: DevCloud, method: str, target: str, raw: bytes) -> Reply:
     return Reply(404, {"error": "no such thing"})
 
 
-def _lose(cloud: DevCloud, object_id: str) -> Reply:
-    """Let an object be gone, as if somebody had deleted it behind everybody's back."""
+def _lose(cloud: Cloud, object_id: str) -> Reply:
+    """Remove an object without a call to its service."""
     there = (table.get(object_id) for table in cloud.store.tables.values())
     lost = [thing for thing in there if thing is not None and not thing.seed]
     for thing in lost:
@@ -59,7 +56,7 @@ def _lose(cloud: DevCloud, object_id: str) -> Reply:
     return Reply(200, {"lost": [thing.table for thing in lost]})
 
 
-def _add(cloud: DevCloud, raw: bytes) -> Reply:
+def _add(cloud: Cloud, raw: bytes) -> Reply:
     try:
         body = msgspec.json.decode(raw)
         rules = body
@@ -75,22 +72,22 @@ def _add(cloud: DevCloud, raw: bytes) -> Reply:
     return Reply(200, {"rules": [rule.view() for rule in cloud.knobs.rules]})
 
 
-def _tell(cloud: DevCloud, raw: bytes) -> Reply:
-    """News for alarms; the reply waits until all that they say has been said."""
+def _tell(cloud: Cloud, raw: bytes) -> Reply:
+    """Give measures and events to alarms; the reply waits until all their notices are sent."""
     try:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):
             event = news["event"]
             made = evaluation.event(cloud, event.get("event_type"), event.get("traits", {}))
             news["event"] = made
-        return Reply(200, {"alarms": evaluation.told(cloud, news)})
+        return Reply(200, {"alarms": evaluation.receive(cloud, news)})
     except msgspec.DecodeError as error:
         return Reply(400, {"error": str(error)})
     except Refusal as refused:
         return Reply(refused.status, {"error": refused.message})
 
 
-def _alive(cloud: DevCloud) -> list[dict[str, Any]]:
+def _alive(cloud: Cloud) -> list[dict[str, Any]]:
     objects = []
     entries = cloud.store.ledger.entries
     for name, table in cloud.store.tables.items():

@@ -1,12 +1,10 @@
-"""The cloud as one value: its store, its knobs, its services, and how a call becomes a reply."""
+"""The cloud as one value: its store, its fault rules, its services, and the way of a call."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from hearth.devcloud import (
@@ -24,10 +22,12 @@ from hearth.devcloud import (
     swift,
     zaqar,
 )
-from hearth.devcloud.aodh.notices import Notice
-from hearth.devcloud.http import Call, Refusal, Reply, Service
+from hearth.devcloud.caller import Caller
+from hearth.devcloud.http import Call, Cloud, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
+from hearth.devcloud.notice import Notice
+from hearth.devcloud.settings import Settings
 from hearth.devcloud.store import Store, Thing
 
 SERVICES: dict[str, Service] = {
@@ -47,7 +47,7 @@ SERVICES: dict[str, Service] = {
         mistral.SERVICE,
     )
 }
-TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **nova.TRANSITIONS,
     **neutron.TRANSITIONS,
     **cinder.TRANSITIONS,
@@ -61,20 +61,6 @@ TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
 }
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What can be chosen when a cloud starts. Times are in seconds."""
-
-    password: str = "secret"  # noqa: S105
-    token_life_s: float = 3600.0
-    build_s: float = 0.0
-    volume_s: float = 0.0
-    seed: int | None = None
-    quotas: bool = True
-    orchestration_url: str | None = None
-    cloudformation_url: str | None = None
-
-
 class DevCloud:
     """An OpenStack without its sockets: `handle` takes a call and gives the reply.
 
@@ -85,15 +71,15 @@ class DevCloud:
         self.settings = settings or Settings()
         self.store = Store(self.settings.seed)
         self.knobs = Knobs()
-        self.callers: dict[str, Any] = {}
+        self.callers: dict[str, Caller] = {}
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
-        self.outbox: list[Notice] = []  # what alarms have to say, for the socket to send
+        self.outbox: list[Notice] = []  # notices of alarms, for the socket to send
         self.url = url
-        self.wake: Callable[[float], None] = lambda after_s: None  # of who runs errands, if any
+        self.wake: Callable[[float], None] = lambda after_s: None  # set by the runner of jobs
         seed.sow(self)
 
     def move_to(self, url: str) -> None:
-        """The cloud's address has changed: the endpoints in the catalogue follow."""
+        """Change the address of the cloud, and with it the endpoints in the catalogue."""
         self.url = url
         self.callers.clear()
         seed.plant_catalogue(self)
@@ -102,10 +88,10 @@ class DevCloud:
         self,
         method: str,
         target: str,
-        headers: Any,
+        headers: Mapping[str, str],
         raw: bytes,
     ) -> Call | None:
-        """A call from the request line; None when no service lives at that path."""
+        """Return the call of a request; None if no service has its path."""
         path, _, raw_query = target.partition("?")
         if path.startswith("/v1/AUTH_"):  # clients build URLs of objects without a prefix
             path = f"/object-store{path}"
@@ -117,8 +103,14 @@ class DevCloud:
         query = parse_qs(raw_query, keep_blank_values=True) if raw_query else {}
         return Call(self, prefix, method, path, segments, query, headers, raw, raw_query=raw_query)
 
+    def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
+        """Return the reply to a call of one service to another."""
+        call = self.call(method, target, headers, raw)
+        assert call is not None, f"no service at {target}"
+        return self.handle(call)
+
     def handle(self, call: Call) -> Reply:
-        """Carry out a call; what has become due happens first."""
+        """Carry out the transitions that are due, then a call; return its reply."""
         store = self.store
         self.settle()
         service = SERVICES[call.service]
@@ -140,11 +132,11 @@ class DevCloud:
         return reply
 
     def settle(self) -> None:
-        """Let everything happen that is due by now."""
+        """Carry out all transitions that are due."""
         self.store.settle(time.time(), self.carry_out)
 
     def carry_out(self, transition: str, thing: Thing) -> None:
-        """Let something happen to a thing."""
+        """Carry out one transition of a thing."""
         TRANSITIONS[transition](self, thing)
 
     def _dispatch(self, service: Service, call: Call) -> Reply:

@@ -44,7 +44,7 @@ def anything(value: Any) -> Any:
 
 
 def text(max_length: int = 255, *, null: bool = False) -> Check:
-    """A string of at most `max_length` characters."""
+    """Return a check for a string of at most `max_length` characters."""
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -71,7 +71,7 @@ def boolean(value: Any) -> bool:
 
 
 def integer(low: int | None = None, high: int | None = None, *, null: bool = False) -> Check:
-    """A whole number within bounds, also as digits in a string."""
+    """Return a check for a whole number within bounds, also as digits in a string."""
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -101,7 +101,7 @@ def one_of(*choices: Any) -> Check:
 
 
 def list_of(check_item: Check = anything, *, null: bool = False) -> Check:
-    """A list, each item checked."""
+    """Return a check for a list and each of its items."""
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -114,7 +114,7 @@ def list_of(check_item: Check = anything, *, null: bool = False) -> Check:
 
 
 def mapping(value: Any) -> Any:
-    """An object with whatever members; null is the empty one."""
+    """Return an object with any members; null is the empty one."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -123,12 +123,12 @@ def mapping(value: Any) -> Any:
 
 
 def nullable(check: Check) -> Check:
-    """The check, or null."""
+    """Return a check that also accepts null."""
     return lambda value: None if value is None else check(value)
 
 
 def address(value: Any) -> str:
-    """An IP address, v4 or v6."""
+    """Return an IP address, v4 or v6."""
     try:
         return str(ipaddress.ip_address(str(value)))
     except ValueError:
@@ -139,12 +139,12 @@ _UUID = re.compile(r"^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORE
 
 
 def is_uuid(value: Any) -> bool:
-    """Whether it is written like a UUID, with or without dashes."""
+    """Return whether it is written like a UUID, with or without dashes."""
     return isinstance(value, str) and _UUID.match(value) is not None
 
 
 def uuid(value: Any) -> str:
-    """A UUID."""
+    """Return a UUID."""
     if not is_uuid(value):
         raise ValueError(f"{value!r} is not a valid UUID")
     return str(value)
@@ -166,7 +166,7 @@ class Field:
     shown: bool = True
 
     def initial(self) -> Any:
-        """A fresh default."""
+        """Return a fresh default."""
         return self.default() if callable(self.default) else deepcopy(self.default)
 
 
@@ -188,16 +188,16 @@ class Collection:
 
     @property
     def table(self) -> str:
-        """The name of its table in the store."""
+        """Return the name of its table in the store."""
         return f"{self.service}.{self.plural}"
 
     @property
     def plural_key(self) -> str:
-        """The key of a list of them in a body."""
+        """Return the key of a list of them in a body."""
         return self.plural
 
     def for_create(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
-        """All fields of a new object; raises `Invalid`."""
+        """Return all fields of a new object; raises `Invalid`."""
         values = self._checked(given, admin=admin, creating=True)
         missing = [n for n, f in self.fields.items() if f.required and n not in values]
         if missing:
@@ -208,7 +208,7 @@ class Collection:
         return values
 
     def for_update(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
-        """The changes that are asked for; raises `Invalid`."""
+        """Return the changes that are asked for; raises `Invalid`."""
         return self._checked(given, admin=admin, creating=False)
 
     def _checked(self, given: Mapping[str, Any], *, admin: bool, creating: bool) -> dict[str, Any]:

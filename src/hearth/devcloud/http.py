@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
-    from hearth.devcloud.keystone.tokens import Caller
+from hearth.devcloud.caller import Caller
+from hearth.devcloud.knobs import NO_EFFECTS, Effects, Knobs
+from hearth.devcloud.notice import Notice
+from hearth.devcloud.settings import Settings
+from hearth.devcloud.store import Store, Thing
 
 Body = dict[str, Any]
 
@@ -43,23 +46,33 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What the knobs ask of a handler: times in seconds, `None` where the default holds."""
+class Cloud(Protocol):
+    """What the routes and the jobs of a service need of the cloud that they belong to."""
 
-    slow_s: float | None = None
-    invisible_s: float = 0.0
-    error: bool = False
+    settings: Settings
+    store: Store
+    knobs: Knobs
+    callers: dict[str, Caller]  # by token
+    downloads: dict[str, Future[bytes | None]]  # of images that are imported, by id
+    outbox: list[Notice]  # for the socket to send
+    url: str  # without a trailing slash
+    wake: Callable[[float], None]  # have jobs looked for, at the latest after so many seconds
 
+    def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
+        """Return the reply of a service of this cloud to another service."""
 
-NO_EFFECTS = Effects()
+    def settle(self) -> None:
+        """Carry out all transitions that are due."""
+
+    def carry_out(self, transition: str, thing: Thing) -> None:
+        """Carry out one transition of a thing."""
 
 
 @dataclass(slots=True)
 class Call:
     """One request on its way through a service."""
 
-    cloud: DevCloud
+    cloud: Cloud
     service: str
     method: str
     path: str
@@ -81,18 +94,18 @@ class Call:
 
     @property
     def base(self) -> str:
-        """The address of the whole cloud, without a trailing slash."""
+        """Return the address of the whole cloud, without a trailing slash."""
         return self.cloud.url
 
     def json(self) -> Any:
-        """The body as JSON; raises a 400 when it is none."""
+        """Return the body as JSON; raises a 400 when it is none."""
         try:
             return decode_json(self.raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Refusal(400, "NotJSON", "The body is not valid JSON") from None
 
     def object(self, key: str) -> Body:
-        """The mapping under `key` of the body; raises a 400 when there is none."""
+        """Return the mapping under `key` of the body; raises a 400 when there is none."""
         body = self.json()
         if not isinstance(body, dict) or not isinstance(body.get(key), dict):
             raise Refusal(400, "NotJSON", f"The body needs an object '{key}'")
@@ -100,7 +113,7 @@ class Call:
         return found
 
     def argument(self, name: str) -> str | None:
-        """The first value of a query argument."""
+        """Return the first value of a query argument."""
         values = self.query.get(name)
         return values[0] if values else None
 
@@ -139,7 +152,7 @@ class Router:
         node.methods[method] = handler
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """The methods of the pattern that fits, and the segments that stand for its `{}`."""
+        """Return the methods of the pattern that fits, and the segments that stand for its `{}`."""
         return _walk(self._root, segments, 0, ())
 
 

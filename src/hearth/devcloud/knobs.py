@@ -1,4 +1,4 @@
-"""Faults and delays on request: rules that pick calls, and what befalls those."""
+"""Fault-injection rules: which calls get which faults and delays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-from hearth.devcloud.http import Effects
 
 _MATCH = {"service", "method", "path_regex", "nth", "times", "first", "name", "name_regex"}
 _EFFECT = {
@@ -29,15 +27,27 @@ _EFFECT = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What rules ask of a handler: times in seconds, `None` where the default holds."""
+
+    slow_s: float | None = None
+    invisible_s: float = 0.0
+    error: bool = False
+
+
+NO_EFFECTS = Effects()
+
+
 class BadRule(ValueError):
     """A rule that cannot be read."""
 
 
 @dataclass(slots=True)
 class Rule:
-    """One rule; `nth` counts matching calls from 1, `times` bounds how often it strikes.
+    """One rule; `nth` counts matching calls from 1, `times` limits how often the rule applies.
 
-    With `first` it strikes no call that is like an earlier one in method, path and body.
+    With `first` the rule applies to no call with the method, path and body of an earlier one.
     """
 
     service: str | None = None
@@ -56,7 +66,7 @@ class Rule:
     def strikes(
         self, service: str, method: str, path: str, names: frozenset[str], raw: bytes
     ) -> bool:
-        """Whether it befalls this call; counts."""
+        """Return whether the rule matches a call; count the call."""
         if self.service is not None and self.service != service:
             return False
         if self.method is not None and self.method != method:
@@ -82,11 +92,11 @@ class Rule:
 
     @property
     def asks_for_name(self) -> bool:
-        """Whether the names a call speaks of matter to it."""
+        """Return whether the rule matches names of a call."""
         return self.name is not None or self.name_pattern is not None
 
     def view(self) -> dict[str, Any]:
-        """The rule as JSON, with how often it matched and struck."""
+        """Return the rule as JSON, with how often it matched and applied."""
         return {
             "match": {
                 "service": self.service,
@@ -106,7 +116,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Fate:
-    """What all rules together do to one call. `withhold_s` is infinite for "until released".
+    """The faults of one call by all rules. `withhold_s` is infinite for "until released".
 
     With `after` the call is carried out before it is answered with `status`, as by a gateway."""
 
@@ -127,7 +137,7 @@ class Knobs:
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
-        self.events = False  # whether event alarms hear of what happens to servers
+        self.events = False  # whether changes of servers are events for alarms
         self.waiting = 0
         self._gate: asyncio.Future[bool] | None = None
 
@@ -136,7 +146,7 @@ class Knobs:
         self.rules += [parse_rule(rule) for rule in rules]
 
     def clear(self) -> None:
-        """No rules, no events; whoever waits goes on."""
+        """Remove all rules, turn events off, and release waiting calls."""
         self.rules = []
         self.events = False
         self.release()
@@ -168,7 +178,7 @@ class Knobs:
     def fate(
         self, service: str, method: str, path: str, names: frozenset[str], raw: bytes = b""
     ) -> Fate | None:
-        """What befalls this call; None when nothing does."""
+        """Return the faults of a call; None if it has none."""
         fate: Fate | None = None
         for rule in self.rules:
             if rule.strikes(service, method, path, names, raw):
@@ -202,7 +212,7 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
 
 
 def parse_rule(rule: Any) -> Rule:
-    """A rule from `{"match": {...}, "effect": {...}}`; raises `BadRule`."""
+    """Return a rule from `{"match": {...}, "effect": {...}}`; raises `BadRule`."""
     if not isinstance(rule, dict) or not isinstance(rule.get("effect"), dict):
         raise BadRule("a rule is an object with 'match' and 'effect'")
     match, effect = rule.get("match") or {}, rule["effect"]

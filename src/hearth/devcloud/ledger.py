@@ -47,7 +47,7 @@ class Ledger:
         self.calls_from = 0
 
     def next_call(self) -> int:
-        """The number of a new call."""
+        """Return the number of a new call."""
         self.seq += 1
         return self.seq
 
@@ -84,7 +84,7 @@ class Ledger:
         self.calls_from = len(self.calls)
 
     def view(self, *, calls: bool) -> dict[str, Any]:
-        """The account as JSON."""
+        """Return the audit log as JSON."""
         entries = self.entries[self.first :]
         totals: dict[str, dict[str, int]] = {}
         for entry in entries:

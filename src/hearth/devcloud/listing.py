@@ -27,7 +27,7 @@ TAG_FILTERS = frozenset({"tags", "tags-any", "not-tags", "not-tags-any"})
 
 
 def same(wanted: str, value: Any) -> bool:
-    """Whether a value is what a query argument says."""
+    """Return whether a value is what a query argument says."""
     if isinstance(value, bool):
         return wanted.lower() in (("true", "1") if value else ("false", "0"))
     if value is None:
@@ -58,7 +58,7 @@ def _one_of(wanted: list[str], value: Any) -> bool:
 
 
 def tagged(kind: str, names: set[str], tags: list[str]) -> bool:
-    """Whether tags satisfy one of the four tag filters."""
+    """Return whether tags satisfy one of the four tag filters."""
     match kind:
         case "tags":
             return names <= set(tags)
@@ -96,7 +96,7 @@ def _sort_value(key: str) -> Callable[[Thing], tuple[bool, str]]:
 def page(
     things: list[Thing], call: Call, *, marker_status: int = 400, max_limit: int = 1000
 ) -> tuple[list[Thing], bool]:
-    """The page that `limit` and `marker` ask for, and whether there is more after it."""
+    """Return the page that `limit` and `marker` ask for, and whether there is more after it."""
     marker = call.argument("marker")
     if marker:
         index = next((i for i, thing in enumerate(things) if thing.id == marker), None)

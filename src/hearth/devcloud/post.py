@@ -1,37 +1,35 @@
-"""The way out: what alarms have to say to URLs, and time that goes on while events are on."""
+"""Sending the notices of alarms; a clock carries out transitions while events are on."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-if TYPE_CHECKING:
-    from hearth.devcloud.aodh.notices import Notice
-    from hearth.devcloud.cloud import DevCloud
+from hearth.devcloud.http import Cloud
+from hearth.devcloud.notice import Notice
 
 TIMEOUT_S = 10
 TICK_S = 0.1
 
 
 class Post:
-    """One cloud's post office."""
+    """The sender of one cloud."""
 
-    def __init__(self, cloud: DevCloud) -> None:
+    def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self._session: ClientSession | None = None
         self._clock: asyncio.Task[None] | None = None
 
     async def deliver(self) -> None:
-        """Send all that waits to be sent; each outcome gets a status or an error."""
+        """Send all notices in the outbox; each outcome gets a status or an error."""
         self._tick()
         notices, self._cloud.outbox = self._cloud.outbox, []
         await asyncio.gather(*map(self._send, notices))
 
     async def close(self) -> None:
-        """Nothing is sent any more."""
+        """Stop sending."""
         if self._clock is not None:
             self._clock.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -51,7 +49,7 @@ class Post:
             notice.outcome["error"] = f"{type(error).__name__}: {error}"
 
     def _tick(self) -> None:
-        """Events come when nobody calls, too: while they are on, what is due happens by itself."""
+        """Start the clock while events are on: they happen without calls, too."""
         ticking = self._clock is not None and not self._clock.done()
         if self._cloud.knobs.events and not ticking:
             self._clock = asyncio.create_task(self._go_on())

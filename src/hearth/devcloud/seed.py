@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.devcloud.keystone.assignments import assign
+from hearth.devcloud.cinder.base import DEFAULT_TYPE
+from hearth.devcloud.fixed_ids import fixed, fixed_hex
+from hearth.devcloud.http import Cloud
+from hearth.devcloud.keystone.role_grants import assign
+from hearth.devcloud.neutron.networks import new_network
+from hearth.devcloud.neutron.routers import seeded_router
+from hearth.devcloud.neutron.subnets import new_subnet
+from hearth.devcloud.nova.flavors import flavor_body
 from hearth.devcloud.store import Thing, stamp_micro, stamp_z
 
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
-
 Body = dict[str, Any]
-
-_SPACE = uuid.UUID("6b1d4ac0-4f0e-5d5c-9a57-0c3f2f7f3f10")
-
-DEFAULT_TYPE = "lvmdriver-1"
 
 _USERS: tuple[tuple[str, str, str | None], ...] = (
     ("admin", "default", "admin"),
@@ -69,17 +68,7 @@ _IMAGES = (
 _KEYPAIRS = ("stack_key", "test_key", "default")
 
 
-def fixed(*words: str) -> str:
-    """The id of something by what it is called."""
-    return str(uuid.uuid5(_SPACE, "/".join(words)))
-
-
-def fixed_hex(*words: str) -> str:
-    """The same without dashes, as Keystone has it."""
-    return uuid.uuid5(_SPACE, "/".join(words)).hex
-
-
-def sow(cloud: DevCloud) -> None:
+def sow(cloud: Cloud) -> None:
     """Put everything in place in an empty cloud."""
     _identity(cloud)
     plant_catalogue(cloud)
@@ -90,13 +79,13 @@ def sow(cloud: DevCloud) -> None:
     cloud.store.changed = False
 
 
-def _put(cloud: DevCloud, table: str, thing_id: str, body: Body, **more: Any) -> Thing:
+def _put(cloud: Cloud, table: str, thing_id: str, body: Body, **more: Any) -> Thing:
     project = more.pop("project_id", None)
     thing = Thing(thing_id, table, project, {"id": thing_id, **body}, more, seed=True)
     return cloud.store.insert(thing)
 
 
-def _identity(cloud: DevCloud) -> None:
+def _identity(cloud: Cloud) -> None:
     store = cloud.store
     for domain_id, name in (("default", "Default"), (fixed_hex("domain", "heat"), "heat")):
         body: Body = {"name": name, "description": "", "enabled": True, "tags": [], "options": {}}
@@ -124,7 +113,7 @@ def _identity(cloud: DevCloud) -> None:
         assign(store, kind, target_id, fixed_hex("user", user), fixed_hex("role", role))
 
 
-def _user(cloud: DevCloud, name: str, domain: str, project: str | None) -> None:
+def _user(cloud: Cloud, name: str, domain: str, project: str | None) -> None:
     body: Body = {
         "name": name,
         "domain_id": _domain(domain),
@@ -141,7 +130,7 @@ def _domain(name: str) -> str:
     return name if name == "default" else fixed_hex("domain", name)
 
 
-def plant_catalogue(cloud: DevCloud) -> None:
+def plant_catalogue(cloud: Cloud) -> None:
     """Region, services and endpoints at the address the cloud has now, and services' users."""
     for name in _SERVICE_USERS:
         if cloud.store.get("identity.users", fixed_hex("user", name)) is None:
@@ -170,12 +159,8 @@ def plant_catalogue(cloud: DevCloud) -> None:
             _put(cloud, "identity.endpoints", fixed_hex("endpoint", type_, interface), endpoint)
 
 
-def _networks(cloud: DevCloud) -> None:
+def _networks(cloud: Cloud) -> None:
     """As devstack makes them: `private` reaches `public` by way of `router1`."""
-    from hearth.devcloud.neutron.networks import new_network
-    from hearth.devcloud.neutron.routers import seeded_router
-    from hearth.devcloud.neutron.subnets import new_subnet
-
     made: dict[str, tuple[Thing, Thing]] = {}
     for name, project, cidr, external in (
         ("public", "admin", "172.24.4.0/22", True),
@@ -191,9 +176,7 @@ def _networks(cloud: DevCloud) -> None:
     seeded_router(cloud, "router1", made["public"][0], made["private"][1], ids)
 
 
-def _compute(cloud: DevCloud) -> None:
-    from hearth.devcloud.nova.flavors import flavor_body
-
+def _compute(cloud: Cloud) -> None:
     for flavor_id, name, ram, disk, cpus in _FLAVORS:
         body = flavor_body(name=name, ram=ram, disk=disk, vcpus=cpus)
         _put(cloud, "compute.flavors", flavor_id, body)
@@ -212,7 +195,7 @@ def _compute(cloud: DevCloud) -> None:
         _put(cloud, "compute.keypairs", f"{user}/{name}", body)
 
 
-def _images(cloud: DevCloud) -> None:
+def _images(cloud: Cloud) -> None:
     admin = fixed_hex("project", "admin")
     now = stamp_z(cloud.store.time)
     for name, disk_format, size in _IMAGES:
@@ -245,7 +228,7 @@ def _images(cloud: DevCloud) -> None:
         }
 
 
-def _volumes(cloud: DevCloud) -> None:
+def _volumes(cloud: Cloud) -> None:
     body: Body = {
         "name": DEFAULT_TYPE,
         "is_public": True,

@@ -13,12 +13,13 @@ import msgspec
 from aiohttp import web
 
 from hearth.devcloud import admin, snapshot
-from hearth.devcloud.cloud import SERVICES, DevCloud, Settings
-from hearth.devcloud.errands import Runner
+from hearth.devcloud.cloud import SERVICES, DevCloud
 from hearth.devcloud.http import Call, Refusal, Reply
+from hearth.devcloud.jobs import Runner
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
 from hearth.devcloud.post import Post
+from hearth.devcloud.settings import Settings
 
 BODY_MAX = 2**31
 SAVE_AFTER_S = 0.2
@@ -28,7 +29,7 @@ _encode = msgspec.json.encode
 
 
 class Running:
-    """A cloud that answers on a port; `await close()` ends it."""
+    """A cloud that listens on a port; `await close()` stops it."""
 
     def __init__(
         self, cloud: DevCloud, runner: web.ServerRunner, data: Path | None, post: Post
@@ -37,23 +38,23 @@ class Running:
         self._post = post
         self._runner = runner
         self._data = data
-        self._errands = Runner(cloud)
+        self._jobs = Runner(cloud)
         self._saver = asyncio.create_task(self._save_forever()) if data else None
 
     @property
     def url(self) -> str:
-        """Where it listens: `http://127.0.0.1:port`."""
+        """Return the address: `http://127.0.0.1:port`."""
         return self.cloud.url
 
     @property
     def auth_url(self) -> str:
-        """What a client is configured with."""
+        """Return the auth URL for clients."""
         return f"{self.cloud.url}/identity/v3"
 
     async def close(self) -> None:
-        """Stop listening, let nobody wait, save."""
+        """Stop listening, release waiting calls, save."""
         self.cloud.knobs.clear()
-        await self._errands.close()
+        await self._jobs.close()
         if self._saver is not None:
             self._saver.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -82,7 +83,7 @@ async def serve(
     data: Path | None = None,
     settings: Settings | None = None,
 ) -> Running:
-    """Start a cloud on 127.0.0.1; port 0 takes a free one. Its state is kept in the file `data`."""
+    """Start a cloud on 127.0.0.1; port 0 means any free port. The file `data` keeps its state."""
     cloud = cloud or DevCloud(settings)
     if data is not None:
         snapshot.load(cloud, data)
@@ -108,7 +109,7 @@ def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) 
 
 
 class _Front:
-    """One cloud's door."""
+    """The HTTP handler of a cloud: faults, waiting, the log of calls."""
 
     def __init__(self, cloud: DevCloud, post: Post) -> None:
         self.cloud = cloud
@@ -150,7 +151,7 @@ class _Front:
             ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3)))
 
     async def _befall(self, call: Call, fate: Fate) -> Reply | None:
-        """The reply under faults; None when the connection is to be cut."""
+        """Return the reply of a call with faults; None if the connection must be cut."""
         if fate.drop:
             return None
         if fate.hold and not await self.cloud.knobs.held():
@@ -174,15 +175,17 @@ class _Front:
 
     @staticmethod
     def _refuse(call: Call, fate: Fate) -> Reply:
-        """A status on request; without a body of its own in the service's shape of errors."""
+        """Return the reply of a fault with a status, in the service's format if it has no body."""
         assert fate.status is not None
         if fate.body is not None:
             return Reply(fate.status, fate.body, dict(fate.headers))
-        refusal = Refusal(fate.status, message="A knob has it so", headers=fate.headers)
+        refusal = Refusal(
+            fate.status, message="A fault rule refuses this call", headers=fate.headers
+        )
         return SERVICES[call.service].refusal(call, refusal)
 
     def _names(self, call: Call) -> frozenset[str]:
-        """The names a call speaks of; looked for only when a rule asks for a name."""
+        """Return the names in a call; empty unless a rule matches names."""
         if not any(rule.asks_for_name for rule in self.cloud.knobs.rules):
             return frozenset()
         names = set(call.query.get("name", []))

@@ -1,18 +1,15 @@
-"""The whole state in a file, written beside it and moved into place."""
+"""The state of the cloud in a file, which is replaced as a whole."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from hearth.devcloud.http import Cloud
 from hearth.devcloud.ledger import CallEntry, Entry
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 FORMAT = 1
 
@@ -27,7 +24,7 @@ class _State(msgspec.Struct):
     serials: dict[str, int]
 
 
-def save(cloud: DevCloud, path: Path) -> None:
+def save(cloud: Cloud, path: Path) -> None:
     """Write the state; a reader sees the old one or the new one."""
     store, ledger = cloud.store, cloud.store.ledger
     state = _State(
@@ -49,8 +46,8 @@ def save(cloud: DevCloud, path: Path) -> None:
     store.changed = False
 
 
-def load(cloud: DevCloud, path: Path) -> None:
-    """Take over a state that was saved, if one was.
+def load(cloud: Cloud, path: Path) -> None:
+    """Restore the saved state, if there is one.
 
     Raises `ValueError` for one of another format.
     """

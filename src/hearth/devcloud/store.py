@@ -1,4 +1,4 @@
-"""What exists: objects in tables, what will happen to them, ids and time.
+"""The state of the cloud: things in tables, an agenda of transitions, ids and time.
 
 Nothing here runs by itself: `settle` carries out what has become due, before each call.
 """
@@ -21,7 +21,7 @@ Body = dict[str, Any]
 
 @dataclass(slots=True, eq=False)
 class Thing:
-    """One object: `body` is what its service shows, `hidden` what only we know."""
+    """One object: its service shows `body`; `hidden` is internal."""
 
     id: str
     table: str
@@ -62,49 +62,49 @@ class Store:
         self._agenda: list[tuple[float, int, str, str, str]] = []
         self._order = itertools.count()
         self._index: dict[tuple[str, str, Any], dict[str, Thing]] = {}
-        self._luck = random.Random(seed)  # noqa: S311
+        self._rng = random.Random(seed)  # noqa: S311
 
     def new_id(self) -> str:
-        """A fresh UUID with dashes."""
+        """Return a new UUID with dashes."""
         text = self.new_hex()
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def new_hex(self) -> str:
-        """A fresh UUID as 32 hex digits."""
-        number = self._luck.getrandbits(128)
+        """Return a new UUID as 32 hex digits."""
+        number = self._rng.getrandbits(128)
         number = number & ~(0xF << 76) | (4 << 76)
         return f"{number & ~(3 << 62) | (2 << 62):032x}"
 
     def new_secret(self, length: int = 32) -> str:
-        """Letters and digits that nobody can guess as long as no seed is set."""
-        return "".join(self._luck.choices("abcdefghijkmnpqrstuvwxyz23456789", k=length))
+        """Return random letters and digits; they can be guessed only if a seed is set."""
+        return "".join(self._rng.choices("abcdefghijkmnpqrstuvwxyz23456789", k=length))
 
     def new_serial(self, kind: str = "") -> int:
-        """A number that is used once for a kind, from 1."""
+        """Return the next number of a kind, from 1."""
         number = self.serials[kind] = self.serials.get(kind, 0) + 1
         return number
 
     def table(self, name: str) -> dict[str, Thing]:
-        """The things of a table by id, in the order in which they were made."""
+        """Return the things of a table by id, in the order of creation."""
         found = self.tables.get(name)
         if found is None:
             found = self.tables[name] = {}
         return found
 
     def get(self, table: str, thing_id: object) -> Thing | None:
-        """The thing, unless it is gone or not to be seen yet; None for what is no id at all."""
+        """Return a thing; None if it does not exist, is not visible yet, or the id is no text."""
         thing = self.table(table).get(thing_id) if isinstance(thing_id, str) else None
         if thing is None or thing.visible_from > self.time:
             return None
         return thing
 
     def all(self, table: str) -> Iterator[Thing]:
-        """What can be seen of a table."""
+        """Yield the visible things of a table."""
         now = self.time
         return (thing for thing in self.table(table).values() if thing.visible_from <= now)
 
     def where(self, table: str, **wanted: Any) -> list[Thing]:
-        """Those whose body has all the given values."""
+        """Return the things whose body has all the given values."""
         things = self.table(table)
         for name in INDEXED.get(table, ()):
             if name in wanted:
@@ -116,13 +116,13 @@ class Store:
         return found
 
     def count(self, table: str, project_id: str) -> int:
-        """How many of an indexed or small table a project has."""
+        """Return how many things a project has in an indexed or small table."""
         if "project_id" in INDEXED.get(table, ()):
             return len(self._index.get((table, "project_id", project_id), ()))
         return len(self.where(table, project_id=project_id))
 
     def insert(self, thing: Thing, *, implicit: bool = False) -> Thing:
-        """Keep a new thing and enter it in the ledger."""
+        """Add a new thing and enter it in the audit log."""
         self.adopt(thing)
         self.changed = True
         if not thing.seed:
@@ -141,25 +141,25 @@ class Store:
         return thing
 
     def adopt(self, thing: Thing) -> None:
-        """Keep a thing without a word to the ledger."""
+        """Add a thing without an entry in the audit log."""
         self.table(thing.table)[thing.id] = thing
         for name in INDEXED.get(thing.table, ()):
             key = (thing.table, name, thing.body.get(name))
             self._index.setdefault(key, {})[thing.id] = thing
 
     def change(self, thing: Thing, **changes: Any) -> None:
-        """New values for fields, indexed ones among them."""
+        """Change fields of a thing, including indexed ones."""
         self._forget(thing)
         thing.body.update(changes)
         self.adopt(thing)
 
     def clear(self) -> None:
-        """Forget everything, as if it had never been."""
+        """Remove everything without an entry in the audit log."""
         self.tables = {}
         self._index = {}
 
     def remove(self, thing: Thing) -> None:
-        """Forget a thing; the ledger keeps when."""
+        """Remove a thing; the audit log keeps the time."""
         if self.table(thing.table).pop(thing.id, None) is None:
             return
         self._forget(thing)
@@ -176,13 +176,13 @@ class Store:
                 del self._index[key]
 
     def later(self, after_s: float, thing: Thing, transition: str) -> None:
-        """Let a named transition happen to a thing; 0 is right after the present call."""
+        """Schedule a transition of a thing; 0 means right after the current call."""
         due = self.time + max(0.0, after_s)
         heapq.heappush(self._agenda, (due, next(self._order), thing.table, thing.id, transition))
         self.changed = True
 
     def settle(self, now: float, run: Callable[[str, Thing], None]) -> None:
-        """Carry out what is due, each at its own time."""
+        """Carry out the transitions that are due, each at its own time."""
         agenda = self._agenda
         while agenda and agenda[0][0] <= now:
             due, _, table, thing_id, transition = heapq.heappop(agenda)
@@ -195,11 +195,11 @@ class Store:
 
     @property
     def agenda(self) -> list[tuple[float, int, str, str, str]]:
-        """What is to happen: (time, order, table, id, transition)."""
+        """Return the scheduled transitions: (time, order, table, id, transition)."""
         return self._agenda
 
     def restore_agenda(self, rows: list[tuple[float, int, str, str, str]]) -> None:
-        """Take over an agenda that was saved."""
+        """Restore a saved agenda."""
         self._agenda = sorted((due, n, t, i, name) for due, n, t, i, name in rows)
         self._order = itertools.count(max((row[1] for row in rows), default=0) + 1)
 

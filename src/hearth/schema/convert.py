@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hearth.model.value import Kind
 
-if TYPE_CHECKING:
-    from hearth.schema.prop import Prop
+
+class Convertible(Protocol):
+    """What a converter reads of a declared property."""
+
+    @property
+    def allow_conversion(self) -> bool: ...
 
 
 class Bad:
@@ -18,7 +22,7 @@ class Bad:
 BAD = Bad()
 
 
-def _string(prop: Prop, value: Any) -> Any:
+def _string(prop: Convertible, value: Any) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, bool | int):
@@ -28,7 +32,7 @@ def _string(prop: Prop, value: Any) -> Any:
     return BAD
 
 
-def _integer(_prop: Prop, value: Any) -> Any:
+def _integer(_prop: Convertible, value: Any) -> Any:
     if isinstance(value, bool | int):
         return int(value)
     if isinstance(value, float | str):
@@ -39,7 +43,7 @@ def _integer(_prop: Prop, value: Any) -> Any:
     return BAD
 
 
-def _number(_prop: Prop, value: Any) -> Any:
+def _number(_prop: Convertible, value: Any) -> Any:
     if isinstance(value, int | float):
         return value
     if not isinstance(value, str):
@@ -54,7 +58,7 @@ def _number(_prop: Prop, value: Any) -> Any:
         return BAD
 
 
-def _boolean(_prop: Prop, value: Any) -> Any:
+def _boolean(_prop: Convertible, value: Any) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -62,7 +66,7 @@ def _boolean(_prop: Prop, value: Any) -> Any:
     return BAD
 
 
-def _list(prop: Prop, value: Any) -> Any:
+def _list(prop: Convertible, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return list(value)
     if prop.allow_conversion and isinstance(value, str):
@@ -70,7 +74,7 @@ def _list(prop: Prop, value: Any) -> Any:
     return BAD
 
 
-def _map(prop: Prop, value: Any) -> Any:
+def _map(prop: Convertible, value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if prop.allow_conversion and isinstance(value, str | list):
@@ -78,11 +82,11 @@ def _map(prop: Prop, value: Any) -> Any:
     return BAD
 
 
-def _any(_prop: Prop, value: Any) -> Any:
+def _any(_prop: Convertible, value: Any) -> Any:
     return value
 
 
-CONVERT: dict[Kind, Callable[[Prop, Any], Any]] = {
+CONVERT: dict[Kind, Callable[[Convertible, Any], Any]] = {
     Kind.STRING: _string,
     Kind.INTEGER: _integer,
     Kind.NUMBER: _number,

@@ -1,4 +1,4 @@
-"""The twin of a cloud: things with a life of their own, and the faults it is told to have.
+"""The twin of a cloud: things with a life cycle, and the faults that a history asks for.
 
 Things are named NAME#n, n counting the creates accepted for a name. A call is accepted at once and
 takes its time; the answer tells when to look again.
@@ -24,7 +24,7 @@ LANDS_S = 3.0  # one that changes something, so: the engine gives it `visibility
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong: `kind` hits the `nth` attempt of `op` on `of`, or every one."""
+    """A fault: `kind` happens at the `nth` attempt of `op` on `of`, or at every attempt."""
 
     of: str
     op: str
@@ -34,7 +34,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Call:
-    """One call as the cloud saw it."""
+    """One call that the cloud received."""
 
     op: str
     name: str
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(slots=True)
 class Thing:
-    """Something physical."""
+    """A physical resource."""
 
     id: str
     name: str
@@ -130,7 +130,7 @@ class TwinCloud:
         return answer
 
     def _gone_wrong(self, mishap: str, method: str, path: str, body: Mapping[str, Any]) -> Response:
-        """A call whose fate was chosen beforehand; see explore.py."""
+        """Carry out a call with a chosen fault; see explore.py."""
         match mishap:
             case "unanswered before":
                 raise of_a_write(CloudFault("test", 504, "Gateway Timeout", "the gateway gave up"))
@@ -176,7 +176,7 @@ class TwinCloud:
         ]
 
     def _at_last(self, method: str, path: str, body: Mapping[str, Any]) -> None:
-        """A call that was on its way for long is carried out."""
+        """Carry out a call that was delayed on its way."""
         with suppress(CloudFault):
             if (method, path) == ("POST", "/things"):
                 self._create(body, late=True)
@@ -250,14 +250,14 @@ class TwinCloud:
         return any(thing.holds for thing in self.things.values() if thing.name == name)
 
     def _hold(self, thing: Thing, op: str) -> Response:
-        """A thing takes its name for itself, or gives it up; that takes no time."""
+        """Let a thing claim or release its name, which takes no time."""
         if op == "take" and not thing.holds and self._held(thing.name):
             self._refuse(op, thing.name, thing.id, "conflict")
         thing.holds = op == "take"
         return Response(200, {}, self._show(thing))
 
     def _copy(self, thing: Thing, key: str) -> Response:
-        """A copy of a thing, as a snapshot keeps it."""
+        """Return a copy of a thing for a snapshot."""
         fault = self._fault("copy", thing.name)
         if fault is not None:
             self._refuse("copy", thing.name, thing.id, "reject")
@@ -274,7 +274,7 @@ class TwinCloud:
         return Response(204, {}, {})
 
     def _missing(self, id_: str) -> Response:
-        """A check of something that is not alive fails at once."""
+        """Fail the check of a thing that does not exist."""
         now, name = self.at(), id_.partition("#")[0]
         self.attempts["check", name] += 1
         self.calls.append(Call("check", name, id_, now, now, "failed"))
@@ -291,7 +291,7 @@ class TwinCloud:
         self.calls.append(thing.call)
 
     def _look_at_references(self, who: str, values: Mapping[str, Any]) -> None:
-        """What a thing is made of must be there and ready by then."""
+        """Check that the things that a thing requires exist and are ready."""
         self.settle()
         for value in values.values():
             other = self.things.get(value)
@@ -301,13 +301,13 @@ class TwinCloud:
                 self.wrong.append(f"{who} is made of {value}, which is not ready")
 
     def _look_for_users(self, thing: Thing) -> None:
-        """What others are made of must not go before them."""
+        """Check that no other thing requires a thing that is deleted."""
         for user in map(self.things.get, self.users_of(thing.id)):
             if user is not None and user is not thing and not user.leaving:
                 self.wrong.append(f"{thing.id} goes, and {user.id} is made of it")
 
     def _look_for_key(self, key: str) -> None:
-        """Who creates again must have looked for what is there under the key."""
+        """Check that a repeated create searched for the key first."""
         seen_since = self.at() - SEEN_AFTER_S
         for thing in self.things.values():
             if thing.key == key and not thing.late and thing.made_at <= seen_since:
@@ -324,7 +324,7 @@ class TwinCloud:
         raise CloudFault("test", 400, "Error", f"{op} of {name} rejected")
 
     def settle(self) -> None:
-        """Let what has had its time end."""
+        """End the operations whose time is over."""
         now = self.at()
         for thing in list(self.things.values()):
             call = thing.call
@@ -337,23 +337,23 @@ class TwinCloud:
                 del self.things[thing.id]
 
     def answer(self) -> None:
-        """What hung ends now, and well."""
+        """End all hanging operations with success."""
         for thing in self.things.values():
             if thing.fate == "hang" and thing.call is not None:
                 thing.fate, thing.busy_until, thing.call.end = "ok", self.at(), self.at()
 
     def outside(self, thing_id: str) -> None:
-        """Something that was there before."""
+        """Add a thing that existed before the history."""
         values = {"u": "", "r": ""}
         self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
 
     def vanish(self, name: str) -> None:
-        """The live thing of that name disappears behind everybody's back."""
+        """Remove the living thing of a name without a request."""
         for thing in [t for t in self.things.values() if t.name == name]:
             self.lose(thing.id)
 
     def lose(self, thing_id: str) -> None:
-        """One thing disappears behind everybody's back."""
+        """Remove a thing without a request."""
         self.vanished += 1
         del self.things[thing_id]
 

@@ -1,4 +1,4 @@
-"""The clouds of a world: every credential leads to the twin, and trusts are made and ended."""
+"""The clouds of a world: every credential leads to the twin; trusts are created and deleted."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Mishap = Callable[[str], str | None]  # what goes wrong at a call: "refused", "l
 
 
 class Trusts:
-    """What identity knows: the key and the trustor of each trust."""
+    """The state of identity: the key and the trustor of each trust."""
 
     def __init__(self) -> None:
         self.living: dict[str, tuple[str, str | None]] = {}
@@ -28,7 +28,7 @@ class Trusts:
 
 
 class Clouds:
-    """The clouds as one engine, or a user, reaches them. See engine/worker/engine.py."""
+    """The clouds for one engine or one user; see engine/worker/engine.py."""
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ class Database:
         source.driver_connection.backup(target.driver_connection)  # type: ignore[union-attr]
 
     def give_back(self) -> None:
-        """Nobody uses it any more."""
+        """Release the database."""
         self.store.commit = None
         raw: Any = self.store.sync_engine.raw_connection().driver_connection
         raw.rollback()
@@ -53,7 +53,7 @@ _FREE: list[Database] = []
 
 
 def database(now: Callable[[], float]) -> Database:
-    """An empty one."""
+    """Return an empty database."""
     taken = _FREE.pop() if _FREE else Database()
     taken.now = now
     return taken
@@ -61,7 +61,7 @@ def database(now: Callable[[], float]) -> Database:
 
 @cache
 def _empty() -> Store:
-    """Tables to be copied: that is a hundred times faster than to make them."""
+    """Return a database with tables to copy: a hundred times faster than creating them."""
     store = Store("sqlite://", SEALER, inline=True)
     store.create_tables()
     return store

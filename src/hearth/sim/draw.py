@@ -1,4 +1,4 @@
-"""What users ask for in a history: templates, changes of them, environments; drawn by luck.
+"""Random requests of users: templates, changes of templates, environments.
 
 A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
 list of names; one with `child` is a nested stack with a template of its own and a parameter `p`,
@@ -26,24 +26,24 @@ CHILD_OUTPUT = "out"
 
 
 class Draw:
-    """Draws from one source of luck."""
+    """Draws requests from one source of random numbers."""
 
-    def __init__(self, luck: random.Random) -> None:
-        self._luck = luck
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
 
     def template(self, size: int) -> Template:
-        """A template of about so many resources, those of nested stacks counted."""
+        """Return a template of about `size` resources, including those of nested stacks."""
         template: Template = {}
-        nested = self._luck.random() < 0.3
+        nested = self._rng.random() < 0.3
         while _size(template) < size:
             self._add(template, nested=nested)
         return template
 
     def changed(self, template: Template) -> Template:
-        """The template after somebody's next idea."""
+        """Return a template after a random change."""
         names = dict(template)
         for name in list(names):
-            draw = self._luck.random()
+            draw = self._rng.random()
             if draw < 0.12:
                 del names[name]
             elif draw < 0.4:
@@ -51,12 +51,12 @@ class Draw:
         for name in [n for n, entry in names.items() if entry.get("wait", n) not in names]:
             del names[name]
         nested = any("child" in entry for entry in template.values())
-        for _ in range(self._luck.randint(0, 3)):
+        for _ in range(self._rng.randint(0, 3)):
             self._add(names, nested=nested)
         return {name: without_lost(entry, names) for name, entry in names.items()}
 
     def tweaked(self, template: Template) -> Template:
-        """The template with one value changed in place, if it can be one that others read."""
+        """Return a template with one value changed in place, preferably one that others read."""
         values = {name: "value" if "value" in entry else "u" for name, entry in template.items()}
         plain = [
             name
@@ -67,32 +67,32 @@ class Draw:
         read = [name for name in plain if _read(name, values[name], template)]
         if not plain:
             return template
-        name = self._luck.choice(read or plain)
-        return {**template, name: {**template[name], values[name]: str(self._luck.randint(0, 9))}}
+        name = self._rng.choice(read or plain)
+        return {**template, name: {**template[name], values[name]: str(self._rng.randint(0, 9))}}
 
     def environment(self, template: Template) -> dict[str, Any]:
-        """Hooks and restricted actions for one or two names."""
-        names = self._luck.sample(sorted(template), k=min(2, len(template)))
+        """Return an environment with hooks and restricted actions for one or two names."""
+        names = self._rng.sample(sorted(template), k=min(2, len(template)))
         hooks = [hook.value for hook in Hook]
         entries: dict[str, Any] = {
-            name: {"hooks": self._luck.sample(hooks, k=self._luck.randint(1, 3))} for name in names
+            name: {"hooks": self._rng.sample(hooks, k=self._rng.randint(1, 3))} for name in names
         }
-        if names and self._luck.random() < 0.4:
-            entries[names[0]] = {"restricted_actions": self._luck.choice(["update", "replace"])}
+        if names and self._rng.random() < 0.4:
+            entries[names[0]] = {"restricted_actions": self._rng.choice(["update", "replace"])}
         return {"resource_registry": {"resources": entries}}
 
     def _add(self, template: Template, *, nested: bool) -> None:
         number = 1 + max((int(name[1:]) for name in template), default=-1)
         before = list(template)
-        if nested and self._luck.random() < 0.15:
+        if nested and self._rng.random() < 0.15:
             name = f"n{number}"
             template[name] = self._child(name, before)
-        elif self._luck.random() < 0.1:
+        elif self._rng.random() < 0.1:
             template[f"v{number}"] = self._pure(before)
-        elif self._luck.random() < 0.02:
+        elif self._rng.random() < 0.02:
             template[f"x{number}"] = {"external": OUTSIDE}
-        elif self._luck.random() < 0.015:
-            how = self._luck.choice(["told", "fetched"])
+        elif self._rng.random() < 0.015:
+            how = self._rng.choice(["told", "fetched"])
             template[f"m{number}"] = {"mailbox": how}
             template[f"w{number + 1}"] = {"wait": f"m{number}"}
         else:
@@ -109,57 +109,57 @@ class Draw:
     def _node(self, before: list[str], *, inside: bool = False) -> Entry:
         entry: Entry = {}
         for key in KEYS:
-            draw = self._luck.random()
+            draw = self._rng.random()
             if draw < 0.3:
-                entry[key] = str(self._luck.randint(0, 3))
+                entry[key] = str(self._rng.randint(0, 3))
             elif draw < 0.31 and not inside:
                 entry[key] = {"get_param": "secret"}
             elif draw < 0.5 and before and key != "l":
                 entry[key] = self._reference(before, inside=inside)
-        if before and self._luck.random() < 0.3:
-            entry["after"] = [self._luck.choice(before)]
-        draw = self._luck.random()
+        if before and self._rng.random() < 0.3:
+            entry["after"] = [self._rng.choice(before)]
+        draw = self._rng.random()
         if draw < 0.05:
             entry["type"] = "Test::Other"
         elif draw < 0.12 and not inside:  # a nested stack that is replaced does not let go
             entry["type"] = "Test::Claim"
-        if self._luck.random() < 0.06 and not inside:
+        if self._rng.random() < 0.06 and not inside:
             entry["policy"] = "Snapshot" if entry.get("type") == "Test::Claim" else "Retain"
-        if self._luck.random() < 0.05:
-            entry["metadata"] = {"n": str(self._luck.randint(0, 3))}
+        if self._rng.random() < 0.05:
+            entry["metadata"] = {"n": str(self._rng.randint(0, 3))}
         return entry
 
     def forbidden(self, template: Template) -> Template:
-        """The template with a change to what must never change."""
+        """Return a template with a change of a property that must never change."""
         names = [name for name in template if name[0] in "rx"]
         if not names:
             return template
-        name = self._luck.choice(names)
+        name = self._rng.choice(names)
         if name[0] == "x":
             return {**template, name: {"external": f"{template[name]['external']}#"}}
         before = template[name].get("m", "")
         return {**template, name: {**template[name], "m": f"{before}1"}}
 
     def _pure(self, before: list[str]) -> Entry:
-        draw = self._luck.random()
-        value: Any = str(self._luck.randint(0, 3))
+        draw = self._rng.random()
+        value: Any = str(self._rng.randint(0, 3))
         if before and draw < 0.5:
             value = self._reference(before)
-        entry = {"value": value, "k": str(self._luck.randint(0, 1))}
-        if self._luck.random() < 0.1:
+        entry = {"value": value, "k": str(self._rng.randint(0, 1))}
+        if self._rng.random() < 0.1:
             entry["type"] = "Test::Token"
         return entry
 
     def _child(self, name: str, before: list[str]) -> Entry:
         inner: Template = {}
-        for i in range(self._luck.randint(1, 3)):
+        for i in range(self._rng.randint(1, 3)):
             inner[f"{name}_{i}"] = self._node([f"{name}_{j}" for j in range(i)], inside=True)
         inner[f"{name}_0"]["u"] = {"get_param": "p"}
-        value: Any = self._reference(before) if before and self._luck.random() < 0.5 else "0"
+        value: Any = self._reference(before) if before and self._rng.random() < 0.5 else "0"
         return {"child": inner, "p": value}
 
     def _reference(self, before: list[str], *, inside: bool = False) -> Any:
-        other = self._luck.choice(before)
+        other = self._rng.choice(before)
         match "r" if inside else other[0]:
             case "n":
                 return {"get_attr": [other, CHILD_OUTPUT]}
@@ -168,8 +168,8 @@ class Draw:
             case "v":
                 return {"get_attr": [other, "value"]}
             case _:
-                ways = [{"get_resource": other}, {"get_attr": [other, self._luck.choice("ur")]}]
-                return self._luck.choice(ways)
+                ways = [{"get_resource": other}, {"get_attr": [other, self._rng.choice("ur")]}]
+                return self._rng.choice(ways)
 
 
 def revision_of(
@@ -177,7 +177,7 @@ def revision_of(
     environment: Mapping[str, Any] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Revision:
-    """The template as a stack's revision."""
+    """Return a template as a revision of a stack."""
     files = {
         f"{name}.yaml": _hot(entry["child"], child=name)
         for name, entry in template.items()
@@ -230,13 +230,13 @@ def _size(template: Template) -> int:
 
 
 def _read(name: str, attribute: str, template: Template) -> bool:
-    """Whether something in the template reads an attribute."""
+    """Return whether something in the template reads an attribute."""
     what = {"get_attr": [name, attribute]}
     return any(what in entry.values() for entry in template.values())
 
 
 def without_lost(entry: Entry, names: Mapping[str, Any]) -> Entry:
-    """The entry without references to names that are gone."""
+    """Return an entry without references to names that no longer exist."""
     kept: Entry = {}
     for key, value in entry.items():
         match value:

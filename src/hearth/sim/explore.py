@@ -16,7 +16,7 @@ from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim import judge
+from hearth.sim import checks
 from hearth.sim.claim import Claim
 from hearth.sim.cloud import Fault, TwinCloud
 from hearth.sim.draw import revision_of
@@ -55,7 +55,7 @@ Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the po
 
 @dataclass
 class Outcome:
-    """What a run came to, and the points it had."""
+    """The result of a run, and the points where faults can happen."""
 
     scenario: str
     placed: Placed
@@ -68,7 +68,7 @@ class Outcome:
 
 
 class _Placed:
-    """Says what goes wrong at each point, and counts them until the story is judged."""
+    """Chooses the fault of each point, and records the points until the result is checked."""
 
     def __init__(self, placed: Placed) -> None:
         self._placed = dict(placed)
@@ -83,26 +83,26 @@ class _Placed:
 
 
 def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
-    """Everything that may go wrong behind a point."""
+    """Yield each fault of each point after a point."""
     for number in range(after + 1, len(points)):
         for mishap in MISHAPS[points[number]]:
             yield number, mishap
 
 
 def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
-    """The story without a fault, with each single one, and with each pair."""
-    plain = play(scenario)
+    """Yield the outcome of a scenario without faults, with each fault, and with each pair."""
+    plain = run_scenario(scenario)
     yield plain
     for first in mishaps(plain.points):
-        single = play(scenario, (first,))
+        single = run_scenario(scenario, (first,))
         yield single
         if pairs:
             for second in mishaps(single.points, after=first[0]):
-                yield play(scenario, (first, second))
+                yield run_scenario(scenario, (first, second))
 
 
-def play(scenario: Scenario, placed: Placed = ()) -> Outcome:
-    """One run."""
+def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
+    """Run a scenario with faults at the given points."""
     faults = _Placed(placed)
     outcome = Outcome(scenario.name, placed, faults.points)
     loop = VirtualLoop()
@@ -147,8 +147,8 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
     world.start_engines(ENGINES - len(world.engines))
     await world.rest(limit_s=REST_MAX_S)
     kinds = {mishap for _, mishap in outcome.placed}
-    outcome.wrong += judge.at_rest(world)
-    outcome.wrong += judge.nothing_lost(world)
+    outcome.wrong += checks.at_rest(world)
+    outcome.wrong += checks.nothing_lost(world)
     outcome.wrong += _asked_once(world, stack_id, scenario)
     row = world.stack(stack_id)
     if row.state != scenario.ends and not (row.status is Status.FAILED and kinds & MAY_FAIL):
@@ -157,13 +157,13 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
         outcome.wrong.append(f"it took {took_s:.0f} s")
     if row.deleted_at is None:
         await _heal(world, stack_id, scenario, outcome)
-    outcome.wrong += judge.ended(judge.events_of(world))
+    outcome.wrong += checks.ended(checks.events_of(world))
     if things := world.mine():
         outcome.wrong.append(f"left over: {', '.join(sorted(one.id for one in things))}")
 
 
 def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str]:
-    """Each request was carried out once: as many revisions as were asked for, each word heard."""
+    """Check that each request was carried out once, by its revisions and words."""
     own = sa.and_(tables.revision.c.stack_id == stack_id, tables.revision.c.copy_of.is_(None))
     query = sa.select(sa.func.count()).select_from(tables.revision).where(own)
     revisions = world.store.transact(lambda tx: tx.value(query), write=False)
@@ -189,7 +189,7 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
         if row.status is not Status.COMPLETE:
             outcome.wrong.append(f"it does not heal: {row.state}: {row.reason}")
     if world.stack(stack_id).deleted_at is None:
-        outcome.wrong += judge.as_wanted(world, template, {})
+        outcome.wrong += checks.as_wanted(world, template, {})
         await world.operate(stack_id, Operation(Action.DELETE))
         await world.rest(limit_s=REST_MAX_S)
         row = world.stack(stack_id)
@@ -198,7 +198,7 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
 
 
 async def _revive(world: World) -> None:
-    """Another engine comes for one that died."""
+    """Start another engine for each one that dies."""
     while True:
         await asyncio.sleep(REVIVED_S)
         if len(world.engines) < ENGINES:

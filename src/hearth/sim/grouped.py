@@ -11,7 +11,7 @@ _BY_CHANCE = re.compile(r"[a-z2-7]{12}")
 
 
 def resource(entry: Entry) -> dict[str, Any]:
-    """The group as templates have it."""
+    """Return the group as a resource of a template."""
     definition = {"type": "Test::Node", "properties": entry["group"]}
     pace = {
         "max_batch_size": entry["batch"],
@@ -35,11 +35,11 @@ def resource(entry: Entry) -> dict[str, Any]:
 
 
 def members(entry: Entry) -> Iterator[tuple[str, Entry]]:
-    """The members whose names are known."""
+    """Yield the members whose names are known."""
     if entry.get("numbered"):
         yield from ((str(i), entry["group"]) for i in range(entry["size"]))
 
 
 def by_chance(name: str) -> bool:
-    """Whether a name is that of a member whose name nobody knows before."""
+    """Return whether a name is a random name of a member."""
     return _BY_CHANCE.fullmatch(name) is not None

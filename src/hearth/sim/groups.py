@@ -1,6 +1,6 @@
-"""Groups in some histories: one of either kind, that grows, shrinks and rolls, and is scaled.
+"""Groups in some histories: one group, which is resized, updated in batches and scaled.
 
-They have a luck of their own: where there is none, a history is what it would be without.
+They have their own random numbers, so a history without groups stays the same history.
 """
 
 import random
@@ -23,26 +23,26 @@ SCALES = 0.3  # of what users do is preceded by it
 
 
 class Groups:
-    """The group of one history; `here` says whether there ever is one."""
+    """The group of one history; `here` is true if the history has one."""
 
     def __init__(self, seed: int, share: float) -> None:
-        self._luck = random.Random(f"groups {seed}")  # noqa: S311
-        self.here = self._luck.random() < share
-        self._by_number = self._luck.random() < 0.5
+        self._rng = random.Random(f"groups {seed}")  # noqa: S311
+        self.here = self._rng.random() < share
+        self._by_number = self._rng.random() < 0.5
 
     def added(self, template: Template) -> Template:
-        """The template with a group."""
+        """Return the template with a group."""
         if not self.here:
             return template
         number = 1 + max((int(name[1:]) for name in template), default=-1)
         return {**template, f"g{number}": self._drawn()}
 
     def changed(self, template: Template) -> Template:
-        """The template after somebody's next idea about the group."""
+        """Return the template after a random change of the group."""
         if not self.here:
             return template
         name = next((name for name in template if name[0] == "g"), None)
-        draw = self._luck.random()
+        draw = self._rng.random()
         if name is None:
             return self.added(template) if draw < COMES_BACK else template
         if draw < LEAVES:
@@ -53,20 +53,20 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """By how many members somebody scales the group now; None if nobody does."""
-        if not self.here or self._by_number or self._luck.random() > SCALES:
+        """Return by how many members the group is scaled now; None if it is not."""
+        if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
-        return self._luck.choice((-2, -1, 1, 2))
+        return self._rng.choice((-2, -1, 1, 2))
 
     def _drawn(self) -> Entry:
-        luck = self._luck
-        member = {"u": str(luck.randint(0, 2)), "r": str(luck.randint(0, 1))}
-        entry: Entry = {"group": member, "size": luck.randint(0, SIZE_MAX)}
-        entry["batch"], entry["in_service"] = luck.randint(1, 3), luck.randint(0, SIZE_MAX)
-        entry["pause"] = luck.choice((0, 0, 5))
+        rng = self._rng
+        member = {"u": str(rng.randint(0, 2)), "r": str(rng.randint(0, 1))}
+        entry: Entry = {"group": member, "size": rng.randint(0, SIZE_MAX)}
+        entry["batch"], entry["in_service"] = rng.randint(1, 3), rng.randint(0, SIZE_MAX)
+        entry["pause"] = rng.choice((0, 0, 5))
         entry["numbered"] = self._by_number
         if self._by_number:
-            entry["at_once"] = luck.random() < 0.3
+            entry["at_once"] = rng.random() < 0.3
         return entry
 
 

@@ -1,4 +1,4 @@
-"""Random histories: requests, crashes and faults drawn from a seed, and what must be true after.
+"""Random histories: requests, crashes and faults from a seed, and checks of the result.
 
 When all is quiet the cloud holds what the stack's state says. Then everything heals: an update with
 the last template must leave exactly what it says in the cloud, a delete must leave nothing.
@@ -9,7 +9,7 @@ import gc
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.engine.core.plan import Plan
@@ -22,13 +22,14 @@ from hearth.resources.heat.autoscaling_group import AutoScalingGroup
 from hearth.resources.heat.resource_group import ResourceGroup
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim import groups, judge
+from hearth.sim import checks, groups
 from hearth.sim.claim import Claim
 from hearth.sim.cloud import TwinCloud
-from hearth.sim.crowd import Crowd
 from hearth.sim.draw import OUTSIDE, Draw, Template, revision_of
+from hearth.sim.faults import Faults, Machines, Odds
 from hearth.sim.grouped import members
 from hearth.sim.groups import Groups
+from hearth.sim.load import Load
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.mailbox import Mailbox, Wait
 from hearth.sim.types import Other, Thing, Token, Value
@@ -66,14 +67,10 @@ SIZE_MIN, SIZE_MAX = 10, 30  # resources of the first template; small ones are m
 LOOK_S, BEAT_S = 6.0, 6.0
 OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
-CRASHES_MAX = 5
 TROUBLE = (
     "cancel", "crash", "freeze", "error", "reject", "conflict", "in_error", "hang", "mark",
     "outage", "blind", "poor",
 )  # fmt: skip
-OUTAGE_MAX_S = 6.0
-MISCHIEF = ("lost before", "lost after", "invisible", "late", "unavailable")
-SLOW_MAX_S = 6.0  # less than a lease allows
 FEATURES: dict[str, Callable[[Any], bool]] = {  # that events tell
     "rollback": lambda one: one.action == Action.ROLLBACK,
     "failure": lambda one: one.status == Status.FAILED,
@@ -86,42 +83,17 @@ CLEARS_EVERY_S = 12.0
 REST_MAX_S = 3_000.0
 
 
-@dataclass(frozen=True)
-class Odds:
-    """How likely things go wrong."""
-
-    crash: float = 0.003
-    freeze: float = 0.0005
-    mischief: float = 0.03
-    failure: float = 0.018
-    deaf: float = 0.2
-    slow_database: float = 0.3  # in all of a history
-    rollback: float = 0.5
-    hooks: float = 0.25
-    jump: float = 0.05
-    slow: float = 0.02
-    outage: float = 0.0006
-    blind: float = 0.01
-    identity: float = 0.1
-    plugin: float = 0.2  # in all of a history
-    poor: float = 0.05  # an engine without one of the types
-    crowd: float = 0.15  # in all of a history
-    groups: float = 0.2  # in all of a history
-    unanswered: float = 0.0005  # commits of engines
-    unanswered_request: float = 0.05
-
-
 @dataclass
 class Outcome:
-    """What a history was like, and what is wrong with its end."""
+    """What happened in a history, and the failed checks in `wrong`."""
 
     seed: int
     wrong: list[str] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
 
 
-def play(seed: int, odds: Odds | None = None) -> Outcome:
-    """One history, from the seed alone."""
+def simulate(seed: int, odds: Odds | None = None) -> Outcome:
+    """Run the history of a seed."""
     loop = VirtualLoop()
     history = _History(loop, seed, odds or Odds())
     collecting = gc.isenabled()
@@ -137,69 +109,41 @@ def play(seed: int, odds: Odds | None = None) -> Outcome:
     return history.outcome
 
 
-class _Machines:
-    """What goes wrong with machines and their connections. It has a luck of its own, so that a
-    history is what it would be without."""
-
-    def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:
-        self.luck = random.Random(f"machines {seed}")  # noqa: S311
-        self._odds, self._seen = odds, seen
-        self.healed = False
-
-    def at(self, what: str, method: str) -> str | None:
-        """Whether the answer of a COMMIT is lost."""
-        share = {"commit": self._odds.unanswered, "request": self._odds.unanswered_request}
-        if self.healed or self.luck.random() > share.get(what, 0.0):
-            return None
-        self._seen["unanswered"] += 1
-        self._seen["outage"] += what == "commit"
-        return self.luck.choice(("lost before", "lost after"))
-
-    def skew_s(self) -> float:
-        """By how much the clock of a machine is wrong."""
-        return self.luck.choice((0.0, 0.0, self.luck.uniform(-60.0, 60.0)))
-
-    def stands(self) -> bool:
-        """Whether the clocks of a machine stand while it does."""
-        return self.luck.random() < 0.5
-
-
 class _History:
     def __init__(self, loop: VirtualLoop, seed: int, odds: Odds) -> None:
         self.loop = loop
         self.odds = odds
-        self.luck = random.Random(seed)  # noqa: S311
-        self.draw = Draw(self.luck)
-        self.crowd = Crowd(seed, odds.crowd)
+        self.rng = random.Random(seed)  # noqa: S311
+        self.draw = Draw(self.rng)
+        self.load = Load(seed, odds.load)
         self.outcome = Outcome(seed)
         self.seen = self.outcome.seen
-        self.seen["crowd"] += self.crowd.here
+        self.seen["load"] += self.load.here
         self.groups = Groups(seed, odds.groups)
-        self.healed = False
-        self.watcher = Watcher(lambda call: not self.healed and self.luck.random() < 0.1)
-        self._back_at = 0.0  # when the database can be reached again
+        self.watcher = Watcher(lambda call: not self.faults.healed and self.rng.random() < 0.1)
+        plugins = (self.watcher,) if self.rng.random() < odds.plugin else ()
+        machines = Machines(seed, odds, self.seen)
+        self.faults = Faults(self.rng, odds, self.seen, machines, loop.time)
         self.world = World(
             loop,
             PROGRAMS,
             lambda loop: TwinCloud(
-                loop.time, op_time_s=OP_TIME_S, mischief=self._mischief, later=loop.call_later
+                loop.time, op_time_s=OP_TIME_S, mischief=self.faults.of_call, later=loop.call_later
             ),
             seed + 1,
             hook=self._hook,
             look_s=LOOK_S,
             beat_s=BEAT_S,
-            deaf=lambda: not self.healed and self.luck.random() < self.odds.deaf,
-            slow=self._slow,
-            away=self._away,
-            blind=self._blind,
-            mishap=self._mishap,
-            trust_ends_s=lambda: 0.0 if self.healed else self.crowd.trust_ends_s(),
-            plugins=(self.watcher,) if self.luck.random() < odds.plugin else (),
+            deaf=self.faults.deaf,
+            slow=self.faults.slow_s,
+            away=self.faults.away,
+            blind=self.faults.blind,
+            mishap=self.faults.of_identity,
+            trust_ends_s=lambda: 0.0 if self.faults.healed else self.load.trust_ends_s(),
+            plugins=plugins,
         )
-        self.world.twin.random_fault = self._fault
-        self.machines = _Machines(seed, odds, self.seen)
-        self.world.place(self.machines)
-        self.slow_database = self.luck.random() < odds.slow_database
+        self.world.twin.random_fault = self.faults.of_operation
+        self.world.place(machines)
         self.world.twin.outside(OUTSIDE)
         self.template: Template = {}
         self.stack_id = ""
@@ -209,127 +153,74 @@ class _History:
         self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
         self.snapshots: dict[str, Template] = {}
 
-    # -- what goes wrong -------------------------------------------------------------------
-
-    def _mischief(self, op: str, path: str) -> str | None:
-        if self.healed or self.luck.random() > self.odds.mischief:
-            return None
-        kind = self.luck.choice(MISCHIEF)
-        self.seen[kind] += 1
-        return kind
-
-    def _fault(self, op: str, name: str) -> str | None:
-        if self.healed or self.luck.random() > self.odds.failure:
-            return None
-        kinds = ["error", "reject", "conflict", "conflict", "hang"]
-        if op == "create":
-            kinds += ["in_error", "hang"]
-        kind = self.luck.choice(kinds)
-        self.seen[kind] += 1
-        return kind
-
-    def _slow(self) -> float:
-        """Seconds that a transaction waits before it begins, or is answered."""
-        if self.healed:
-            return 0.0
-        if self.luck.random() > self.odds.slow:
-            return self.luck.uniform(0.0, 0.7) if self.slow_database else 0.0
-        self.seen["slow"] += 1
-        return self.luck.uniform(0.1, SLOW_MAX_S)
-
-    def _away(self) -> bool:
-        """Whether the database can not be reached."""
-        if self.healed or self.loop.time() < self._back_at:
-            return not self.healed
-        if self.luck.random() > self.odds.outage:
-            return False
-        self.seen["outage"] += 1
-        self._back_at = self.loop.time() + max(0.0, self.luck.uniform(-3.0, OUTAGE_MAX_S))
-        return True
-
-    def _blind(self) -> bool:
-        if self.healed or self.luck.random() > self.odds.blind:
-            return False
-        self.seen["blind"] += 1
-        return True
-
-    def _mishap(self, call: str) -> str | None:
-        """What goes wrong at a call of identity."""
-        if self.healed or self.luck.random() > self.odds.identity:
-            return None
-        return self.luck.choice(("refused", "lost"))
+    # -- engines -----------------------------------------------------------------------------
 
     def _hook(self, engine: Engine) -> bool:
-        """Before and after each call of an engine: whether it dies here."""
-        if self.healed or self.seen["crash"] >= CRASHES_MAX:
-            return False
-        draw = self.luck.random()
-        if draw < self.odds.freeze:
-            self.seen["freeze"] += 1
-            seconds, standing = self.luck.uniform(5.0, 40.0), self.machines.stands()
-            self.world.freeze(engine, seconds, standing=standing)
-            return False
-        if draw > self.odds.freeze + self.odds.crash:
-            return False
-        self.seen["crash"] += 1
-        self.seen["take-over"] += bool(engine.workers)
-        self.loop.call_later(self.luck.uniform(0.0, 20.0), self._revive)
-        return True
+        """Return whether an engine dies before or after a call; called for each call."""
+        match self.faults.of_engine():
+            case "freeze":
+                seconds, standing = self.rng.uniform(5.0, 40.0), self.faults.machines.stands()
+                self.world.freeze(engine, seconds, standing=standing)
+            case "crash":
+                self.seen["take-over"] += bool(engine.workers)
+                self.loop.call_later(self.rng.uniform(0.0, 20.0), self._revive)
+                return True
+        return False
 
     def _revive(self) -> None:
         if len(self.world.engines) < 2:
             self._start_engine()
 
     def _start_engine(self) -> None:
-        poor = not self.healed and self.luck.random() < self.odds.poor
+        poor = not self.faults.healed and self.rng.random() < self.odds.poor
         # for long enough without one that knows a type, what is made of it is given up
         poor = poor and all(one.tools.programs is PROGRAMS for one in self.world.engines)
         self.seen["poor"] += poor
         programs = POOR_PROGRAMS if poor else None
-        self.world.start_engines(1, programs, skew_s=self.machines.skew_s())
+        self.world.start_engines(1, programs, skew_s=self.faults.machines.skew_s())
 
     # -- the story -------------------------------------------------------------------------
 
     async def main(self) -> None:
         self.world.start_engines(2)
-        size = SIZE_MIN + int((SIZE_MAX + 1 - SIZE_MIN) * self.luck.random() ** 3)
+        size = SIZE_MIN + int((SIZE_MAX + 1 - SIZE_MIN) * self.rng.random() ** 3)
         self.template = self.groups.added(self.draw.template(size))
         self._spawn_clearer()
         self.stack_id = await self.world.create(
             "s",
             self._revision(self.template),
-            rollback=self.luck.random() < self.odds.rollback,
-            timeout_mins=self.luck.choice(TIMEOUTS_MINS),
+            rollback=self.rng.random() < self.odds.rollback,
+            timeout_mins=self.rng.choice(TIMEOUTS_MINS),
         )
         self.asked[1] = (self.template, {})
-        for _ in range(self.luck.randint(2, 4)):
+        for _ in range(self.rng.randint(2, 4)):
             await self._pause()
             await self._act()
         await self._rest()
-        self._judge_quiet()
+        self._check_at_rest()
         await self._heal()
-        events = judge.events_of(self.world)
-        self.outcome.wrong += judge.ended(events)
+        events = checks.events_of(self.world)
+        self.outcome.wrong += checks.ended(events)
         self._count_features(events)
 
     async def _pause(self) -> None:
-        if self.luck.random() < 0.5:
-            await (self._until_ended() if self.crowd.here else self._rest())
+        if self.rng.random() < 0.5:
+            await (self._until_ended() if self.load.here else self._rest())
         else:
-            await asyncio.sleep(self.luck.uniform(0.0, 25.0))
-        if self.luck.random() < self.odds.jump:
-            self.world.clock.jump(self.luck.uniform(-3.0, 12.0))
+            await asyncio.sleep(self.rng.uniform(0.0, 25.0))
+        if self.rng.random() < self.odds.jump:
+            self.world.clock.jump(self.rng.uniform(-3.0, 12.0))
             self.seen["clock jump"] += 1
 
     async def _until_ended(self) -> None:
-        """Until the stack shows that its operation has ended, whatever its engine still does."""
+        """Wait until the stack shows the end of its operation; its engine may still be busy."""
         try:
             async with asyncio.timeout(REST_MAX_S):
                 while self._busy():
                     await self.world.written()
         except TimeoutError:
             raise TimeoutError("an operation does not end") from None
-        await asyncio.sleep(self.crowd.hesitates_s())
+        await asyncio.sleep(self.load.hesitates_s())
 
     async def _rest(self) -> None:
         await self.world.rest(limit_s=REST_MAX_S)
@@ -340,7 +231,7 @@ class _History:
         if row.state == "UPDATE_COMPLETE" and trouble == sum(self.seen[w] for w in TROUBLE):
             self.seen["foreseen"] += 1
             after = self.world.records(self.stack_id)
-            self.outcome.wrong += judge.as_foreseen(plan, before, after)
+            self.outcome.wrong += checks.as_foreseen(plan, before, after)
 
     # -- what users do ---------------------------------------------------------------------
 
@@ -362,14 +253,14 @@ class _History:
         if (change := self.groups.scales()) is not None:
             await self._scale(change)
         weights, doing = zip(*acts, strict=True)
-        (act,) = [self._update] if self.crowd.updates() else self.luck.choices(doing, weights)
+        (act,) = [self._update] if self.load.updates() else self.rng.choices(doing, weights)
         try:
             await act()
         except Rejected:
             self.seen["refused"] += 1
 
     def _not_begun(self) -> bool:
-        """Whether an adoption has ended, or is asked to end, before any record was made."""
+        """Return whether an adoption ended, or was asked to end, before it made a record."""
         nothing = self.seen["adopt"] > 0 and not self.world.records(self.stack_id)
         return nothing or self._half_adopted()
 
@@ -395,19 +286,19 @@ class _History:
             self.asked[row.revision] = (template, operation.revision.given)
 
     def _leave_out(self, template: Template) -> None:
-        """What an update of a half adopted stack leaves out is never taken in."""
+        """Note what an update of a half adopted stack omits: it is never adopted."""
         if self._half_adopted():
             for name in self.template.keys() - template.keys():
                 self.world.retained |= self.template[name].get("child", {}).keys()
                 self.world.retained |= {one for one, _ in members(self.template[name])}
 
     async def _update(self) -> None:
-        little = self.crowd.changes_little()
-        wanted = (self.crowd.draw.tweaked if little else self.draw.changed)(self.template)
+        little = self.load.changes_little()
+        wanted = (self.load.draw.tweaked if little else self.draw.changed)(self.template)
         wanted = self.groups.changed(wanted)
-        rollback = self.luck.random() < self.odds.rollback
-        converge = CONVERGE if self.luck.random() < 0.1 else ""
-        if converge and self.luck.random() < 0.5:
+        rollback = self.rng.random() < self.odds.rollback
+        converge = CONVERGE if self.rng.random() < 0.1 else ""
+        if converge and self.rng.random() < 0.5:
             self._lose()
         revision = self._revision(wanted)
         if not self._busy():
@@ -418,46 +309,46 @@ class _History:
             requester=self._user(),
             disable_rollback=not rollback,
             told=converge,
-            timeout_mins=self.luck.choice((None, *TIMEOUTS_MINS)),
+            timeout_mins=self.rng.choice((None, *TIMEOUTS_MINS)),
         )
         await self._ask(operation, wanted)
-        if little and (after_s := self.crowd.thinks_s()) is not None:
+        if little and (after_s := self.load.thinks_s()) is not None:
             await asyncio.sleep(after_s)
             await self._break_off(rollback=False)
 
     def _user(self) -> dict[str, str] | None:
-        """Who asks; None is whoever asked before."""
-        if self.crowd.here:
-            return self.crowd.user()
-        return {"user_id": self.luck.choice("ab")} if self.luck.random() < 0.3 else None
+        """Return the user of the next request; None for the previous user."""
+        if self.load.here:
+            return self.load.user()
+        return {"user_id": self.rng.choice("ab")} if self.rng.random() < 0.3 else None
 
     async def _preview(self, revision: Revision, *, observe: bool) -> None:
-        """Somebody looks first; to be judged when the update had nothing beside it."""
+        """Preview an update; check the preview later if nothing else happens during the update."""
         self.seen["preview"] += 1
         # no preview knows what becomes of what is under way, or of a mark that nobody has read
         certain = not self.world.under_way() and not self.world.has_mail(self.stack_id)
         foreseen = await self.world.foresee(self.stack_id, revision, observe=observe)
-        self.outcome.wrong += judge.nothing_told(foreseen)
+        self.outcome.wrong += checks.nothing_told(foreseen)
         self._foreseen = foreseen if certain else None
 
     async def _forbidden(self) -> None:
-        """An update of what must never change."""
+        """Update a property that must never change."""
         wanted = self.draw.forbidden(self.template)
         outside = any(name[0] == "x" for name in wanted if wanted[name] != self.template.get(name))
         revision = self._revision(wanted)
         await self._ask(Operation(Action.UPDATE, revision), None if outside else wanted)
 
     async def _broken(self) -> None:
-        """An update with what no engine can carry out: nobody had looked before."""
+        """Update with a template that no engine can carry out, without validation."""
         name = f"r{1 + max((int(known[1:]) for known in self.template), default=0)}"
         inner: Template = {f"{name}_{i}": {} for i in range(RESOURCES_MAX)}
         too_many = {name.replace("r", "n"): {"child": inner, "p": "0"}}
         unknown = {name: {"type": "Test::Unknown"}}
-        wanted = {**self.template, **self.luck.choice((too_many, unknown))}
+        wanted = {**self.template, **self.rng.choice((too_many, unknown))}
         await self._ask(Operation(Action.UPDATE, self._revision(wanted), disable_rollback=True))
 
     async def _hand_over(self) -> None:
-        """An engine is stopped in good order, and another started."""
+        """Stop an engine in an orderly way, and start another."""
         if self.world.engines:
             self.seen["handed over"] += 1
             self._start_engine()
@@ -466,7 +357,7 @@ class _History:
     async def _update_twice(self) -> None:
         for _ in range(3):
             await self._update()
-            await asyncio.sleep(self.luck.uniform(0.0, 6.0))
+            await asyncio.sleep(self.rng.uniform(0.0, 6.0))
 
     async def _delete(self) -> None:
         await self._ask(Operation(Action.DELETE))
@@ -474,23 +365,23 @@ class _History:
     async def _cancel(self) -> None:
         if not self._busy():
             await self._update()
-            await asyncio.sleep(self.luck.uniform(0.0, 8.0))
-        await self._break_off(rollback=self.luck.random() < 0.5)
+            await asyncio.sleep(self.rng.uniform(0.0, 8.0))
+        await self._break_off(rollback=self.rng.random() < 0.5)
 
     async def _break_off(self, *, rollback: bool) -> None:
         await self.world.cancel(self.stack_id, rollback=rollback)
         self.seen["cancel"] += 1
 
     async def _check(self) -> None:
-        if self.luck.random() < 0.5:
+        if self.rng.random() < 0.5:
             self._lose()
         await self._ask(Operation(Action.CHECK))
 
     def _lose(self) -> None:
-        """Something disappears behind everybody's back."""
-        there = set(judge.kept_on(self.world, self.stack_id).values()) - {OUTSIDE}
+        """Delete a thing in the cloud without a request to Hearth."""
+        there = set(checks.kept_on(self.world, self.stack_id).values()) - {OUTSIDE}
         if there:
-            self.world.twin.lose(self.luck.choice(sorted(there)))
+            self.world.twin.lose(self.rng.choice(sorted(there)))
 
     async def _sleep(self) -> None:
         await self._ask(Operation(Action.SUSPEND))
@@ -498,19 +389,19 @@ class _History:
         await self._ask(Operation(Action.RESUME))
 
     async def _snapshot(self) -> None:
-        if self.luck.random() < 0.8:
+        if self.rng.random() < 0.8:
             await self._rest()
         ident = await self.world.snapshot(self.stack_id)
         self.seen["snapshot"] += 1
         self.snapshots[ident] = self.template
-        if self.luck.random() < 0.1:  # before it is done
-            await asyncio.sleep(self.luck.uniform(0.0, 8.0))
+        if self.rng.random() < 0.1:  # before it is done
+            await asyncio.sleep(self.rng.uniform(0.0, 8.0))
             await self._delete()
             return
         await self._pause()
-        if self.luck.random() < 0.6:
+        if self.rng.random() < 0.6:
             await self._restore(ident)
-        if self.luck.random() < 0.3:
+        if self.rng.random() < 0.3:
             await self.world.drop_snapshot(self.stack_id, ident)
 
     async def _restore(self, ident: str) -> None:
@@ -523,7 +414,7 @@ class _History:
         await self._ask(Operation(Action.RESTORE, revision), template)
 
     async def _scale(self, change: int) -> None:
-        """A policy of the group is signalled."""
+        """Signal a scaling policy of the group."""
         for name in [name for name in self.template if name[0] == "g"]:
             try:
                 if await self.world.scale(self.stack_id, name, change):
@@ -535,12 +426,12 @@ class _History:
         known = {record.name for record in self.world.records(self.stack_id)}
         if not known:
             return
-        name = self.luck.choice(sorted(known))
-        await self.world.mark(self.stack_id, name, healthy=self.luck.random() < 0.3)
+        name = self.rng.choice(sorted(known))
+        await self.world.mark(self.stack_id, name, healthy=self.rng.random() < 0.3)
         self.seen["mark"] += 1
 
     async def _move(self) -> None:
-        """Abandon the stack, and adopt all that was its under another name."""
+        """Abandon the stack, and adopt its resources under another name."""
         await self._rest()
         row = self.world.stack(self.stack_id)
         if row.state not in ("CREATE_COMPLETE", "UPDATE_COMPLETE") or row.deleted_at:
@@ -548,7 +439,7 @@ class _History:
         if self.asked.get(row.revision, ({}, {}))[0] is not self.template:
             return
         body = self.world.store.transact(lambda tx: document(tx, row), write=False)
-        before = judge.kept_on(self.world, self.stack_id)
+        before = checks.kept_on(self.world, self.stack_id)
         while self.world.stack(self.stack_id).deleted_at is None:  # a hook may hold it too long
             await self._ask(Operation(Action.DELETE, told=ABANDON))
             await self._rest()
@@ -572,7 +463,7 @@ class _History:
             n for n, entry in template.items() if entry.get("policy") == "Retain"
         }
         environment = None
-        if self.luck.random() < self.odds.hooks:
+        if self.rng.random() < self.odds.hooks:
             environment = self.draw.environment(template)
             self._hooked = True
         return revision_of(template, environment)
@@ -583,14 +474,14 @@ class _History:
         self._clearer = self.loop.create_task(self._clear_hooks())
 
     async def _clear_hooks(self) -> None:
-        """A user who comes by now and then and lets go on what waits."""
+        """Clear the hooks that wait, from time to time."""
         while True:
             await asyncio.sleep(CLEARS_EVERY_S)
             await self._write_letters()
             if not self._hooked:
                 continue
             for resource_id, name in list(self.world.waiting()):
-                if not self.healed and self.luck.random() < 0.2:
+                if not self.faults.healed and self.rng.random() < 0.2:
                     continue
                 try:
                     await self.world.let_go_on(resource_id, name)
@@ -598,32 +489,32 @@ class _History:
                     continue
 
     async def _write_letters(self) -> None:
-        """Somebody says a word to each mailbox, sooner or later."""
+        """Send a word to each mailbox, sooner or later."""
         boxes = [name for name, entry in self.template.items() if "mailbox" in entry]
         known = self.world.records(self.stack_id) if boxes else []
         there = {record.name for record in known if not record.new}
         for name in boxes:
-            if name in there and (self.healed or self.luck.random() < 0.5):
-                await self.world.say(self.stack_id, name, str(self.luck.randint(0, 9)))
+            if name in there and (self.faults.healed or self.rng.random() < 0.5):
+                await self.world.say(self.stack_id, name, str(self.rng.randint(0, 9)))
 
     # -- what must be true -----------------------------------------------------------------
 
-    def _judge_quiet(self) -> None:
+    def _check_at_rest(self) -> None:
         wrong = self.outcome.wrong
         row = self.world.stack(self.stack_id)
         self.seen[f"end {row.state}"] += 1
         if not self._half_adopted():
-            wrong += judge.nothing_lost(self.world)
-        wrong += judge.at_rest(self.world)
-        wrong += judge.in_time(self.world, self.stack_id, max(TIMEOUTS_MINS))
-        if row.status is Status.COMPLETE and row.action in judge.MEANT and not self._vanished():
+            wrong += checks.nothing_lost(self.world)
+        wrong += checks.at_rest(self.world)
+        wrong += checks.in_time(self.world, self.stack_id, max(TIMEOUTS_MINS))
+        if row.status is Status.COMPLETE and row.action in checks.MEANT and not self._vanished():
             meant = self._meant(row)
             if meant is not None:
-                wrong += judge.as_wanted(self.world, *meant)
+                wrong += checks.as_wanted(self.world, *meant)
                 wrong += groups.as_wanted(self.world, self.stack_id, *meant, exactly=False)
 
     def _half_adopted(self) -> bool:
-        """Whether nested stacks are still to be made for what they shall adopt."""
+        """Return whether nested stacks are missing that will adopt resources."""
         records = self.world.records(self.stack_id) if self.seen["adopt"] else []
         return any(one.new and self._nests(one.name) for one in records)
 
@@ -635,7 +526,7 @@ class _History:
         return self.world.twin.vanished > 0
 
     def _meant(self, row: Any) -> tuple[Template, dict[str, Any]] | None:
-        """What the stack shall be, and what a snapshot brought back; None after what was broken."""
+        """Return the desired template and the restored data; None after a broken template."""
         if row.action is Action.ROLLBACK and row.previous_revision == 0:
             return {}, {}
         number = row.previous_revision if row.action is Action.ROLLBACK else row.revision
@@ -647,7 +538,7 @@ class _History:
         return template, restored
 
     async def _heal(self) -> None:
-        self.healed = self.machines.healed = True
+        self.faults.heal()
         for engine in list(self.world.engines):
             if engine.tools.programs is POOR_PROGRAMS:
                 self.world.kill(engine)
@@ -666,11 +557,11 @@ class _History:
         wrong = self.outcome.wrong
         if row.deleted_at is None:
             wrong.append(f"the delete ended {row.state}: {row.reason}")
-        wrong += judge.all_gone(self.world)
+        wrong += checks.all_gone(self.world)
         if OUTSIDE not in self.world.twin.things:
             wrong.append("what was there before is gone")
         wrong += self.watcher.wrong
-        wrong += judge.at_rest(self.world)
+        wrong += checks.at_rest(self.world)
 
     async def _heal_by_update(self) -> None:
         await self._calmly(Action.RESUME)
@@ -685,7 +576,7 @@ class _History:
         if row.state != "UPDATE_COMPLETE":
             self.outcome.wrong.append(f"the healed update ended {row.state}: {row.reason}")
             return
-        self.outcome.wrong += judge.as_wanted(self.world, self.template, {})
+        self.outcome.wrong += checks.as_wanted(self.world, self.template, {})
         self.outcome.wrong += groups.as_wanted(
             self.world, self.stack_id, self.template, {}, exactly=True
         )
@@ -693,7 +584,7 @@ class _History:
     async def _calmly(
         self, action: Action, template: Template | None = None, *, told: str = ""
     ) -> StackRow:
-        """An operation with nothing beside it; the stack after it."""
+        """Carry out an operation without faults; return the stack after it."""
         revision = revision_of(template) if template is not None else None
         if template is not None:
             self._leave_out(template)
@@ -703,7 +594,7 @@ class _History:
         return self.world.stack(self.stack_id)
 
     def _count_features(self, events: list[Any]) -> None:
-        """What happened, as its events tell."""
+        """Count the features that the events show."""
         for one in events:
             for word, shows in FEATURES.items():
                 if word not in self.seen and shows(one):
@@ -711,8 +602,3 @@ class _History:
         self.seen["group"] += any("group" in entry for entry in self.template.values())
         self.seen["nested"] += any("child" in entry for entry in self.template.values())
         self.seen["superseded twice"] += self.seen["superseded"] >= 2
-
-
-def with_odds(**more: float) -> Odds:
-    """The usual odds with some changed."""
-    return replace(Odds(), **more)

@@ -12,7 +12,7 @@ Args = TypeVarTuple("Args")
 
 EPOCH_S = 1_750_000_000.0
 ROUNDS_MAX = 2_000_000
-"""More rounds than any run takes that comes to an end: about half a minute of real time."""
+"""More rounds than any run needs that ends: about half a minute of real time."""
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -74,7 +74,7 @@ class VirtualClock:
         return self.now()
 
     def tells(self, now: float, asked_at: float) -> None:
-        """It is the database's own clock."""
+        """Do nothing: the database uses this clock."""
 
     def jump(self, seconds: float) -> None:
         self._jumped += seconds

@@ -1,4 +1,4 @@
-"""Resource types of the simulator that wait for a word from outside."""
+"""Resource types of the simulator that wait for signals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -50,7 +50,7 @@ class Mailbox(ResourceType):
 
 
 class Wait(ResourceType):
-    """Is there when its mailbox has heard a word."""
+    """Complete as soon as its mailbox has a word."""
 
     type_name = "Test::Wait"
     properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
@@ -78,7 +78,7 @@ class Wait(ResourceType):
 
 
 class Tally(Mailbox):
-    """Keeps each word that it is told, under the next number."""
+    """Keeps each word that it receives, under the next number."""
 
     type_name = "Test::Tally"
 
@@ -88,7 +88,7 @@ class Tally(Mailbox):
 
 
 class Quorum(Wait):
-    """Is there when its tally has heard two words."""
+    """Complete as soon as its tally has two words."""
 
     type_name = "Test::Quorum"
 

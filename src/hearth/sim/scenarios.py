@@ -1,4 +1,4 @@
-"""Small stories for `explore.py`: what users do, and what must be there in the end."""
+"""Scenarios for `explore.py`: the requests of users, and the expected result."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ class Scenario:
 
 
 def _there(template: Template) -> Callable[[World], Awaitable[str]]:
-    """The stack of a template, at rest."""
+    """Return a step that creates the stack of a template and waits until it is at rest."""
 
     async def before(world: World) -> str:
         stack_id = await _created(world, template)
@@ -113,7 +113,7 @@ async def _delete(world: World, stack_id: str) -> str:
 
 
 async def _signal(world: World, _: str) -> str:
-    """Two words are waited for, and said once each."""
+    """Wait for two words, and send each of them once."""
     wait = {"type": "Test::Quorum", "properties": {"mailbox": {"get_resource": "t"}}}
     resources = {"t": {"type": "Test::Tally"}, "q": wait}
     body = {"heat_template_version": "2018-08-31", "resources": resources}
@@ -140,7 +140,7 @@ async def _until_there(world: World, stack_id: str, name: str) -> None:
 
 
 async def _hand_over(world: World, _: str) -> str:
-    """The engine that works is stopped in the middle."""
+    """Stop the busy engine in the middle of its work."""
     stack_id = await _created(world, PAIR)
     await asyncio.sleep(SOON_S)
     for engine in list(world.engines):

@@ -82,7 +82,7 @@ class Thing(ResourceType):
         return Made(answer.body["id"], body=answer.body)
 
     def body_of(self, live: Live) -> dict[str, Any]:
-        """What the create call sends."""
+        """Return the body of the create call."""
         return {"name": live.name, "key": live.key, "values": _values(live.properties)}
 
     async def _find(self, live: Live) -> Made | None:
@@ -122,7 +122,7 @@ class Thing(ResourceType):
         return None
 
     async def _acted(self, live: Live) -> Made | None:
-        """Whether it is under way, or was done: a thing that sleeps need not be sent to bed."""
+        """Return whether the action is in progress or done already."""
         shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
         body = shown.body
         if body["op"] == live.action.value.lower() and body["status"] == "BUSY":
@@ -172,7 +172,7 @@ class Thing(ResourceType):
 
 
 class Other(Thing):
-    """The same under another name, whose things the first may take over."""
+    """The same type under another name; Test::Node can take over its things."""
 
     type_name = "Test::Other"
     substitute = "Test::Node"
@@ -203,7 +203,7 @@ def _progress(live: Live, body: Mapping[str, Any]) -> Progress:
 
 
 class Value(ResourceType):
-    """Nothing physical; `k` replaces."""
+    """A resource without a physical one; a change of `k` replaces it."""
 
     type_name = "Test::Value"
     properties = {
@@ -219,7 +219,7 @@ class Value(ResourceType):
 
 
 class Token(Value):
-    """Made anew by every update."""
+    """A resource that every update replaces."""
 
     type_name = "Test::Token"
     replaced_at_every_update = True

@@ -1,4 +1,4 @@
-"""A plug-in of the simulator: it objects now and then, and remembers what it was told."""
+"""A plug-in of the simulator: it raises errors now and then, and records its calls."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from hearth.engine.worker.ports import Occasion
 
 
 class Watcher:
-    """`objects` says whether a call is answered with an error."""
+    """`objects` returns whether a call raises an error."""
 
     def __init__(self, objects: Callable[[str], bool]) -> None:
         self._objects = objects

@@ -1,4 +1,4 @@
-"""One history: engines over one store in memory, a twin cloud, and the requests of users."""
+"""The world of one history: engines, one store in memory, a twin cloud, requests of users."""
 
 import asyncio
 import random
@@ -75,7 +75,7 @@ _BUSY = Prepared(
 
 
 class Faults(Protocol):
-    """What goes wrong where."""
+    """Chooses what goes wrong at which point."""
 
     def at(self, what: str, method: str) -> str | None:
         """The mishap of the next point: a `commit` of an engine, a `request`'s, or a call that
@@ -83,7 +83,7 @@ class Faults(Protocol):
 
 
 class _Handle:
-    """What ties an engine to the world, and is cut when it dies."""
+    """The connection of an engine to the world, which is cut when the engine dies."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
@@ -93,7 +93,7 @@ class _Handle:
         self.skew_s = 0.0  # by how much its wall clock is wrong
 
     def clock(self) -> DatabaseClock:
-        """The clocks of the engine's machine."""
+        """Return the clocks of the engine's machine."""
         world = self.world
         return DatabaseClock(
             lambda: world.clock.now() + self.skew_s - self._stood_s(),
@@ -105,35 +105,35 @@ class _Handle:
         return sum(min(now, until) - since for since, until in self.standing if since < now)
 
     def freeze(self, seconds: float, *, standing: bool = False) -> None:
-        """The machine does not get on for a while; `standing`: nor do its clocks."""
+        """Stop the machine for a while; with `standing`, its clocks too."""
         now = self.world.loop.time()
         self.frozen_until = now + seconds
         if standing:
             self.standing.append((now, now + seconds))
 
     async def thaw(self) -> None:
-        """Wait until the engine goes on, if it stands still."""
+        """Wait until the engine continues, if its machine has stopped."""
         rest = self.frozen_until - self.world.loop.time()
         if rest > 0:
             await asyncio.sleep(rest)
         self.check()
 
     def die(self) -> None:
-        """The engine dies right here. Raises `CancelledError`."""
+        """Let the engine die here. Raises `CancelledError`."""
         assert self.engine is not None
         self.world.kill(self.engine)
         raise asyncio.CancelledError
 
     def may_write(self) -> bool:
-        """Whether the engine's lease lets it send what changes something."""
+        """Return whether the engine's lease allows it to send write calls."""
         return self.engine is None or self.engine.may_write()
 
     async def confirmed(self) -> bool:
-        """The same, by what the database says."""
+        """Return whether the lease in the database allows write calls."""
         return self.engine is None or await self.engine.confirmed()
 
     def check(self) -> None:
-        """A dead engine gets no further; a living one may die right here."""
+        """Stop a dead engine; a living one may die here."""
         engine = self.engine
         if engine is None:
             return
@@ -201,7 +201,7 @@ class SeveredCloud:
 
 
 class World:
-    """A database, a cloud, and as many engines as are alive."""
+    """A database, a cloud, and the engines that are alive."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class World:
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
-        self.luck = random.Random(seed)  # noqa: S311
+        self.rng = random.Random(seed)  # noqa: S311
         self.twin = twin(loop)
         self.twin.users_of = self._users_of
         self._database = database(self.clock.now)
@@ -251,12 +251,12 @@ class World:
     # -- faults that are placed, see explore.py ---------------------------------------------
 
     def place(self, faults: "Faults") -> None:
-        """Have `faults` say what goes wrong at each COMMIT and each call of an engine."""
+        """Let `faults` choose what goes wrong at each COMMIT and each call of an engine."""
         self.faults = faults
         self._database.store.commit = self._commit
 
     def befalls(self, handle: "_Handle", what: str, method: str) -> str | None:
-        """What goes wrong at a call; a machine that stops does so right here."""
+        """Return what goes wrong at a call; a machine that stops does so here."""
         if self.faults is None:
             return None
         mishap = self.faults.at(what, method)
@@ -309,7 +309,7 @@ class World:
                     programs=programs or self.programs,
                     clock=handle.clock(),
                     new_id=self.new_id,
-                    luck=self.luck.random,
+                    luck=self.rng.random,
                     endpoints=Endpoints(),
                     look_s=self._look_s,
                     beat_s=self._beat_s,
@@ -322,16 +322,16 @@ class World:
             self._mains[engine.id] = self.loop.create_task(engine.run())
 
     def close(self) -> None:
-        """It is over, and all that ran in it: its database may be that of the next."""
+        """End everything in the world; its database can be used by the next one."""
         self._database.give_back()
 
     def kill_engines(self) -> None:
-        """All at once, without a chance to clean up."""
+        """Kill an engine at once, without a chance to clean up."""
         for engine in list(self.engines):
             self.kill(engine)
 
     def dies_here(self, engine: Engine) -> bool:
-        """Asks the history whether the engine dies now; then it does."""
+        """Ask the history whether the engine dies now, and let it die."""
         if self._hook is None or engine not in self.engines or not self._hook(engine):
             return False
         self.kill(engine)
@@ -343,19 +343,19 @@ class World:
         self._mains.pop(engine.id).cancel()
 
     async def database_takes(self) -> None:
-        """A transaction takes its time, while everything else goes on."""
+        """Delay a transaction while everything else continues."""
         if (seconds := self._slow()) > 0:
             await asyncio.sleep(seconds)
 
     def reach_database(self) -> None:
-        """Raises OperationalError while the database is away."""
+        """Raise OperationalError while the database is unavailable."""
         if self._away():
             raise OperationalError("the database is away", None, ConnectionError())
 
     def read_from_cloud(self, method: str) -> None:
-        """Raises CloudFault or NoAnswer where a call that reads is not answered."""
+        """Raise CloudFault or NoAnswer if a read call gets no answer."""
         if method == "GET" and self._blind():
-            if self.luck.random() < 0.5:
+            if self.rng.random() < 0.5:
                 raise NoAnswer("test", "no answer")
             raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
 
@@ -365,12 +365,12 @@ class World:
         self._handles[engine.id].freeze(seconds, standing=standing)
 
     async def thawed(self) -> None:
-        """Until every engine that stands still goes on, and has had a moment for it."""
+        """Wait until every stopped engine has continued for a moment."""
         until = max((one.frozen_until for one in self._handles.values()), default=0.0)
         await asyncio.sleep(max(0.0, until - self.loop.time()) + self._beat_s)
 
     def new_id(self) -> str:
-        digits = f"{self.luck.getrandbits(128):032x}"
+        digits = f"{self.rng.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
 
     # -- requests --------------------------------------------------------------------------
@@ -427,7 +427,7 @@ class World:
         self._wake()
 
     async def say(self, stack_id: str, name: str, word: str) -> None:
-        """Tell a mailbox something; see service/signal.py."""
+        """Send a word to a mailbox; see service/signal.py."""
         record, now = self.record(stack_id, name), self.clock.now()
         if record.held.properties.get("how") == "fetched":
             self.twin.letters.setdefault(record.id, []).append(word)
@@ -468,14 +468,14 @@ class World:
         return self.store.transact(lambda tx: snapshots.get(tx, stack_id, snapshot_id), write=False)
 
     def original(self, stack_id: str, number: int) -> int:
-        """The revision that somebody asked for, of which this one is a rollback's copy."""
+        """Return the requested revision that a rollback copied to this one."""
         mine = sa.and_(revision.c.stack_id == stack_id, revision.c.number == number)
         query = sa.select(revision.c.copy_of).where(mine)
         copied = self.store.transact(lambda tx: tx.first(query), write=False).copy_of
         return number if copied is None else self.original(stack_id, copied)
 
     def waiting(self) -> list[tuple[str, str]]:
-        """Resources that wait at a hook: (id of the record, hook)."""
+        """Return the resources that wait at a hook: (id of the record, hook)."""
 
         def look(tx: Tx) -> list[tuple[str, str]]:
             rows = tx.rows(_KEPT)
@@ -489,7 +489,7 @@ class World:
         return self.store.transact(look, write=False)
 
     async def let_go_on(self, record_id: str, hook: str) -> None:
-        """Clear a hook of a record, whichever stack it is in."""
+        """Clear a hook of a record in any stack."""
         now, event_id = self.clock.now(), self.new_id()
 
         def clear(tx: Tx) -> None:
@@ -506,7 +506,7 @@ class World:
                 engine.wake()
 
     def stop(self, engine: Engine) -> None:
-        """The engine hands over what it has, and ends."""
+        """Let an engine release its stacks, and stop it."""
         self._stopping.add(task := self.loop.create_task(engine.stop()))
         task.add_done_callback(lambda _: self._gone(engine))
 
@@ -523,25 +523,25 @@ class World:
         )
 
     def has_mail(self, stack_id: str) -> bool:
-        """Whether something was asked of the stack, or told it, that no engine has taken in."""
+        """Return whether a request or message for the stack waits for an engine."""
         return (
             self.store.transact(lambda tx: tx.first(_MAIL, {"id": stack_id}), write=False)
             is not None
         )
 
     def under_way(self) -> bool:
-        """Whether anything is being done to a resource."""
+        """Return whether an action of a resource is in progress."""
         return self.store.transact(lambda tx: tx.first(_NODE), write=False) is not None
 
     def records(self, stack_id: str) -> list[Record]:
         return self.store.transact(lambda tx: reads.records(tx, stack_id), write=False)
 
     def record(self, stack_id: str, name: str) -> Record:
-        """The record that stands for a name."""
+        """Return the record of a name."""
         return reads.in_charge(self.records(stack_id))[name]
 
     def _users_of(self, thing_id: str) -> list[str]:
-        """The things whose records require that of a thing."""
+        """Return the things whose records require the record of a thing."""
 
         def look(tx: Tx) -> list[str]:
             return [row.physical_id for row in tx.rows(_USERS, {"thing": thing_id})]
@@ -549,11 +549,11 @@ class World:
         return self.store.transact(look, write=False)
 
     def mine(self) -> list[Thing]:
-        """All things but those that nobody here has made."""
+        """Return all things that this world has made."""
         return [thing for thing in self.twin.things.values() if thing.key]
 
     async def scale(self, stack_id: str, name: str, change: int) -> bool:
-        """Have a group resized, as a policy does; whether anything came of it. Raises Rejected."""
+        """Resize a group as a policy does; return whether it changes. Raises Rejected."""
         row, now = self.stack(stack_id), self.clock.now()
         wanted = Scaling(name, Adjustment(change, AdjustmentType.CHANGE), 5.0, "ChangeInCapacity")
         told = Event(
@@ -575,7 +575,7 @@ class World:
         return seen is not None
 
     async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
-        """What an update would do, as a preview shows it."""
+        """Return the preview of an update."""
         row, clouds = self.stack(stack_id), Clouds(self.twin, self.trusts)
         house: Any = SimpleNamespace(
             store=self.store, programs=self.programs,
@@ -587,12 +587,12 @@ class World:
         return (await foresee_stack(house, clouds.of(row, None), aim)).plan
 
     async def written(self) -> None:
-        """Until an engine writes something."""
+        """Wait until an engine writes something."""
         self.wrote.clear()
         await self.wrote.wait()
 
     def quiet(self) -> bool:
-        """Nothing is in progress, owned, due, in the post or in flight."""
+        """Return whether nothing is in progress, owned, due, in the inbox or in flight."""
         if self.store.transact(lambda tx: tx.value(_BUSY), write=False):
             return False
         self.twin.settle()
@@ -601,7 +601,7 @@ class World:
         return all(call.end <= now for call in running if call.end is not None)
 
     async def rest(self, limit_s: float = 86_400.0) -> None:
-        """Until nothing is left that would start by itself. Raises TimeoutError."""
+        """Wait until nothing is left that starts by itself. Raises TimeoutError."""
         until = self.loop.time() + limit_s
         await asyncio.sleep(0.1)
         while not self.quiet():

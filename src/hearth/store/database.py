@@ -22,10 +22,10 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
+from hearth.store.idle import bound
 from hearth.store.prepared import NOW, Listed, Prepared, Text
 from hearth.store.retention import Retention
 from hearth.store.seal import Sealer
-from hearth.store.standstill import bound
 from hearth.store.tables import metadata, receipt
 
 T = TypeVar("T")

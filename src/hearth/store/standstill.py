@@ -5,15 +5,10 @@ transaction that is idle for as long as a lease. PostgreSQL forgets that while a
 as psycopg sends batches, after one: with each beat an engine ends what stands still there.
 """
 
-from typing import TYPE_CHECKING, Any
-
 import sqlalchemy as sa
 
-if TYPE_CHECKING:
-    from hearth.store.database import Tx
-
-IDLE_S = 15  # as long as a lease
-SESSION_NAME = "hearth"
+from hearth.store import idle
+from hearth.store.database import Tx
 
 _END = sa.text("""
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -23,20 +18,7 @@ _END = sa.text("""
 """)
 
 
-def bound(raw: Any, dialect: str) -> None:
-    """Tell the server, through a new connection, how long its transactions may stand still."""
-    if dialect == "mysql":
-        settings = [f"SESSION idle_transaction_timeout = {IDLE_S}"]
-    else:
-        idle = f"SESSION idle_in_transaction_session_timeout = '{IDLE_S}s'"
-        settings = [idle, f"SESSION application_name = '{SESSION_NAME}'"]
-    with raw.cursor() as cursor:
-        for setting in settings:
-            cursor.execute(f"SET {setting}")
-    raw.commit()
-
-
-def end_all(tx: "Tx") -> None:
+def end_all(tx: Tx) -> None:
     """End the transactions that stand still. A process that wakes up carries its own out anew."""
     if tx.dialect == "postgresql":
-        tx.execute(_END, {"name": SESSION_NAME, "idle_s": IDLE_S})
+        tx.execute(_END, {"name": idle.SESSION_NAME, "idle_s": idle.IDLE_S})

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from hearth.authoring.lsp.choice import Choice
 from hearth.authoring.lsp.complete import Completion
+from hearth.authoring.lsp.cursor import CursorContext, context_at
 from hearth.authoring.lsp.document import Document
 from hearth.authoring.lsp.files import Files
 from hearth.authoring.lsp.schemas import Schemas
-from hearth.authoring.lsp.spot import Spot, spot_at
 from hearth.authoring.lsp.text import Text
 from hearth.authoring.types import author_catalog
 
@@ -39,10 +39,10 @@ class Desk:
         """Open a text without a mark."""
         return self.files.open((self.folder / name).as_uri(), text, 1)
 
-    def spot(self, text: str, name: str = "main.yaml") -> Spot:
+    def context(self, text: str, name: str = "main.yaml") -> CursorContext:
         """What is at the mark."""
         source, offset = split(text)
-        found = spot_at(self.open(source, name), offset)
+        found = context_at(self.open(source, name), offset)
         assert found is not None
         return found
 

@@ -17,7 +17,7 @@ def desk(tmp_path):
 
 def leads_to(desk, text, name="main.yaml"):
     """The file, and the word in it, that the mark leads to."""
-    target = definition(desk.spot(text, name), desk.schemas)
+    target = definition(desk.context(text, name), desk.schemas)
     if target is None:
         return None
     if target.document is None:

@@ -5,9 +5,9 @@ import pytest
 
 from hearth.authoring.finding import Finding, Severity
 from hearth.authoring.lsp import diagnosis as module
-from hearth.authoring.lsp.court import Court, NoAnswer
 from hearth.authoring.lsp.diagnosis import Diagnosis
-from hearth.authoring.lsp.judge import judge
+from hearth.authoring.lsp.linter import run_linter
+from hearth.authoring.lsp.linter_process import LinterProcess, NoAnswer
 from hearth.authoring.lsp.text import Text
 from tests.authoring.lsp.desk import HOT, Desk
 
@@ -15,7 +15,7 @@ PARENT = HOT + "resources:\n  c: {type: child.yaml}\n"
 CHILD = HOT + "resources:\n  v: {type: OS::Heat::Value}\n"
 
 
-class Judge:
+class Linter:
     """Finds what it is told to find, and keeps what it was asked."""
 
     def __init__(self):
@@ -40,7 +40,7 @@ class Judge:
 
 
 class Room:
-    """A desk with a judge who answers at once."""
+    """A desk with a linter who answers at once."""
 
     def __init__(self, folder):
         self.desk = Desk(folder)
@@ -50,8 +50,8 @@ class Room:
         self.diagnosis = Diagnosis(
             self.desk.files, self.desk.schemas, self.show, self.logged.append
         )
-        self.judge = Judge()
-        self.diagnosis.court = self.judge
+        self.linter = Linter()
+        self.diagnosis.linter = self.linter
 
     def show(self, path, remarks):
         self.shown.append((path.name, [one.finding.message for one in remarks]))
@@ -82,7 +82,7 @@ def run(work):
 
 def test_what_is_found_in_a_child_is_shown_at_the_child(room):
     (room.folder / "child.yaml").write_text(CHILD)
-    room.judge.findings["main.yaml"] = [
+    room.linter.findings["main.yaml"] = [
         room.finding("child.yaml", "oh"),
         room.finding("main.yaml", "ah"),
     ]
@@ -95,18 +95,18 @@ def test_what_is_found_in_a_child_is_shown_at_the_child(room):
     assert sorted(room.shown) == [("child.yaml", ["oh"]), ("main.yaml", ["ah"])]
 
 
-def test_a_change_of_a_child_judges_its_parents_too(room):
+def test_a_change_of_a_child_checks_its_parents_too(room):
     async def work():
         room.open(PARENT, "main.yaml")
         room.open(HOT, "other.yaml")
         room.open(CHILD, "child.yaml")
         await room.quiet()
-        room.judge.asked.clear()
+        room.linter.asked.clear()
         room.open(CHILD + "\n", "child.yaml")
         await room.quiet()
 
     run(work())
-    assert sorted(room.judge.names()) == ["child.yaml", "main.yaml"]
+    assert sorted(room.linter.names()) == ["child.yaml", "main.yaml"]
 
 
 def test_the_members_of_a_group_belong_to_the_tree(room):
@@ -116,12 +116,12 @@ def test_the_members_of_a_group_belong_to_the_tree(room):
     async def work():
         room.open(HOT + group, "main.yaml")
         await room.quiet()
-        room.judge.asked.clear()
+        room.linter.asked.clear()
         room.diagnosis.changed(room.folder / "child.yaml", 0)
         await room.quiet()
 
     run(work())
-    assert room.judge.names() == ["main.yaml"]
+    assert room.linter.names() == ["main.yaml"]
 
 
 def test_a_file_that_is_missing_is_waited_for(room):
@@ -129,7 +129,7 @@ def test_a_file_that_is_missing_is_waited_for(room):
         room.open(HOT + "outputs:\n  o: {value: {get_file: notes.txt}}\n", "main.yaml")
         room.open(PARENT, "parent.yaml")
         await room.quiet()
-        room.judge.asked.clear()
+        room.linter.asked.clear()
         room.diagnosis.changed(room.folder / "notes.txt", 0)
         await room.quiet()
         room.diagnosis.changed(room.folder / "child.yaml", 0)
@@ -137,13 +137,13 @@ def test_a_file_that_is_missing_is_waited_for(room):
         await room.quiet()
 
     run(work())
-    assert room.judge.names() == ["main.yaml", "parent.yaml"]
+    assert room.linter.names() == ["main.yaml", "parent.yaml"]
 
 
 def test_findings_of_two_about_one_file_are_shown_once_and_together(room):
     same = room.finding("child.yaml", "same")
-    room.judge.findings["main.yaml"] = [same, room.finding("child.yaml", "of the parent", 2)]
-    room.judge.findings["child.yaml"] = [same]
+    room.linter.findings["main.yaml"] = [same, room.finding("child.yaml", "of the parent", 2)]
+    room.linter.findings["child.yaml"] = [same]
 
     async def work():
         room.open(CHILD, "child.yaml")
@@ -162,26 +162,26 @@ def test_findings_of_two_about_one_file_are_shown_once_and_together(room):
 
 
 def test_an_answer_about_an_older_text_is_not_shown(room):
-    room.judge.findings["main.yaml"] = [room.finding("main.yaml", "old")]
+    room.linter.findings["main.yaml"] = [room.finding("main.yaml", "old")]
 
     async def work():
-        room.judge.busy = asyncio.Event()
+        room.linter.busy = asyncio.Event()
         room.open(PARENT, "main.yaml")
-        while not room.judge.asked:
+        while not room.linter.asked:
             await asyncio.sleep(0.001)
         room.open(PARENT + "\n", "main.yaml")
-        room.judge.findings["main.yaml"] = [room.finding("main.yaml", "new")]
-        room.judge.busy.set()
+        room.linter.findings["main.yaml"] = [room.finding("main.yaml", "new")]
+        room.linter.busy.set()
         await room.quiet()
 
     run(work())
-    assert len(room.judge.asked) == 2
+    assert len(room.linter.asked) == 2
     assert room.shown == [("main.yaml", ["new"])]
 
 
-def test_a_judge_without_an_answer_is_logged_and_the_others_are_judged(room):
-    room.judge.findings["a.yaml"] = NoAnswer("it has ended")
-    room.judge.findings["b.yaml"] = RuntimeError("a mistake of ours")
+def test_a_linter_without_an_answer_is_logged_and_the_other_files_are_checked(room):
+    room.linter.findings["a.yaml"] = NoAnswer("it has ended")
+    room.linter.findings["b.yaml"] = RuntimeError("a mistake of ours")
 
     async def work():
         for name in ("a.yaml", "b.yaml", "c.yaml"):
@@ -202,7 +202,7 @@ def test_a_judge_without_an_answer_is_logged_and_the_others_are_judged(room):
         ("parameter_defaults: {}\nparameters: {size: 1, x: 1}\n", []),
     ],
 )
-def test_a_template_is_judged_with_the_environments_that_fit(room, environment, goes_with):
+def test_a_template_is_checked_with_the_environments_that_fit(room, environment, goes_with):
     (room.folder / "env.yaml").write_text(environment)
 
     async def work():
@@ -212,20 +212,20 @@ def test_a_template_is_judged_with_the_environments_that_fit(room, environment, 
 
     run(work())
     env = str(room.folder / "env.yaml")
-    found = [Path(one["path"]).name for one in room.judge.asked if env in one["environments"]]
+    found = [Path(one["path"]).name for one in room.linter.asked if env in one["environments"]]
     assert found == goes_with
 
 
-def test_a_change_of_an_environment_judges_the_templates(room):
+def test_a_change_of_an_environment_checks_the_templates(room):
     async def work():
         room.open(HOT, "main.yaml")
         await room.quiet()
-        room.judge.asked.clear()
+        room.linter.asked.clear()
         room.open("resource_registry: {}\n", "env.yaml")
         await room.quiet()
 
     run(work())
-    assert sorted(room.judge.names()) == ["env.yaml", "main.yaml"]
+    assert sorted(room.linter.names()) == ["env.yaml", "main.yaml"]
 
 
 def test_the_configured_environments_are_the_only_ones(room):
@@ -238,7 +238,7 @@ def test_the_configured_environments_are_the_only_ones(room):
         await room.quiet()
 
     run(work())
-    assert room.judge.asked[0]["environments"] == [str(room.folder / "site.env")]
+    assert room.linter.asked[0]["environments"] == [str(room.folder / "site.env")]
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,9 @@ def test_the_configured_environments_are_the_only_ones(room):
     ],
 )
 def test_a_remark_is_about_the_word_at_its_place(room, line, column, length, words):
-    room.judge.findings["main.yaml"] = [room.finding("main.yaml", "x", line, column, length=length)]
+    room.linter.findings["main.yaml"] = [
+        room.finding("main.yaml", "x", line, column, length=length)
+    ]
 
     async def work():
         text = "resources:\n  a: {type: OS::Heat::Value}\n  b: {description: 'what for'}\n"
@@ -269,30 +271,30 @@ def test_a_remark_is_about_the_word_at_its_place(room, line, column, length, wor
     assert remark.text.startswith(words) if words == "\n" else remark.text == words
 
 
-def test_the_real_judge_says_what_lint_says(tmp_path):
+def test_the_real_linter_reports_what_lint_reports(tmp_path):
     path = tmp_path / "main.yaml"
     question = {"path": str(path), "environment": False, "environments": [], "texts": {}}
 
-    assert "main.yaml" in judge(question)["failed"]
+    assert "main.yaml" in run_linter(question)["failed"]
     question["texts"] = {str(path): HOT + "resources:\n  a: {type: OS::Nope}\n"}
-    (finding,) = judge(question)["findings"]
+    (finding,) = run_linter(question)["findings"]
     assert (finding["file"], finding["line"]) == (str(path), 3)
     question["texts"] = {str(path): HOT}
-    assert judge(question) == {"findings": [], "failed": None}
+    assert run_linter(question) == {"findings": [], "failed": None}
 
 
-def test_a_court_whose_judge_has_ended_says_so_and_takes_another(tmp_path):
+def test_a_linter_process_that_has_ended_is_reported_and_replaced(tmp_path):
     path = str(tmp_path / "main.yaml")
     question = {"path": path, "environment": False, "environments": [], "texts": {path: HOT}}
 
     async def work():
-        court = Court()
-        assert await court.ask(question) == []
-        court._process.kill()
+        process = LinterProcess()
+        assert await process.ask(question) == []
+        process._process.kill()
         with pytest.raises(NoAnswer, match="process that checks"):
-            await court.ask(question)
-        assert await court.ask(question) == []
-        await court.close()
+            await process.ask(question)
+        assert await process.ask(question) == []
+        await process.close()
 
     run(work())
 

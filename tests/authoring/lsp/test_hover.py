@@ -38,7 +38,7 @@ def hovered(desk, before, after="", *, body=BODY):
     """What is said with the mouse between two pieces of the text."""
     assert body.count(before + after) == 1, before + after
     text = body.replace(before + after, f"{before}|{after}")
-    return hover(desk.spot(text), desk.schemas)
+    return hover(desk.context(text), desk.schemas)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from hearth.authoring.lsp.layout import Layout
-from hearth.authoring.lsp.pieces import plain
+from hearth.authoring.lsp.syntax_tree import plain
 
 TEXT = """\
 heat_template_version: 2018-08-31

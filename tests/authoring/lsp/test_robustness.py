@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from hearth.authoring.lsp.cursor import context_at
 from hearth.authoring.lsp.definition import definition
 from hearth.authoring.lsp.document import Document
 from hearth.authoring.lsp.hover import hover
 from hearth.authoring.lsp.outline import outline
 from hearth.authoring.lsp.rename import Refused, renamed
-from hearth.authoring.lsp.spot import spot_at
 from hearth.authoring.lsp.symbol import symbol_at
 from hearth.authoring.lsp.text import Text
 from hearth.authoring.lsp.uses import uses_in
@@ -43,12 +43,12 @@ def ask_everything(desk, document, offset):
     for choice in desk.completion.at(document, offset, snippets=True):
         assert choice.start <= offset <= choice.end
         assert "\n" not in document.text.source[choice.start : choice.end]
-    spot = spot_at(document, offset)
-    if spot is None:
+    context = context_at(document, offset)
+    if context is None:
         return
-    hover(spot, desk.schemas)
-    definition(spot, desk.schemas)
-    symbol = symbol_at(spot, desk.schemas)
+    hover(context, desk.schemas)
+    definition(context, desk.schemas)
+    symbol = symbol_at(context, desk.schemas)
     if symbol is not None:
         try:
             found = renamed(symbol, "another", desk.schemas)

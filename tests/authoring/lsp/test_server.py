@@ -440,30 +440,30 @@ def test_no_process_is_left_behind(tmp_path, kill):
     client.open(uri, GOOD)
     client.diagnostics(uri)
     pid = client.process.pid
-    (judge,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    (linter,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     if kill:
         client.process.kill()
     else:
         assert client.stop() == 0
     deadline = time.monotonic() + 20
-    while Path(f"/proc/{judge}").exists() and time.monotonic() < deadline:
-        if "Z" in Path(f"/proc/{judge}/stat").read_text().rpartition(")")[2].split()[:1]:
+    while Path(f"/proc/{linter}").exists() and time.monotonic() < deadline:
+        if "Z" in Path(f"/proc/{linter}/stat").read_text().rpartition(")")[2].split()[:1]:
             break
         time.sleep(0.05)
     else:
-        assert not Path(f"/proc/{judge}").exists()
+        assert not Path(f"/proc/{linter}").exists()
     client.stop()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc of Linux")
-def test_a_judge_that_dies_is_replaced(tmp_path):
+def test_a_linter_process_that_dies_is_replaced(tmp_path):
     with Client(tmp_path) as client:
         uri = (tmp_path / "a.yaml").as_uri()
         client.open(uri, BAD)
         assert client.diagnostics(uri)
         pid = client.process.pid
-        (judge,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        os.kill(int(judge), 9)
+        (linter,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        os.kill(int(linter), 9)
         deadline = time.monotonic() + 20
         version = 1
         while not client.kept("textDocument/publishDiagnostics", uri):

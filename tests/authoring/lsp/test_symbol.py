@@ -30,7 +30,7 @@ def desk(tmp_path):
 
 def rename(desk, text, new, name="main.yaml"):
     """All open texts after a rename at the mark, by file name."""
-    symbol = symbol_at(desk.spot(text, name), desk.schemas)
+    symbol = symbol_at(desk.context(text, name), desk.schemas)
     assert symbol is not None
     texts = {}
     found = renamed(symbol, new, desk.schemas)
@@ -42,7 +42,7 @@ def rename(desk, text, new, name="main.yaml"):
 
 
 def count(desk, text):
-    symbol = symbol_at(desk.spot(text), desk.schemas)
+    symbol = symbol_at(desk.context(text), desk.schemas)
     assert symbol is not None
     return len(list(occurrences(symbol, desk.schemas)))
 
@@ -229,4 +229,4 @@ def test_a_name_is_found_in_a_text_that_is_broken_elsewhere(desk):
     ],
 )
 def test_other_words_stand_for_nothing(desk, text):
-    assert symbol_at(desk.spot(text), desk.schemas) is None
+    assert symbol_at(desk.context(text), desk.schemas) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth.devcloud import Settings
-from hearth.devcloud.seed import fixed_hex
+from hearth.devcloud.fixed_ids import fixed_hex
 from tests.devcloud.running import Served
 
 HEAT = fixed_hex("domain", "heat")

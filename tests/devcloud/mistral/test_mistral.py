@@ -470,6 +470,17 @@ def test_a_cron_trigger_starts_its_workflow_as_often_as_it_may(fresh: Served) ->
     assert fresh.call("DELETE", f"{place}/tick").status_code == 204
 
 
+def test_a_cron_trigger_ends_with_the_years_of_its_pattern(fresh: Served) -> None:
+    define(fresh, "ticks: {tasks: {t: {action: std.noop}}}")
+    year = time.gmtime().tm_year + 1
+    wanted = {"name": "tick", "workflow_name": "ticks", "pattern": f"0 0 1 1 * 0 {year}"}
+    assert fresh.call("POST", f"{BASE}/cron_triggers", wanted).status_code == 201
+    store = fresh.cloud.store
+    due = next(iter(store.all("workflow.cron_triggers"))).hidden["due"]
+    at_once(fresh, lambda: store.settle(due + 1, fresh.cloud.carry_out))
+    assert list(store.all("workflow.cron_triggers")) == []
+
+
 def test_what_was_under_way_goes_on_after_a_restart(tmp_path: Path) -> None:
     data = tmp_path / "cloud"
     with listening() as listener:

@@ -13,8 +13,8 @@ from hearth.resources.heat.autoscaling_group import AutoScalingGroup
 from hearth.resources.heat.resource_group import ResourceGroup
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
+from hearth.sim.checks import STACK_TYPE, events_of
 from hearth.sim.cloud import Fault, TwinCloud
-from hearth.sim.judge import STACK_TYPE, events_of
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing
 from hearth.sim.world import World

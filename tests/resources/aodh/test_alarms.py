@@ -123,7 +123,7 @@ def test_a_message_reaches_the_queue_of_the_alarm():
         queue = "/v2/queues/mine"
         await driver.cloud.request("messaging", "PUT", queue, headers=client)
         live = await alarm(driver, alarm_queues=["mine"])
-        evaluation.told(driver.running.cloud, {"metric": "cpu_util", "values": [90]})
+        evaluation.receive(driver.running.cloud, {"metric": "cpu_util", "values": [90]})
         answer = await driver.cloud.request("messaging", "GET", f"{queue}/messages", headers=client)
         await driver.delete_all()
         trusts = len(driver.running.cloud.store.table("identity.trusts"))
@@ -137,7 +137,7 @@ def test_a_message_reaches_the_queue_of_the_alarm():
 def test_an_update_sends_all_of_it_and_keeps_its_state():
     async def story(driver):
         live = await alarm(driver, severity="critical", description="was")
-        evaluation.told(driver.running.cloud, {"metric": "cpu_util", "values": [90]})
+        evaluation.receive(driver.running.cloud, {"metric": "cpu_util", "values": [90]})
         properties = {**CPU, "severity": "critical", "threshold": 90}
         await driver.update(live, properties)
         shown = await live.kind.show(live)

@@ -1,4 +1,7 @@
-"""Pages of other origins that call the API from a browser: those that the operator names may."""
+"""CORS: pages of the origins that the operator names may call the API from a browser.
+
+Starlette's part differs in most answers; docs/decisions/0018 lists how.
+"""
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -14,7 +17,7 @@ ANY = "*"
 
 
 class CrossOrigin:
-    """Answers the question that a browser asks first, and marks the answers it may show."""
+    """Answers preflight requests, and adds the CORS headers to all other answers."""
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app
@@ -48,7 +51,7 @@ class CrossOrigin:
 
 
 def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
-    """What the page may do; nothing, where it wants more than it may."""
+    """Return the answer to a preflight request; a refused one has no CORS headers."""
     answer = Response(status_code=200)
     answer.headers["Vary"] = "Origin"
     names = {one.strip().lower() for one in wanted.split(",") if one.strip()}

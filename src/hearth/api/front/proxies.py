@@ -1,6 +1,6 @@
-"""What a proxy in front says of the request it passes on: how and as what the client asked.
+"""Headers of proxies: the scheme, host, path prefix and address that the client used.
 
-Only where the operator says so: otherwise any client could say it.
+They count only if the operator enables them: otherwise any client could send them.
 """
 
 import re
@@ -21,8 +21,7 @@ USUAL_PORTS = {"http": "80", "https": "443"}
 
 
 class ProxyHeaders:
-    """Makes the request what the client sent to the first proxy. A value that cannot be one is as
-    if it were not there."""
+    """Restores the request that the client sent to the first proxy; ignores invalid values."""
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app
@@ -33,12 +32,12 @@ class ProxyHeaders:
             headers = Headers(scope=scope)
             state(scope)["proxied"] = any(name in headers for name in HEADERS)
             if self._front.settings.proxies and state(scope)["proxied"]:
-                scope = _as_sent(scope, told(headers))
+                scope = _as_sent(scope, forwarded(headers))
         await self._app(scope, receive, send)
 
 
-def told(headers: Mapping[str, str]) -> dict[str, str]:
-    """What the first proxy says: proto, host, for, prefix. `Forwarded` counts before the others."""
+def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return proto, host, for and prefix as the first proxy sent them; `Forwarded` comes first."""
     found = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()
         for name in ("proto", "host", "for", "port", "prefix")

@@ -1,4 +1,4 @@
-"""Every request has an id, which its answer names; the client's own, if it sent one, is noted."""
+"""Request ids: each request gets one, and a client can send one of its own for the log."""
 
 import re
 import uuid
@@ -13,8 +13,10 @@ OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 
 
 class RequestId:
-    """Puts `request_id` into the state of each request, and `global_request_id` where the client
-    sent one: `req-` and a UUID, anything else is left out."""
+    """Sets `request_id` and `global_request_id` in the state of each request.
+
+    The second is the client's: `req-` and a UUID; anything else is ignored.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -23,10 +25,10 @@ class RequestId:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        told = Headers(scope=scope).get(NAME, "")
+        sent = Headers(scope=scope).get(NAME, "")
         mine = f"req-{uuid.uuid4()}"
         state(scope)["request_id"] = mine
-        state(scope)["global_request_id"] = told if OURS.fullmatch(told) else None
+        state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""What can be chosen while typing, and what it does to the text."""
+"""Completion choices, and the edits that insert them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from hearth.authoring.lsp.spot import CURSOR, Spot
+from hearth.authoring.lsp.cursor import CURSOR, CursorContext
 from hearth.template.load import yaml_scalar
 
 
 class Sort(Enum):
-    """What a choice is, for its icon."""
+    """The kind of a choice, for its icon."""
 
     TYPE = auto()
     PROPERTY = auto()
@@ -28,7 +28,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word that may stand somewhere. `rank` sorts: lower ones first."""
+    """A word to choose. Lower `rank` sorts first."""
 
     name: str
     sort: Sort
@@ -40,7 +40,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A word and the edit that puts it in place: `insert` for what is from `start` to `end`.
+    """A word and its edit: `insert` replaces the text from `start` to `end`.
 
     With `snippet`, `$1` in `insert` is where the cursor goes.
     """
@@ -53,25 +53,25 @@ class Choice:
 
 
 class Hand:
-    """Puts words where the cursor is, in the style of the text around it."""
+    """Makes the edits of words at the cursor, in the style of the text around it."""
 
-    def __init__(self, spot: Spot, cursor: int, *, snippets: bool) -> None:
-        """`cursor` is where it is in the text without the mark; snippets, if the editor can."""
-        self.spot = spot
+    def __init__(self, context: CursorContext, cursor: int, *, snippets: bool) -> None:
+        """`cursor` is an offset in the text without the mark; `snippets`: the editor has them."""
+        self.context = context
         self.snippets = snippets
-        source = spot.document.text.source
-        self.json = spot.document.layout.braces
-        self.style = spot.scalar.style
-        self.typed = source[spot.start : cursor]
-        rest = source[cursor + len(CURSOR) : spot.end].splitlines()
-        self.start = spot.start if self.typed else cursor
+        source = context.document.text.source
+        self.json = context.document.layout.braces
+        self.style = context.scalar.style
+        self.typed = source[context.start : cursor]
+        rest = source[cursor + len(CURSOR) : context.end].splitlines()
+        self.start = context.start if self.typed else cursor
         self.end = cursor + len(rest[0]) if self.typed and rest else cursor
-        closing = source[spot.end : spot.end + 1] == self.style
-        self.closed = bool(self.style) and closing and self.end == spot.end - len(CURSOR)
+        closing = source[context.end : context.end + 1] == self.style
+        self.closed = bool(self.style) and closing and self.end == context.end - len(CURSOR)
 
     def key(self, word: Word) -> Choice:
-        """The word as a key."""
-        colon = "" if self.spot.colon else ": "
+        """Return the choice of a word as a key."""
+        colon = "" if self.context.colon else ": "
         if self.style and colon:
             end = self.end + (1 if self.closed else 0)
             return Choice(word, word.name + self.style + colon, self.start, end)
@@ -79,17 +79,17 @@ class Hand:
         return Choice(word, name + colon, self.start, self.end)
 
     def scalar(self, word: Word) -> Choice:
-        """The word as a scalar, quoted where it would be read as something else."""
-        open_still = self.style and not self.closed and self.end == self.spot.end - len(CURSOR)
+        """Return the choice of a word as a scalar, in quotes if it means something else without."""
+        open_still = self.style and not self.closed and self.end == self.context.end - len(CURSOR)
         tail = self.style if open_still else ""
         return Choice(word, self._quoted(word.name) + tail, self.start, self.end)
 
     def literal(self, word: Word) -> Choice:
-        """The word as it is, true or 5 say."""
+        """Return the choice of a word without quotes, such as true or 5."""
         return Choice(word, word.name, self.start, self.end)
 
     def call(self, word: Word, argument: str) -> Choice:
-        """The word as a function call in braces; `argument` has a `$1`."""
+        """Return the choice of a function call in braces; `argument` has a `$1`."""
         name = f'"{word.name}"' if self.json else word.name
         quoted = argument.replace("$1", '"$1"') if self.json else argument
         insert = f"{{{name}: {quoted}}}"
@@ -106,7 +106,7 @@ class Hand:
 
 
 def plain_safe(name: str) -> bool:
-    """Whether a name without quotes is read as this text, in brackets too."""
+    """Return whether a name without quotes is read as this text, even in brackets."""
     if not name or name[0] in "-?:,[]{}#&*!|>'\"%@` " or name[-1] in ": ":
         return False
     if any(sign in name for sign in (": ", " #", "\n", ",", "[", "]", "{", "}", "\\", '"')):
@@ -118,10 +118,10 @@ def plain_safe(name: str) -> bool:
 
 
 def words(names: Iterable[str], sort: Sort, *, rank: int = 5) -> list[Word]:
-    """Words of one sort."""
+    """Return words of one sort."""
     return [Word(name, sort, rank=rank) for name in names]
 
 
 def described(texts: Mapping[str, str]) -> list[Word]:
-    """Fixed words with the line that says what each is."""
+    """Return fixed words with a line of description for each."""
     return [Word(name, Sort.KEYWORD, text=text) for name, text in texts.items()]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.authoring.lsp.cursor import CursorContext
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import is_template_name, local
-from hearth.authoring.lsp.places import What
+from hearth.authoring.lsp.locations import What
 from hearth.authoring.lsp.schemas import Schemas
-from hearth.authoring.lsp.spot import Spot
 from hearth.authoring.lsp.symbol import symbol_at
 
 
@@ -23,24 +23,26 @@ class Target:
     end: int = 0
 
 
-def definition(spot: Spot, schemas: Schemas) -> Target | None:
-    """Where what is named at a spot is defined."""
-    if spot.document.genre is Genre.NOTHING:
+def definition(context: CursorContext, schemas: Schemas) -> Target | None:
+    """Return where the name at the cursor is defined; None for anything else."""
+    if context.document.genre is Genre.NOTHING:
         return None
-    document, place, name = spot.document, spot.place, spot.scalar.text
-    match place.what:
-        case What.TYPE | What.VALUE if not spot.is_key and schemas.names_type(document, place):
-            resource = place.name if place.what is What.TYPE else ""
+    document, location, name = context.document, context.location, context.scalar.text
+    match location.what:
+        case What.TYPE | What.VALUE if not context.is_key and schemas.names_type(
+            document, location
+        ):
+            resource = location.name if location.what is What.TYPE else ""
             return _file(schemas.child_path(document.path, name, resource))
-        case What.REGISTRY if spot.is_key:
+        case What.REGISTRY if context.is_key:
             return _file(schemas.child_path(document.path, name))
-        case What.REGISTRY_TARGET if not spot.is_key:
+        case What.REGISTRY_TARGET if not context.is_key:
             if is_template_name(name):
                 return _file(local(name, document.path))
             return _file(schemas.child_path(document.path, name))
-        case What.FILE if not spot.is_key:
+        case What.FILE if not context.is_key:
             return _file(local(name, document.path))
-    symbol = symbol_at(spot, schemas)
+    symbol = symbol_at(context, schemas)
     if symbol is None:
         return None
     item = symbol.home.items(symbol.section).get(symbol.name)

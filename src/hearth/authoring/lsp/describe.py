@@ -28,7 +28,7 @@ VALUES_SHOWN_MAX = 20
 
 
 def type_text(kin: Kin) -> str:
-    """A resource type: what it is and what it must be given."""
+    """Return the description of a resource type and its required properties."""
     parts = [f"**{kin.name}**"]
     if kin.child is not None:
         parts.append(f"Child template `{kin.child.path.name}`.")
@@ -44,19 +44,19 @@ def type_text(kin: Kin) -> str:
 
 
 def type_line(info: object) -> str:
-    """The first line of what a type says of itself."""
+    """Return the first line of the description of a type."""
     if info is None or type(info).__name__ == "DeclaredType":
         return ""
     return (getattr(info, "__doc__", None) or "").strip().split("\n")[0]
 
 
 def property_line(prop: Prop) -> str:
-    """A property in a few words."""
+    """Return a short description of a property."""
     return f"{prop.kind}, required" if prop.required else str(prop.kind)
 
 
 def property_text(name: str, prop: Prop, top: Prop | None = None) -> str:
-    """A property: kind, default, constraints, and what a change does to the resource.
+    """Return the description of a property: kind, default, constraints, effect of a change.
 
     `top` is the property of the resource that this one is inside of.
     """
@@ -80,14 +80,14 @@ def property_text(name: str, prop: Prop, top: Prop | None = None) -> str:
 
 
 def attribute_text(name: str, attribute: Attr) -> str:
-    """An attribute of a type."""
+    """Return the description of an attribute of a type."""
     kind = f" ({attribute.kind})" if attribute.kind else ""
     parts = [f"**{name}**{kind}", attribute.description, *_support(attribute.support)]
     return "\n\n".join(part for part in parts if part)
 
 
 def parameter_text(schema: ParameterSchema) -> str:
-    """A declared parameter."""
+    """Return the description of a declared parameter."""
     parts = [f"**{schema.name}** ({schema.type})"]
     if schema.label:
         parts.append(str(schema.label))
@@ -104,7 +104,7 @@ def parameter_text(schema: ParameterSchema) -> str:
 
 
 def function_text(name: str) -> str:
-    """A function in one line; empty for one that is not known."""
+    """Return the description of a function in one line; empty for an unknown function."""
     if name in TEXTS:
         return TEXTS[name]
     known = REGISTRY.get(name)
@@ -112,7 +112,7 @@ def function_text(name: str) -> str:
 
 
 def constraint_text(constraint: Constraint) -> str:
-    """A constraint in words, its author's if there are any."""
+    """Return the description of a constraint, preferably the one of the author."""
     if constraint.description:
         return constraint.description
     match constraint:
@@ -133,7 +133,7 @@ def constraint_text(constraint: Constraint) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value in one line: text as it is, all else as JSON."""
+    """Return a value in one line: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 

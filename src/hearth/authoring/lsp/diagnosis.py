@@ -1,6 +1,6 @@
-"""What is wrong with the open texts, told soon after they have stopped changing.
+"""Diagnostics of the open texts, published soon after the last change.
 
-A file is judged with all that it leads to. So each open file has findings about several, and what
+A file is checked with all that it leads to. So each open file has findings about several, and what
 is shown of a file is what all open ones have found in it.
 """
 
@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.authoring.finding import Finding
-from hearth.authoring.lsp.court import Court, NoAnswer
+from hearth.authoring.lsp.cursor import context_at
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import Files, local
+from hearth.authoring.lsp.linter_process import LinterProcess, NoAnswer
 from hearth.authoring.lsp.schemas import Schemas
-from hearth.authoring.lsp.spot import spot_at
 from hearth.authoring.lsp.symbol import fits
 from hearth.authoring.lsp.uses import Of, uses_in
 
 QUIET_S = 0.3
-"""Seconds without a change before a text is judged."""
+"""Seconds without a change before a text is checked."""
 
 TREE_MAX = 200
-"""Files of one tree that are followed."""
+"""The limit of the files that are followed from one template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A finding and the part of the text that it is about, by offsets."""
+    """A finding and the offsets of the text that it is about."""
 
     finding: Finding
     document: Document
@@ -39,7 +39,7 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """The words that it is about."""
+        """Return the text that the finding is about."""
         return self.document.text.source[self.start : self.end]
 
 
@@ -48,14 +48,14 @@ Log = Callable[[str], None]
 
 
 class Diagnosis:
-    """Judges what is open again and again. `publish` shows all remarks about a file."""
+    """Runs the linter on open files after changes. `publish` shows all remarks about a file."""
 
     def __init__(self, files: Files, schemas: Schemas, publish: Publish, log: Log) -> None:
         self.files = files
         self.schemas = schemas
         self.publish = publish
         self.log = log
-        self.court = Court()
+        self.linter = LinterProcess()
         self.remarks: dict[Path, list[Remark]] = {}
         self._found: dict[Path, dict[Path, list[Remark]]] = {}
         self._trees: dict[Path, set[Path]] = {}
@@ -65,7 +65,7 @@ class Diagnosis:
     # -- what has changed -----------------------------------------------------------------------
 
     def changed(self, path: Path, after_s: float = QUIET_S) -> None:
-        """A text or a file is another one now: judge what depends on it, if nothing else comes."""
+        """Note the change of a text or file; check what depends on it when changes pause."""
         due = asyncio.get_running_loop().time() + after_s
         document = self.files.at(path)
         for_all = document is not None and document.genre is Genre.ENVIRONMENT
@@ -74,10 +74,10 @@ class Diagnosis:
             if for_all or root == path or path in self._trees.get(root, ()):
                 self._due[root] = due
         if self._due and (self._work is None or self._work.done()):
-            self._work = asyncio.create_task(self._judge_all())
+            self._work = asyncio.create_task(self._lint_all())
 
     def closed(self, path: Path) -> None:
-        """A text is about to be closed: what it has found does not count any more."""
+        """Drop the findings of a text before it is closed."""
         self._due.pop(path, None)
         self._trees.pop(path, None)
         before = self._found.pop(path, {})
@@ -85,15 +85,15 @@ class Diagnosis:
             self._show(file)
 
     async def close(self) -> None:
-        """Stop judging."""
+        """Stop running the linter."""
         self._due.clear()
         if self._work is not None:
             self._work.cancel()
-        await self.court.close()
+        await self.linter.close()
 
     # -- judging --------------------------------------------------------------------------------
 
-    async def _judge_all(self) -> None:
+    async def _lint_all(self) -> None:
         loop = asyncio.get_running_loop()
         while self._due:
             root = min(self._due, key=self._due.__getitem__)
@@ -103,13 +103,13 @@ class Diagnosis:
                 continue
             del self._due[root]
             try:
-                await self._judge(root)
+                await self._lint(root)
             except NoAnswer as problem:
                 self.log(f"{root}: {problem}")
-            except Exception:  # one file must not keep the others from being judged
+            except Exception:  # one file must not keep the others from being checked
                 self.log(f"{root}: {traceback.format_exc()}")
 
-    async def _judge(self, root: Path) -> None:
+    async def _lint(self, root: Path) -> None:
         document = self.files.at(root)
         if document is None or document.genre is Genre.NOTHING:
             self._trees[root] = set()
@@ -118,7 +118,7 @@ class Diagnosis:
         environments = self._environments(document)
         tree = {root: document, **{one.path: one for one in environments}}
         self._trees[root] = await self._tree(document, tree)
-        findings = await self.court.ask(
+        findings = await self.linter.ask(
             {
                 "path": str(root),
                 "environments": [str(one.path) for one in environments],
@@ -126,7 +126,7 @@ class Diagnosis:
             }
         )
         if any(self.files.at(path) is not one for path, one in tree.items()):
-            return  # it is another text by now, and will be judged
+            return  # it is another text by now, and will be checked
         found: dict[Path, list[Remark]] = {}
         for finding in findings:
             remark = self._remark(finding, root)
@@ -135,7 +135,7 @@ class Diagnosis:
         self._take(root, found)
 
     def _environments(self, document: Document) -> list[Document]:
-        """The environments to judge a template with: the configured ones, else those that fit."""
+        """Return the environments for a template: the configured ones, otherwise those that fit."""
         if document.genre is Genre.ENVIRONMENT:
             return []
         listed = self.files.environments(document.path)
@@ -144,7 +144,7 @@ class Diagnosis:
         return [one for one in listed if fits(one, document) or not one.items("parameters")]
 
     async def _tree(self, document: Document, tree: dict[Path, Document]) -> set[Path]:
-        """The files to which a template leads, those that are missing too."""
+        """Return the files that a template refers to, including missing ones."""
         paths = set(tree)
         waiting = [document] if document.genre is Genre.TEMPLATE else []
         while waiting and len(paths) < TREE_MAX:
@@ -180,14 +180,14 @@ class Diagnosis:
         end = min(start + finding.length, len(text.source))
         if finding.length <= 1:
             quoted = text.source.startswith(("'", '"'), start)
-            spot = spot_at(document, start + quoted)
-            literal = spot is not None and spot.scalar.style in ("|", ">")
-            if spot is not None and spot.start == start + quoted and not literal:
-                start, end = spot.start, spot.end
+            context = context_at(document, start + quoted)
+            literal = context is not None and context.scalar.style in ("|", ">")
+            if context is not None and context.start == start + quoted and not literal:
+                start, end = context.start, context.end
         return Remark(finding, document, start, end)
 
     def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:
-        """Show what has been found; with `tell` also that there is nothing."""
+        """Publish the findings of a file; with `tell`, an empty list too."""
         before = self._found.get(root, {})
         self._found[root] = found
         for file in {root, *before, *found}:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hearth.authoring.lsp.layout import Item, Layout, Section
-from hearth.authoring.lsp.pieces import Map, Piece, plain, scalar_text
-from hearth.authoring.lsp.places import ENVIRONMENT, ROOT, Place
+from hearth.authoring.lsp.locations import ENVIRONMENT, ROOT, Location
+from hearth.authoring.lsp.syntax_tree import Map, Node, plain, scalar_text
 from hearth.authoring.lsp.text import Text
 from hearth.template.declare import Declarations
 from hearth.template.load import from_plain
@@ -22,7 +22,7 @@ NEWEST: Mapping[str, Grammar] = {grammar.key: grammar for grammar in GRAMMARS}
 
 
 class Genre(Enum):
-    """What a text is."""
+    """The genre of a text."""
 
     TEMPLATE = auto()
     ENVIRONMENT = auto()
@@ -39,7 +39,7 @@ class Document:
 
     @cached_property
     def genre(self) -> Genre:
-        """By its keys: a version makes a template, a registry or defaults an environment."""
+        """Return the genre by the keys: a version means a template, a registry an environment."""
         keys = {section.key.text for section in self.layout.sections if section.colon}
         if keys.intersection(VERSION_KEYS):
             return Genre.TEMPLATE
@@ -47,7 +47,7 @@ class Document:
 
     @cached_property
     def grammar(self) -> Grammar:
-        """That of the version; the newest of its flavour where the version is not clear."""
+        """Return the grammar of the version; if that is unclear, the newest one of its format."""
         for section in self.layout.sections:
             name = section.key.text
             if name in VERSION_KEYS and section.colon:
@@ -56,12 +56,12 @@ class Document:
         return GRAMMARS[-1]
 
     @property
-    def root_place(self) -> Place:
+    def root_location(self) -> Location:
         return ENVIRONMENT if self.genre is Genre.ENVIRONMENT else ROOT
 
     @cached_property
     def sections(self) -> Mapping[str, Section]:
-        """Sections by our names for them."""
+        """Return the sections by their internal names."""
         if self.genre is Genre.ENVIRONMENT:
             return {one.key.text: one for one in self.layout.sections if one.colon}
         ours = self.grammar.sections
@@ -72,7 +72,7 @@ class Document:
         }
 
     def items(self, section: str) -> Mapping[str, Item]:
-        """The entries of a section by name; of two with one name the last."""
+        """Return the entries of a section by name; of duplicates the last."""
         if section not in self._items:
             found = self.sections.get(section)
             self._items[section] = {one.name: one for one in found.items()} if found else {}
@@ -83,12 +83,12 @@ class Document:
         return {}
 
     def all_items(self, section: str) -> Iterator[Item]:
-        """The entries of a section in order, doubles too."""
+        """Return the entries of a section in order, including duplicates."""
         found = self.sections.get(section)
         return found.items() if found else iter(())
 
     def parameter(self, name: str) -> ParameterSchema | None:
-        """How a parameter is declared; None if it is not, or in a way that makes no sense."""
+        """Return the declaration of a parameter; None if it is missing or invalid."""
         item = self.items("parameters").get(name)
         if item is None:
             return None
@@ -100,19 +100,19 @@ class Document:
 
     @cached_property
     def registry(self) -> Mapping[str, Any]:
-        """The resource registry of an environment."""
+        """Return the resource registry of an environment."""
         section = self.sections.get("resource_registry")
         if section is None:
             return {}
         return {item.name: plain(item.value) for item in section.items()}
 
-    def field(self, section: str, name: str, key: str) -> Piece | None:
-        """What stands under a key of an entry, `key` being our word for it."""
+    def field(self, section: str, name: str, key: str) -> Node | None:
+        """Return the value of a key of an entry; `key` is the internal name."""
         item = self.items(section).get(name)
         if item is None or not isinstance(item.value, Map):
             return None
         return item.value.get(self.grammar.word(key))
 
     def type_of(self, resource: str) -> str | None:
-        """The type of a resource as it is written."""
+        """Return the type of a resource as it is written."""
         return scalar_text(self.field("resources", resource, "type"))

@@ -17,17 +17,17 @@ from hearth.template.environment import TEMPLATE_ENDINGS
 
 ENDINGS = (".yaml", ".yml", ".template", ".json")
 NEIGHBOURS_MAX = 200
-"""Files of a folder that are looked at."""
+"""The limit of the files of a folder that are read."""
 
 SIZE_MAX = 1024 * 1024
-"""Bytes of a file on the disk that is looked at."""
+"""The limit of a file on the disk, in bytes; larger files are not read."""
 
 SAYS = re.compile(
     r"^\s*[{\"']?\s*[\"']?(?:heat_template_version|HeatTemplateFormatVersion"
     r"|AWSTemplateFormatVersion|resource_registry|parameter_defaults)[\"']?\s*:",
     re.M,
 )
-"""What is in every template and environment."""
+"""Matches in every template and environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file as it was on the disk; the document only of a template or an environment."""
+    """A file as it was on the disk; `document` is None unless it is a template or environment."""
 
     stamp: tuple[int, int]
     document: Document | None
 
 
 class Files:
-    """Documents by URI and by path. What is open counts instead of the disk."""
+    """Documents by URI and by path. An open text replaces the file on the disk."""
 
     def __init__(self) -> None:
         self.root: Path | None = None
@@ -61,22 +61,22 @@ class Files:
     # -- what is open ---------------------------------------------------------------------------
 
     def open(self, uri: str, text: str, version: int | None = None) -> Document:
-        """Take a text that has been opened."""
+        """Add a text that was opened."""
         return self._put(uri, version, Document(Text(text), self.path(uri)))
 
     def change(self, uri: str, text: Text, version: int | None) -> Document:
-        """Take the next text of an open document."""
+        """Replace the text of an open document."""
         return self._put(uri, version, Document(text, self.path(uri), self._open[uri].document))
 
     def close(self, uri: str) -> None:
-        """Forget a text; the file counts again."""
+        """Remove a text; the file on the disk is used again."""
         known = self._open.pop(uri, None)
         if known is not None:
             self._by_path.pop(known.document.path, None)
             self.environment_edits += known.document.genre is Genre.ENVIRONMENT
 
     def opened(self, uri: str) -> Open | None:
-        """What is open under a URI."""
+        """Return the open text of a URI."""
         return self._open.get(uri)
 
     @property
@@ -84,7 +84,7 @@ class Files:
         return list(self._open.values())
 
     def texts(self) -> Mapping[Path, str]:
-        """All open texts by path."""
+        """Return all open texts by path."""
         return {path: one.document.text.source for path, one in self._by_path.items()}
 
     def _put(self, uri: str, version: int | None, document: Document) -> Document:
@@ -97,28 +97,28 @@ class Files:
     # -- paths ----------------------------------------------------------------------------------
 
     def path(self, uri: str) -> Path:
-        """The path of a URI; for what has no file, one that would be beside the others."""
+        """Return the path of a URI; for a text without a file, a path beside the other files."""
         path = to_fs_path(uri)
         if path is not None:
             return Path(os.path.normpath(path))
         return (self.root or Path.cwd()) / re.sub(r"[/\\]+", "_", unquote(uri))
 
     def uri(self, path: Path) -> str:
-        """The URI of a path: the one under which the editor has it open, if it has."""
+        """Return the URI of a path: the URI that the editor uses, if the file is open."""
         known = self._by_path.get(path)
         if known is not None:
             return known.uri
         return from_fs_path(str(path)) or ""
 
     def version(self, path: Path) -> int | None:
-        """The version of an open text."""
+        """Return the version of an open text."""
         known = self._by_path.get(path)
         return known.version if known else None
 
     # -- what there is --------------------------------------------------------------------------
 
     def at(self, path: Path) -> Document | None:
-        """The document of a path, from the editor or the disk."""
+        """Return the document of a path, from the editor or the disk."""
         known = self._by_path.get(path)
         if known is not None:
             return known.document
@@ -135,7 +135,7 @@ class Files:
         return read.document
 
     def beside(self, path: Path) -> Iterator[Document]:
-        """The templates and environments in the folder of a file and all that are open."""
+        """Yield the templates and environments in the folder of a file, and all open ones."""
         seen = set()
         for known in self.all_open:
             seen.add(known.document.path)
@@ -147,7 +147,7 @@ class Files:
                     yield document
 
     def names(self, folder: Path) -> list[Path]:
-        """The files and folders in a folder that are not hidden, sorted."""
+        """Return the files and folders in a folder that are not hidden, sorted."""
         try:
             with os.scandir(folder) as entries:
                 names = sorted(one.name for one in entries if not one.name.startswith("."))
@@ -156,7 +156,7 @@ class Files:
         return [folder / name for name in names[:NEIGHBOURS_MAX]]
 
     def environments(self, path: Path) -> list[Document]:
-        """The environments of a template: the configured ones, else those beside it."""
+        """Return the environments of a template: the configured ones, otherwise those beside it."""
         if self.configured:
             found = [self.at(one) for one in self.configured]
             return [one for one in found if one is not None]
@@ -174,7 +174,7 @@ def _document(path: Path, size: int) -> Document | None:
 
 
 def local(name: str, beside: Path) -> Path | None:
-    """The file that a name in a file means; None if it is none of the disk."""
+    """Return the path of a name in a file; None if the name is not of a file on the disk."""
     if name.startswith("file://"):
         found = to_fs_path(name)
         return Path(os.path.normpath(found)) if found else None
@@ -184,5 +184,5 @@ def local(name: str, beside: Path) -> Path | None:
 
 
 def is_template_name(name: object) -> bool:
-    """Whether a type is a child template by its name."""
+    """Return whether the name of a type is that of a template file."""
     return isinstance(name, str) and name.endswith(TEMPLATE_ENDINGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hearth.authoring.lsp import words
+from hearth.authoring.lsp.cursor import CursorContext
 from hearth.authoring.lsp.describe import (
     attribute_text,
     function_text,
@@ -14,11 +15,10 @@ from hearth.authoring.lsp.describe import (
 )
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import local
-from hearth.authoring.lsp.pieces import Map, scalar_text
-from hearth.authoring.lsp.places import Place, What, called
+from hearth.authoring.lsp.locations import Location, What, called
 from hearth.authoring.lsp.schemas import Schemas
-from hearth.authoring.lsp.spot import Spot
 from hearth.authoring.lsp.symbol import Symbol, symbol_at
+from hearth.authoring.lsp.syntax_tree import Map, scalar_text
 from hearth.authoring.lsp.uses import Of
 from hearth.schema import Attr
 
@@ -26,50 +26,49 @@ EXCERPT_MAX = 400
 """Characters of a definition that are shown."""
 
 
-def hover(spot: Spot, schemas: Schemas) -> str | None:
-    """Markdown about the word at a spot; None if there is nothing to say."""
-    if spot.document.genre is Genre.NOTHING:
+def hover(context: CursorContext, schemas: Schemas) -> str | None:
+    """Return Markdown about the word at the cursor; None if there is nothing to say."""
+    if context.document.genre is Genre.NOTHING:
         return None
-    text = _key(spot, schemas) if spot.is_key else _scalar(spot, schemas)
+    text = _key(context, schemas) if context.is_key else _scalar(context, schemas)
     if text:
         return text
-    symbol = symbol_at(spot, schemas)
+    symbol = symbol_at(context, schemas)
     return _symbol(symbol, schemas) if symbol else None
 
 
-def _key(spot: Spot, schemas: Schemas) -> str | None:
-    document, place, name = spot.document, spot.place, spot.scalar.text
-    container = spot.hops[-1].container
-    if isinstance(container, Map) and called(place, container, document.grammar) is not None:
+def _key(context: CursorContext, schemas: Schemas) -> str | None:
+    document, location, name = context.document, context.location, context.scalar.text
+    container = context.hops[-1].container
+    if isinstance(container, Map) and called(location, container, document.grammar) is not None:
         return f"**{name}**\n\n{function_text(name)}"
-    if place.what is What.VALUE:
-        entries = schemas.entries(document, place) or {}
+    if location.what is What.VALUE:
+        entries = schemas.entries(document, location) or {}
         prop = entries.get(name)
         if prop is None:
             return None
-        top = Place(place.what, place.name, place.root, place.steps[:1]) if place.steps else None
-        return property_text(name, prop, schemas.prop(document, top) if top else None)
-    if place.what is What.REGISTRY:
-        return _type(spot, schemas)
-    rule = KEYS.get(place.what)
-    line = rule(document, place, name) if rule else None
+        return property_text(name, prop, schemas.top_prop(document, location))
+    if location.what is What.REGISTRY:
+        return _type(context, schemas)
+    rule = KEYS.get(location.what)
+    line = rule(document, location, name) if rule else None
     return f"**{name}**\n\n{line}" if line else None
 
 
-def _scalar(spot: Spot, schemas: Schemas) -> str | None:
-    document, place, name = spot.document, spot.place, spot.scalar.text
-    match place.what:
+def _scalar(context: CursorContext, schemas: Schemas) -> str | None:
+    document, location, name = context.document, context.location, context.scalar.text
+    match location.what:
         case What.REGISTRY_TARGET:
-            return _type(spot, schemas)
-        case What.TYPE | What.VALUE if schemas.names_type(document, place):
-            return _type(spot, schemas)
+            return _type(context, schemas)
+        case What.TYPE | What.VALUE if schemas.names_type(document, location):
+            return _type(context, schemas)
         case What.FILE:
             path = local(name, document.path)
             if path is None:
                 return None
             return f"`{path}`" if path.exists() else f"There is no file `{path}`."
         case What.ATTRIBUTE:
-            kin = schemas.of_resource(document, place.name)
+            kin = schemas.of_resource(document, location.name)
             attribute = kin.attributes.get(name) if kin else None
             if attribute is None and kin is not None and name == "show":
                 attribute = Attr(None, "All that the service shows of it.")
@@ -80,10 +79,10 @@ def _scalar(spot: Spot, schemas: Schemas) -> str | None:
             return None
 
 
-def _type(spot: Spot, schemas: Schemas) -> str | None:
-    name = spot.scalar.text
-    resource = spot.place.name if spot.place.what is What.TYPE else ""
-    kin = schemas.find(spot.document.path, name, resource)
+def _type(context: CursorContext, schemas: Schemas) -> str | None:
+    name = context.scalar.text
+    resource = context.location.name if context.location.what is What.TYPE else ""
+    kin = schemas.find(context.document.path, name, resource)
     if kin is not None:
         return type_text(kin)
     return schemas.catalog.unavailable(name)
@@ -114,20 +113,22 @@ def _excerpt(symbol: Symbol) -> str:
     return f"**{symbol.name}**\n\n```yaml\n{shown}\n```"
 
 
-KEYS: Mapping[What, Callable[[Document, Place, str], str | None]] = {
-    What.ROOT: lambda document, place, name: words.SECTIONS.get(
+KEYS: Mapping[What, Callable[[Document, Location, str], str | None]] = {
+    What.ROOT: lambda document, location, name: words.SECTIONS.get(
         document.grammar.sections.get(name, name)
     ),
-    What.PARAMETER: lambda document, place, name: words.PARAMETER_KEYS.get(name),
-    What.RESOURCE: lambda document, place, name: words.RESOURCE_KEYS.get(
+    What.PARAMETER: lambda document, location, name: words.PARAMETER_KEYS.get(name),
+    What.RESOURCE: lambda document, location, name: words.RESOURCE_KEYS.get(
         document.grammar.resource_keys.get(name, "")
     ),
-    What.OUTPUT: lambda document, place, name: words.OUTPUT_KEYS.get(
+    What.OUTPUT: lambda document, location, name: words.OUTPUT_KEYS.get(
         document.grammar.output_keys.get(name, "")
     ),
-    What.CONSTRAINT: lambda document, place, name: words.CONSTRAINTS.get(name),
-    What.BOUNDS: lambda document, place, name: words.BOUNDS.get(place.name, {}).get(name),
-    What.GROUP: lambda document, place, name: words.GROUP_KEYS.get(name),
-    What.ARGUMENT: lambda document, place, name: words.FUNCTION_KEYS.get(place.name, {}).get(name),
-    What.ENVIRONMENT: lambda document, place, name: words.ENVIRONMENT_SECTIONS.get(name),
+    What.CONSTRAINT: lambda document, location, name: words.CONSTRAINTS.get(name),
+    What.BOUNDS: lambda document, location, name: words.BOUNDS.get(location.name, {}).get(name),
+    What.GROUP: lambda document, location, name: words.GROUP_KEYS.get(name),
+    What.ARGUMENT: lambda document, location, name: words.FUNCTION_KEYS.get(location.name, {}).get(
+        name
+    ),
+    What.ENVIRONMENT: lambda document, location, name: words.ENVIRONMENT_SECTIONS.get(name),
 }

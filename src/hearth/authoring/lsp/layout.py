@@ -1,4 +1,4 @@
-"""A text as sections and blocks, each of which is read by itself and only once.
+"""A text as sections and blocks; each block is parsed by itself and only once.
 
 A section is a key at the top; a block is one entry of a section: a resource, a parameter, an
 output. Where they begin is seen by indentation alone. A block is kept by its content, so after an
@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
-from hearth.authoring.lsp.pieces import KEY, LINE, Entry, Map, Piece, Scalar, key_of, read
+from hearth.authoring.lsp.parser import KEY, LINE, key_of, parse
+from hearth.authoring.lsp.syntax_tree import Entry, Map, Node, Scalar
 
 Note = TypeVar("Note")
 
 
 class Block:
-    """A part of a text. Places inside count from its beginning; it does not know where it is."""
+    """A part of a text. Offsets inside count from its beginning; it does not know where it is."""
 
     def __init__(self, text: str, *, json: bool = False) -> None:
         self.text = text
@@ -28,13 +29,13 @@ class Block:
         self._notes: dict[object, object] = {}
 
     @cached_property
-    def root(self) -> Piece:
-        """What it holds."""
-        return read(self.text, json=self.json)
+    def root(self) -> Node:
+        """Return the syntax tree of the block."""
+        return parse(self.text, json=self.json)
 
     @cached_property
     def key(self) -> Scalar | None:
-        """The key that it begins with."""
+        """Return the key that the block begins with."""
         first = JSON_START.match(self.text) if self.json else LINE.search(self.text)
         if first is None:
             return None
@@ -42,7 +43,7 @@ class Block:
         return key_of(match) if match else None
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
-        """What `find` gives, found once for each thing that it is about."""
+        """Return the result of `find`, which is cached by `about`."""
         if about not in self._notes:
             self._notes[about] = find()
         return self._notes[about]  # type: ignore[return-value]
@@ -50,7 +51,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A block and the offset at which it stands."""
+    """A block and its offset in the text."""
 
     start: int
     block: Block
@@ -62,27 +63,27 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a section. `base` is to be added to the places in `key` and `value`."""
+    """One entry of a section. Add `base` to the offsets in `key` and `value`."""
 
     name: str
     key: Scalar
     base: int
     end: int
-    _value: Piece | None
+    _value: Node | None
     _block: Block
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
-        """What `find` gives, found again only when the text of the entry changes."""
+        """Return the result of `find`, which is cached until the text of the entry changes."""
         return self._block.note(about, find)
 
     @property
     def start(self) -> int:
-        """The offset of its key."""
+        """Return the offset of its key."""
         return self.base + self.key.start
 
     @property
-    def value(self) -> Piece:
-        """What stands under its key."""
+    def value(self) -> Node:
+        """Return the value of the entry."""
         if self._value is not None:
             return self._value
         root = self._block.root
@@ -95,7 +96,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A key at the top with all that belongs to it.
+    """A key of the outermost map and its blocks.
 
     If `whole`, the section is one block, and `value` stands under the key; else there is a block
     for each entry. `key` counts from `base`.
@@ -105,16 +106,16 @@ class Section:
     base: int
     end: int
     blocks: tuple[Placed, ...]
-    value: Piece | None = None
+    value: Node | None = None
     colon: bool = True
 
     @property
     def start(self) -> int:
-        """The offset of its key."""
+        """Return the offset of its key."""
         return self.base + self.key.start
 
     def block_at(self, offset: int) -> Placed | None:
-        """The block in which an offset is."""
+        """Return the block that contains an offset."""
         index = bisect_right([placed.start for placed in self.blocks], offset)
         return self.blocks[index - 1] if index else None
 
@@ -123,7 +124,7 @@ class Section:
         return self.value is not None
 
     def items(self) -> Iterator[Item]:
-        """The entries by name, in order; those whose name is written only."""
+        """Yield the entries whose key has a colon, in order."""
         if isinstance(self.value, Map):
             (placed,) = self.blocks
             for entry in self.value.entries:
@@ -155,7 +156,7 @@ class Layout:
         self._known = {}
 
     def block(self, start: int, end: int, *, json: bool = False) -> Placed:
-        """The block of a part of the text."""
+        """Return the block of a part of the text."""
         text = self.source[start:end]
         known = (text, json)
         block = self._known.get(known) or self._kept.get(known) or Block(text, json=json)
@@ -163,7 +164,7 @@ class Layout:
         return Placed(start, block)
 
     def section_at(self, offset: int) -> Section | None:
-        """The section in which an offset is: the last one that begins before it."""
+        """Return the section of an offset: the last one that begins before it."""
         index = bisect_right([section.start for section in self.sections], offset)
         return self.sections[index - 1] if index else None
 
@@ -193,7 +194,7 @@ class Layout:
         return Section(entry.key, start, end, (placed,), entry.value)
 
     def _lone(self, start: int, end: int) -> Section:
-        """A word at the top that is no key yet."""
+        """Return the section of a word in the outermost map that has no colon yet."""
         placed = self.block(start, end)
         width = len(placed.block.text.splitlines()[0].rstrip()) if end > start else 0
         key = Scalar(0, width, placed.block.text[:width])
@@ -220,7 +221,7 @@ class Layout:
     # -- JSON -----------------------------------------------------------------------------------
 
     def _json(self, start: int) -> Iterator[Section]:
-        """Sections of a text in braces: by indentation, if each key has a line of its own."""
+        """Split a text in braces by indentation, if each key has a line of its own."""
         first = JSON_LINE.search(self.source, start)
         if first is None or self.source[start : first.start()].strip():
             yield from self._braces()
@@ -245,7 +246,7 @@ class Layout:
         return Section(_shifted(key_of(match), -start), start, end, blocks)
 
     def _braces(self) -> Iterator[Section]:
-        """Sections of a text in braces that is read as one."""
+        """Return the sections of a text in braces that is parsed as a whole."""
         placed = self.block(0, len(self.source))
         root = placed.block.root
         for entry in root.entries if isinstance(root, Map) else ():
@@ -268,7 +269,7 @@ def _indented(indent: int) -> re.Pattern[str]:
 
 
 def _lines(indent: int, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """The lines that are indented by so much or less, but not at the top."""
+    """Yield the lines that are indented, but by no more than this."""
     return _indented(indent).finditer(text, start, end) if indent > 0 else iter(())
 
 
@@ -278,7 +279,7 @@ def _json_lines(indent: int) -> re.Pattern[str]:
 
 
 def _parts(starts: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
-    """From each start to the next, and from the last to the end."""
+    """Yield the spans from each start to the next, and from the last to the end."""
     return zip(starts, [*starts[1:], end], strict=False)
 
 

@@ -1,4 +1,4 @@
-"""What a document holds, as an outline."""
+"""The outline of a document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.layout import Item, Section
-from hearth.authoring.lsp.pieces import Map, scalar_text
+from hearth.authoring.lsp.syntax_tree import Map, scalar_text
 from hearth.template.versions import VERSION_KEYS
 
 
@@ -27,7 +27,7 @@ class Line:
 
 
 def outline(document: Document) -> list[Line]:
-    """Sections with their entries; nothing for a text that is no template or environment."""
+    """Return the sections with their entries; nothing unless it is a template or environment."""
     if document.genre is Genre.NOTHING:
         return []
     return [_section(document, one) for one in document.layout.sections if one.colon]
@@ -51,7 +51,7 @@ def _items(document: Document, section: Section, ours: str) -> Iterator[Line]:
 
 
 def _detail(item: Item) -> str:
-    """The type of a resource or parameter."""
+    """Return the type of a resource or parameter."""
     value = item.value
     for key in ("type", "Type"):
         found = scalar_text(value.get(key)) if isinstance(value, Map) else None
@@ -61,7 +61,7 @@ def _detail(item: Item) -> str:
 
 
 def _trimmed(document: Document, start: int, end: int) -> int:
-    """The end without the white space before it."""
+    """Return the end without the white space before it."""
     source = document.text.source
     while end > start and source[end - 1] in " \t\r\n,":
         end -= 1

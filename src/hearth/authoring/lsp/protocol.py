@@ -49,7 +49,7 @@ class Protocol(LanguageServerProtocol):
         return data.json if isinstance(data, Ready) else super()._serialize_message(data)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """A message as an object; also called for each map inside of one."""
+        """Return a message as an object; also called for each map inside of one."""
         try:
             return super().structure_message(data)
         except JsonRpcException as problem:
@@ -83,5 +83,5 @@ class Protocol(LanguageServerProtocol):
 
     @property
     def was_shut_down(self) -> bool:
-        """Whether the editor has asked for the end, as it must before it ends the server."""
+        """Return whether the editor has asked for the end, as it must before it ends the server."""
         return self._shutdown

@@ -1,4 +1,4 @@
-"""A new name for a parameter, resource, condition, mapping or output, wherever it is named."""
+"""Renaming a parameter, resource, condition, mapping or output at all occurrences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hearth.authoring.lsp.uses import Of
 
 
 class Refused(Exception):
-    """The name can not be given; the message says why."""
+    """A name that cannot be used; the message gives the reason."""
 
 
 def renamed(symbol: Symbol, new: str, schemas: Schemas) -> list[Occurrence]:
-    """All places that have to have the new name. Raises Refused."""
+    """Return all occurrences that need the new name. Raises Refused."""
     if not symbol.defined:
         raise Refused(f'"{symbol.name}" is not defined in {symbol.home.path.name}')
     if new == symbol.name:

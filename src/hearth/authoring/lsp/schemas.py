@@ -1,4 +1,4 @@
-"""What the type of a resource declares, be it built in or a child template."""
+"""The declarations of resource types: built-in types and child templates."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import Files, is_template_name, local
-from hearth.authoring.lsp.pieces import List, Map, Piece, scalar_text
-from hearth.authoring.lsp.places import Place, What
+from hearth.authoring.lsp.locations import Location, What
+from hearth.authoring.lsp.syntax_tree import List, Map, Node, scalar_text
 from hearth.authoring.types import AuthorCatalog
 from hearth.schema import Attr, Kind, Prop
 from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.types import TypeInfo
 
 LOOK_AGAIN_S = 1.0
-"""For how long the environments on the disk are taken to be what they were."""
+"""Seconds for which the environments on the disk are cached."""
 
 NO_SCHEMA = Prop(Kind.ANY)
 
@@ -44,7 +44,7 @@ class Schemas:
         self._environments: dict[Path, tuple[float, int, Environment]] = {}
 
     def environment(self, path: Path) -> Environment:
-        """The registries of all environments of a file; child templates by their full path."""
+        """Return the registries of all environments of a file; child templates by full path."""
         now, edits = time.monotonic(), self.files.environment_edits
         until, known_edits, known = self._environments.get(path, (0.0, -1, Environment()))
         if now < until and known_edits == edits:
@@ -61,14 +61,14 @@ class Schemas:
         return Environment(resource_registry=merged)
 
     def child_path(self, path: Path, type_name: str, resource: str = "") -> Path | None:
-        """The file of the child template that a type in a file stands for."""
+        """Return the file of the child template that a type in a file refers to."""
         found = self.environment(path).find(type_name, resource, self.catalog)
         if isinstance(found, TemplateEntry):
             return local(found.template, path)
         return None
 
     def find(self, path: Path, type_name: str, resource: str = "") -> Kin | None:
-        """The type of this name in a file."""
+        """Return the type with a name in a file."""
         found = self.environment(path).find(type_name, resource, self.catalog)
         if found is None:
             return None
@@ -84,32 +84,39 @@ class Schemas:
         return Kin(info.name, info.properties, info.attributes, info.update_policy, info)
 
     def of_resource(self, document: Document, resource: str) -> Kin | None:
-        """The type of a resource."""
+        """Return the type of a resource."""
         name = document.type_of(resource)
         return self.find(document.path, name, resource) if name else None
 
-    def entries(self, document: Document, place: Place) -> Mapping[str, Prop] | None:
-        """The keys that the map at a place may have; None if nothing is said of them."""
-        return self._walk(document, place)[1]
+    def entries(self, document: Document, location: Location) -> Mapping[str, Prop] | None:
+        """Return the keys that the map at a location may have; None if they are not declared."""
+        return self._walk(document, location)[1]
 
-    def prop(self, document: Document, place: Place) -> Prop | None:
-        """What is declared of the value at a place."""
-        return self._walk(document, place)[0]
+    def prop(self, document: Document, location: Location) -> Prop | None:
+        """Return the declaration of the value at a location."""
+        return self._walk(document, location)[0]
 
-    def names_type(self, document: Document, place: Place) -> bool:
-        """Whether the value at a place is the type of a resource, also one inside a property."""
-        if place.what is What.TYPE:
+    def top_prop(self, document: Document, location: Location) -> Prop | None:
+        """Return the declaration of the property of the resource that a location is in."""
+        if not location.steps:
+            return None
+        top = Location(location.what, location.name, location.root, location.steps[:1])
+        return self.prop(document, top)
+
+    def names_type(self, document: Document, location: Location) -> bool:
+        """Return whether the value at a location is the type of a resource, even in a property."""
+        if location.what is What.TYPE:
             return True
-        if not place.steps or place.steps[-1] != "type" or place.root != "properties":
+        if not location.steps or location.steps[-1] != "type" or location.root != "properties":
             return False
-        holder = Place(place.what, place.name, place.root, place.steps[:-1])
+        holder = Location(location.what, location.name, location.root, location.steps[:-1])
         prop = self.prop(document, holder) if holder.steps else None
         return prop is not None and _holds_resource(prop)
 
     def held(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
-        """The type, and the name for a registry, of what has its properties at some steps.
+        """Return the type, and its name for a registry, of the properties at some steps.
 
         That is the resource itself, or one that a property of it holds.
         """
@@ -118,38 +125,38 @@ class Schemas:
             return (name, resource) if name else None
         if len(steps) < 2 or steps[-1] != "properties":
             return None
-        piece = document.field("resources", resource, "properties")
+        node = document.field("resources", resource, "properties")
         for step in steps[:-1]:
-            piece = _step(piece, step)
-        name = scalar_text(_step(piece, "type"))
+            node = _step(node, step)
+        name = scalar_text(_step(node, "type"))
         return (name, "") if name else None
 
     def child(
         self, document: Document, resource: str, steps: Sequence[str | int] = ()
     ) -> Document | None:
-        """The child template that has its properties at some steps of a resource's."""
+        """Return the child template whose properties are at some steps of a resource."""
         found = self.held(document, resource, steps)
         kin = self.find(document.path, *found) if found else None
         return kin.child if kin else None
 
     def _walk(
-        self, document: Document, place: Place
+        self, document: Document, location: Location
     ) -> tuple[Prop | None, Mapping[str, Prop] | None]:
-        if place.steps is None:
+        if location.steps is None:
             return None, None
-        kin = self.of_resource(document, place.name)
+        kin = self.of_resource(document, location.name)
         if kin is None:
             return None, None
         prop: Prop | None = None
         entries: Mapping[str, Prop] | None = (
-            kin.properties if place.root == "properties" else kin.update_policy
+            kin.properties if location.root == "properties" else kin.update_policy
         )
-        for depth, step in enumerate(place.steps):
+        for depth, step in enumerate(location.steps):
             if isinstance(step, str) and entries is not None:
                 holder, prop = prop, entries.get(step)
                 entries = prop.entries if prop else None
                 if step == "properties" and holder is not None and _holds_resource(holder):
-                    found = self.held(document, place.name, place.steps[: depth + 1])
+                    found = self.held(document, location.name, location.steps[: depth + 1])
                     kin = self.find(document.path, *found) if found else None
                     entries = kin.properties if kin else None
             elif prop is not None and prop.item is not None:
@@ -160,23 +167,23 @@ class Schemas:
         return prop, entries
 
     def mapped_names(self, path: Path) -> Iterator[str]:
-        """The types that the environments of a file map, but for files and whole families."""
+        """Yield the types that the environments of a file map, except files and patterns."""
         for name in self.environment(path).resource_registry:
             if name != "resources" and not name.endswith("*") and not is_template_name(name):
                 yield name
 
 
 def _holds_resource(prop: Prop) -> bool:
-    """Whether a property is the definition of a resource."""
+    """Return whether a property is the definition of a resource."""
     entries = prop.entries or {}
     return "type" in entries and "properties" in entries
 
 
-def _step(piece: Piece | None, step: str | int) -> Piece | None:
-    if isinstance(piece, Map) and isinstance(step, str):
-        return piece.get(step)
-    if isinstance(piece, List) and isinstance(step, int) and step < len(piece.items):
-        return piece.items[step]
+def _step(node: Node | None, step: str | int) -> Node | None:
+    if isinstance(node, Map) and isinstance(step, str):
+        return node.get(step)
+    if isinstance(node, List) and isinstance(step, int) and step < len(node.items):
+        return node.items[step]
     return None
 
 
@@ -193,7 +200,7 @@ def _child(name: str, child: Document) -> Kin:
 
 
 def _absolute(value: Any, beside: Path) -> Any:
-    """A value of a registry with the names of child templates as full paths."""
+    """Return a value of a registry with full paths as the names of child templates."""
     if isinstance(value, Mapping):
         return {name: _absolute(inner, beside) for name, inner in value.items()}
     if is_template_name(value):

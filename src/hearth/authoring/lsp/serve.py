@@ -11,7 +11,7 @@ import threading
 
 from pygls.io_ import run_async
 
-from hearth.authoring.lsp.offers import types_of
+from hearth.authoring.lsp.completion_items import types_of
 from hearth.authoring.lsp.server import HearthServer
 
 HOST = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""The server: what the editor asks, and what each question is answered with."""
+"""The server: the requests of the editor and their answers."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from hearth.authoring.fmt import formatted
 from hearth.authoring.lsp import wire
 from hearth.authoring.lsp.choice import Choice
 from hearth.authoring.lsp.complete import Completion
+from hearth.authoring.lsp.cursor import CursorContext, context_at
 from hearth.authoring.lsp.definition import definition
 from hearth.authoring.lsp.diagnosis import Diagnosis, Remark
 from hearth.authoring.lsp.document import Document, Genre
@@ -35,7 +36,6 @@ from hearth.authoring.lsp.outline import outline
 from hearth.authoring.lsp.protocol import Protocol
 from hearth.authoring.lsp.rename import Refused, renamed
 from hearth.authoring.lsp.schemas import Schemas
-from hearth.authoring.lsp.spot import Spot, spot_at
 from hearth.authoring.lsp.symbol import Symbol, occurrences, symbol_at
 from hearth.authoring.lsp.text import Units
 from hearth.authoring.lsp.uses import uses_in
@@ -44,7 +44,7 @@ from hearth.model.problem import Rejected
 
 
 class Asked(typing.Protocol):
-    """A question about a place."""
+    """The parameters of a request about a position."""
 
     @property
     def text_document(self) -> types.TextDocumentIdentifier: ...
@@ -53,16 +53,16 @@ class Asked(typing.Protocol):
 
 
 SLICE = 40
-"""Blocks that are read at a time, while nobody waits for them."""
+"""Blocks that are parsed at a time in the background."""
 
 OPENED_S = 0.05
-"""Seconds between opening a text and judging it."""
+"""Seconds between opening a text and checking it."""
 
 WATCHED = "**/*.{yaml,yml,template,json}"
 
 
 class HearthServer(LanguageServer):
-    """One editor's server."""
+    """The server of one editor."""
 
     protocol: Protocol
 
@@ -84,7 +84,7 @@ class HearthServer(LanguageServer):
     # -- texts ----------------------------------------------------------------------------------
 
     def text_opened(self, params: types.DidOpenTextDocumentParams) -> None:
-        """Take a text and begin to read it."""
+        """Add a text and begin to parse it."""
         item = params.text_document
         document = self.files.open(item.uri, item.text, item.version)
         task = asyncio.create_task(_read_ahead(document))
@@ -93,7 +93,7 @@ class HearthServer(LanguageServer):
         self.diagnosis.changed(document.path, OPENED_S)
 
     def text_changed(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Take the changes of a text."""
+        """Apply the changes of a text."""
         known = self.files.opened(params.text_document.uri)
         if known is None:
             return
@@ -111,42 +111,42 @@ class HearthServer(LanguageServer):
         self.diagnosis.changed(document.path)
 
     def text_closed(self, params: types.DidCloseTextDocumentParams) -> None:
-        """Forget a text."""
+        """Remove a text."""
         known = self.files.opened(params.text_document.uri)
         if known is not None:
             self.diagnosis.closed(known.document.path)
             self.files.close(known.uri)
             self.diagnosis.changed(known.document.path)
 
-    # -- what is at a place ---------------------------------------------------------------------
+    # -- what is at a position ---------------------------------------------------------------------
 
     def document(self, uri: str) -> Document | None:
-        """The document of a URI, if it is one to speak of."""
+        """Return the document of a URI, open or on the disk; None if it is neither genre."""
         known = self.files.opened(uri)
         document = known.document if known else self.files.at(self.files.path(uri))
         return document if document and document.genre is not Genre.NOTHING else None
 
-    def spot(self, params: Asked) -> Spot | None:
-        """What is at the place that is asked about."""
+    def context(self, params: Asked) -> CursorContext | None:
+        """Return the context of the position of a request."""
         document = self.document(params.text_document.uri)
         if document is None:
             return None
         at = params.position
-        return spot_at(document, document.text.offset(at.line, at.character, self.units))
+        return context_at(document, document.text.offset(at.line, at.character, self.units))
 
     def symbol(self, params: Asked) -> Symbol | None:
-        """What the name at the place stands for."""
-        spot = self.spot(params)
-        return symbol_at(spot, self.schemas) if spot else None
+        """Return the symbol at the position of a request."""
+        context = self.context(params)
+        return symbol_at(context, self.schemas) if context else None
 
     def can(self, path: str) -> Any:
-        """What the editor says that it can, by its place among the capabilities."""
+        """Return a capability of the editor by its path."""
         return get_capability(self.client_capabilities, path, None)
 
     # -- telling --------------------------------------------------------------------------------
 
     def show(self, path: Path, remarks: Sequence[Remark]) -> None:
-        """Show all that is wrong with a file."""
+        """Publish all diagnostics of a file."""
         listed = [wire.diagnostic(one, self.units) for one in remarks]
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
@@ -159,7 +159,7 @@ class HearthServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, words))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """What could not be read is answered, what went wrong is logged."""
+        """Answer a message that cannot be read; log other errors."""
         if isinstance(error, ValueError | RecursionError) and source is JsonRpcException:
             self.protocol.refuse(None, JsonRpcParseError("not JSON"))
         elif isinstance(error, JsonRpcInternalError) or source is not FeatureRequestError:
@@ -168,7 +168,7 @@ class HearthServer(LanguageServer):
     # -- settings -------------------------------------------------------------------------------
 
     def configure(self, settings: object) -> None:
-        """Take the environments that belong to the templates, relative to the folder."""
+        """Set the environments of the templates; their paths are relative to the folder."""
         if isinstance(settings, Mapping):
             settings = settings.get("hearth", settings)
         listed = settings.get("environments") if isinstance(settings, Mapping) else None
@@ -180,7 +180,7 @@ class HearthServer(LanguageServer):
 
 
 async def _read_ahead(document: Document) -> None:
-    """Read all blocks of a text a few at a time, so that later answers find them read."""
+    """Parse all blocks of a text, a few at a time, before a request needs them."""
     for number, _ in enumerate(uses_in(document)):
         if number % SLICE == SLICE - 1:
             await asyncio.sleep(0)
@@ -190,7 +190,7 @@ async def _read_ahead(document: Document) -> None:
 
 
 def initialize(ls: HearthServer, params: types.InitializeParams) -> None:
-    """Learn where the files are and how columns are counted."""
+    """Set the folder of the files and the unit of columns."""
     folders = params.workspace_folders or []
     root = params.root_path or (to_fs_path(params.root_uri) if params.root_uri else None)
     if root is None and folders:
@@ -201,7 +201,7 @@ def initialize(ls: HearthServer, params: types.InitializeParams) -> None:
 
 
 def initialized(ls: HearthServer, params: types.InitializedParams) -> None:
-    """Ask to be told of changes on the disk."""
+    """Ask the editor to report changes on the disk."""
     if ls.can("workspace.did_change_watched_files.dynamic_registration"):
         watcher = types.FileSystemWatcher(glob_pattern=WATCHED)
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers=[watcher])
@@ -211,27 +211,27 @@ def initialized(ls: HearthServer, params: types.InitializedParams) -> None:
 
 
 def configured(ls: HearthServer, params: types.DidChangeConfigurationParams) -> None:
-    """Take new settings and judge everything anew."""
+    """Apply new settings and check everything again."""
     ls.configure(_plain(params.settings))
     for known in ls.files.all_open:
         ls.diagnosis.changed(known.document.path)
 
 
 def files_changed(ls: HearthServer, params: types.DidChangeWatchedFilesParams) -> None:
-    """Judge what depends on files that are others now."""
+    """Check the templates that depend on changed files."""
     for change in params.changes:
         ls.diagnosis.changed(ls.files.path(change.uri))
 
 
 async def shutdown(ls: HearthServer, params: None) -> None:
-    """End what runs beside the server."""
+    """Stop the background tasks and the process of the linter."""
     for task in ls.reading:
         task.cancel()
     await ls.diagnosis.close()
 
 
 def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | None:
-    """What may be typed at a place."""
+    """Return the completions at a position."""
     known = ls.files.opened(params.text_document.uri)
     if known is None:
         return None
@@ -244,7 +244,7 @@ def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | N
 
 
 def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionItem:
-    """A choice with its documentation."""
+    """Return a completion item with its documentation."""
     number = item.data
     if isinstance(number, int) and 0 <= number < len(ls.offered):
         word = ls.offered[number].word
@@ -254,24 +254,24 @@ def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionIte
 
 
 def hovered(ls: HearthServer, params: types.HoverParams) -> types.Hover | None:
-    """What the word at a place is."""
-    spot = ls.spot(params)
-    text = hover(spot, ls.schemas) if spot else None
-    if spot is None or text is None:
+    """Return the description of the word at a position."""
+    context = ls.context(params)
+    text = hover(context, ls.schemas) if context else None
+    if context is None or text is None:
         return None
-    at = wire.range_of(spot.document.text, spot.start, spot.end, ls.units)
+    at = wire.range_of(context.document.text, context.start, context.end, ls.units)
     return types.Hover(contents=wire.markdown(text), range=at)
 
 
 def defined(ls: HearthServer, params: types.DefinitionParams) -> types.Location | None:
-    """Where the word at a place is defined."""
-    spot = ls.spot(params)
-    target = definition(spot, ls.schemas) if spot else None
+    """Return the location of the definition of the word at a position."""
+    context = ls.context(params)
+    target = definition(context, ls.schemas) if context else None
     return wire.location(target, ls.files, ls.units) if target else None
 
 
 def referred(ls: HearthServer, params: types.ReferenceParams) -> Sequence[types.Location]:
-    """Where the thing at a place is named."""
+    """Return the references to the symbol at a position."""
     symbol = ls.symbol(params)
     if symbol is None:
         return []
@@ -285,21 +285,21 @@ def referred(ls: HearthServer, params: types.ReferenceParams) -> Sequence[types.
 def highlighted(
     ls: HearthServer, params: types.DocumentHighlightParams
 ) -> Sequence[types.DocumentHighlight]:
-    """Where the thing at a place is named in the same text."""
-    spot = ls.spot(params)
-    symbol = symbol_at(spot, ls.schemas) if spot else None
-    if spot is None or symbol is None:
+    """Return the occurrences of the symbol at a position in the same text."""
+    context = ls.context(params)
+    symbol = symbol_at(context, ls.schemas) if context else None
+    if context is None or symbol is None:
         return []
-    text = spot.document.text
+    text = context.document.text
     return [
         types.DocumentHighlight(wire.range_of(text, one.start, one.end, ls.units))
         for one in occurrences(symbol, ls.schemas)
-        if one.document.path == spot.document.path
+        if one.document.path == context.document.path
     ]
 
 
 def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready | None:
-    """What a text holds."""
+    """Return the outline of a text."""
     uri = params.text_document.uri
     document = ls.document(uri)
     if document is None:
@@ -313,17 +313,17 @@ def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready
 def rename_begun(
     ls: HearthServer, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """The name at a place, if it can be another."""
-    spot = ls.spot(params)
-    symbol = symbol_at(spot, ls.schemas) if spot else None
-    if spot is None or symbol is None or not symbol.defined:
+    """Return the range of the name at a position, if it can be renamed."""
+    context = ls.context(params)
+    symbol = symbol_at(context, ls.schemas) if context else None
+    if context is None or symbol is None or not symbol.defined:
         return None
-    at = wire.range_of(spot.document.text, spot.start, spot.end, ls.units)
+    at = wire.range_of(context.document.text, context.start, context.end, ls.units)
     return types.PrepareRenamePlaceholder(range=at, placeholder=symbol.name)
 
 
 def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    """The edits that give the thing at a place another name."""
+    """Return the edits that rename the symbol at a position."""
     symbol = ls.symbol(params)
     if symbol is None:
         raise JsonRpcInvalidParams("there is no name here that could be another")
@@ -335,7 +335,7 @@ def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit 
 
 
 def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.CodeAction]:
-    """What the findings in a range suggest."""
+    """Return the fixes that the findings in a range suggest."""
     known = ls.files.opened(params.text_document.uri)
     if known is None:
         return []
@@ -365,7 +365,7 @@ def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.C
 
 
 def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """What puts a text into the style of `hearth fmt`; nothing for one that cannot be read."""
+    """Return the edits of `hearth fmt`; none for a text that cannot be read."""
     known = ls.files.opened(params.text_document.uri)
     if known is None or known.document.genre is Genre.NOTHING:
         return []
@@ -380,7 +380,7 @@ def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[t
 
 
 def _plain(value: Any) -> Any:
-    """Settings as maps and lists: the library may have made objects of them."""
+    """Return settings as maps and lists; the library may have converted them to objects."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

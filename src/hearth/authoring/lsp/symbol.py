@@ -1,4 +1,4 @@
-"""What a name stands for: one parameter, resource, condition, mapping or output of one template."""
+"""Symbols: parameters, resources, conditions, mappings and outputs of one template."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hearth.authoring.lsp.cursor import CursorContext
 from hearth.authoring.lsp.document import Document, Genre
-from hearth.authoring.lsp.places import What
+from hearth.authoring.lsp.locations import What
 from hearth.authoring.lsp.schemas import Schemas
-from hearth.authoring.lsp.spot import Spot
 from hearth.authoring.lsp.uses import Of, has_properties, uses_in
 
 SECTIONS: Mapping[Of, str] = {
@@ -19,7 +19,7 @@ SECTIONS: Mapping[Of, str] = {
     Of.MAPPING: "mappings",
     Of.OUTPUT: "outputs",
 }
-"""The sections that define."""
+"""The sections that define symbols."""
 
 DEFINED: Mapping[What, Of] = {
     What.PARAMETERS: Of.PARAMETER,
@@ -55,7 +55,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where a symbol is named; offsets in its document."""
+    """An occurrence of a symbol; offsets in its document."""
 
     document: Document
     start: int
@@ -63,34 +63,34 @@ class Occurrence:
     definition: bool = False
 
 
-def symbol_at(spot: Spot, schemas: Schemas) -> Symbol | None:
-    """What the name at a spot stands for."""
-    place, document, name = spot.place, spot.document, spot.scalar.text
-    if spot.scalar.style in ("|", ">", "*"):
+def symbol_at(context: CursorContext, schemas: Schemas) -> Symbol | None:
+    """Return what the name at the cursor stands for."""
+    location, document, name = context.location, context.document, context.scalar.text
+    if context.scalar.style in ("|", ">", "*"):
         return None
     if document.genre is Genre.ENVIRONMENT:
-        return _of_value(spot, schemas)
-    if spot.is_key:
-        if place.what in DEFINED:
-            return Symbol(DEFINED[place.what], name, document)
-        if has_properties(place):
-            child = schemas.child(document, place.name, place.steps or ())
+        return _of_value(context, schemas)
+    if context.is_key:
+        if location.what in DEFINED:
+            return Symbol(DEFINED[location.what], name, document)
+        if has_properties(location):
+            child = schemas.child(document, location.name, location.steps or ())
             return Symbol(Of.PARAMETER, name, child) if child else None
         return None
-    if place.what in NAMED:
-        return Symbol(NAMED[place.what], name, document)
-    if place.what is What.REF:
-        if name in document.items("resources") and not place.conditional:
+    if location.what in NAMED:
+        return Symbol(NAMED[location.what], name, document)
+    if location.what is What.REF:
+        if name in document.items("resources") and not location.conditional:
             return Symbol(Of.RESOURCE, name, document)
         return Symbol(Of.PARAMETER, name, document)
-    if place.what is What.ATTRIBUTE:
-        child = schemas.child(document, place.name)
+    if location.what is What.ATTRIBUTE:
+        child = schemas.child(document, location.name)
         return Symbol(Of.OUTPUT, name, child) if child else None
     return None
 
 
 def occurrences(symbol: Symbol, schemas: Schemas) -> Iterator[Occurrence]:
-    """Everywhere the symbol is named: in its template, in its parents and environments.
+    """Yield the occurrences of a symbol in its template, its parents and environments.
 
     Of these, those that are open or in the same folder.
     """
@@ -133,24 +133,26 @@ def _from_outside(symbol: Symbol, document: Document, schemas: Schemas) -> Itera
 
 
 def fits(environment: Document, template: Document) -> bool:
-    """Whether an environment may be meant for a template: it has all parameters that are given."""
+    """Return whether a template has all parameters of an environment."""
     given = environment.items("parameters")
     return bool(given) and given.keys() <= template.items("parameters").keys()
 
 
 def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
-    """Whether an environment has another name for a template."""
+    """Return whether an environment maps another name to a template."""
     values = schemas.environment(document.path).resource_registry.values()
     return any(isinstance(value, Mapping) or value == str(home) for value in values)
 
 
-def _of_value(spot: Spot, schemas: Schemas) -> Symbol | None:
-    """The parameter of a template to which an environment gives a value."""
-    if not spot.is_key or spot.place.what is not What.ENV_PARAMETERS:
+def _of_value(context: CursorContext, schemas: Schemas) -> Symbol | None:
+    """Return the parameter of a template that an environment gives a value to."""
+    if not context.is_key or context.location.what is not What.ENV_PARAMETERS:
         return None
-    for document in schemas.files.beside(spot.document.path):
-        if document.genre is Genre.TEMPLATE and spot.scalar.text in document.items("parameters"):
-            whole = spot.place.name == "parameter_defaults" or fits(spot.document, document)
+    for document in schemas.files.beside(context.document.path):
+        if document.genre is Genre.TEMPLATE and context.scalar.text in document.items("parameters"):
+            whole = context.location.name == "parameter_defaults" or fits(
+                context.document, document
+            )
             if whole:
-                return Symbol(Of.PARAMETER, spot.scalar.text, document)
+                return Symbol(Of.PARAMETER, context.scalar.text, document)
     return None

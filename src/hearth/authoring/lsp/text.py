@@ -19,7 +19,7 @@ class Units(StrEnum):
     UTF32 = "utf-32"
 
     def of(self, text: str) -> int:
-        """How many units a text has."""
+        """Return how many units a text has."""
         if self is Units.UTF32 or text.isascii():
             return len(text)
         if self is Units.UTF16:
@@ -28,14 +28,14 @@ class Units(StrEnum):
 
 
 class Text:
-    """A text and where its lines start. Places inside are offsets in characters."""
+    """A text and where its lines start. Locations inside are offsets in characters."""
 
     def __init__(self, source: str) -> None:
         self.source = source
 
     @cached_property
     def starts(self) -> list[int]:
-        """The offsets at which lines start, as editors see lines."""
+        """Return the offsets at which lines start, as editors see lines."""
         return [0, *(match.end() for match in LINE_END.finditer(self.source))]
 
     @cached_property
@@ -43,11 +43,11 @@ class Text:
         return [0, *(match.end() for match in YAML_LINE_END.finditer(self.source))]
 
     def line_of(self, offset: int) -> int:
-        """The line of an offset."""
+        """Return the line of an offset."""
         return bisect_right(self.starts, offset) - 1
 
     def line(self, number: int) -> str:
-        """A line without its end; nothing where there is none."""
+        """Return a line without its end; nothing where there is none."""
         if not 0 <= number < len(self.starts):
             return ""
         last = number + 1 == len(self.starts)
@@ -55,12 +55,12 @@ class Text:
         return self.source[self.starts[number] : end].rstrip("\r\n")
 
     def position(self, offset: int, units: Units = Units.UTF16) -> tuple[int, int]:
-        """The line and the column of an offset."""
+        """Return the line and the column of an offset."""
         line = self.line_of(offset)
         return line, units.of(self.source[self.starts[line] : offset])
 
     def offset(self, line: int, column: int, units: Units = Units.UTF16) -> int:
-        """The offset of a place; of the nearest one where a line or column is not there."""
+        """The offset of a location; of the nearest one where a line or column is not there."""
         if line < 0:
             return 0
         if line >= len(self.starts):
@@ -86,6 +86,6 @@ class Text:
         return max(starts[line - 1], min(starts[line - 1] + column - 1, end))
 
     def changed(self, start: int, end: int, new: str) -> Text:
-        """The text with a part replaced."""
+        """Return the text with a part replaced."""
         end = max(start, end)
         return Text(self.source[:start] + new + self.source[end:])

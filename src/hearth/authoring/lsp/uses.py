@@ -1,4 +1,4 @@
-"""Where a text names something: parameters, resources, conditions and more."""
+"""The references of a text to parameters, resources, conditions and more."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from enum import Enum, auto
 
 from hearth.authoring.lsp.document import Document
 from hearth.authoring.lsp.layout import Placed
-from hearth.authoring.lsp.pieces import Entry, List, Map, Piece, Scalar
-from hearth.authoring.lsp.places import (
-    Place,
+from hearth.authoring.lsp.locations import (
+    Location,
     What,
     at_index,
     at_scalar,
     called,
     under_key,
 )
+from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 from hearth.template.versions import Grammar
 
 
 class Of(Enum):
-    """What is named."""
+    """The kind of object that a name refers to."""
 
     PARAMETER = auto()
     RESOURCE = auto()
@@ -39,7 +39,7 @@ class Of(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A name and where it stands, from the beginning of its block."""
+    """A name and its offsets from the beginning of its block."""
 
     of: Of
     name: str
@@ -65,7 +65,7 @@ TEXT_STYLES = frozenset({"|", ">", "*"})
 
 
 def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
-    """All uses with the offset of their block, in order."""
+    """Yield the uses of each block with the offset of the block, in order."""
     grammar = document.grammar
     about = (grammar.key, grammar.value)
     seen = -1
@@ -74,74 +74,74 @@ def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
             (placed,) = section.blocks
             if placed.start != seen:  # in braces all sections are one block
                 seen = placed.start
-                place = document.root_place
-                yield placed.start, _of_block(placed, place, grammar, ("uses", *about, ""))
+                location = document.root_location
+                yield placed.start, _of_block(placed, location, grammar, ("uses", *about, ""))
             continue
         entry = Entry(section.key, section.key)
-        place = under_key(document.root_place, Map(0, 0, [entry]), entry, grammar)
+        location = under_key(document.root_location, Map(0, 0, [entry]), entry, grammar)
         key = ("uses", *about, section.key.text)
         for placed in section.blocks:
-            yield placed.start, _of_block(placed, place, grammar, key)
+            yield placed.start, _of_block(placed, location, grammar, key)
 
 
-def _of_block(placed: Placed, place: Place, grammar: Grammar, about: object) -> list[Use]:
+def _of_block(placed: Placed, location: Location, grammar: Grammar, about: object) -> list[Use]:
     block = placed.block
-    return block.note(about, lambda: _found(block.root, place, grammar))
+    return block.note(about, lambda: _found(block.root, location, grammar))
 
 
-def _found(root: Piece, top: Place, grammar: Grammar) -> list[Use]:
+def _found(root: Node, top: Location, grammar: Grammar) -> list[Use]:
     uses: list[Use] = []
-    waiting: list[tuple[Piece, Place]] = [(root, top)]
+    waiting: list[tuple[Node, Location]] = [(root, top)]
     while waiting:
-        piece, place = waiting.pop()
-        match piece:
+        node, location = waiting.pop()
+        match node:
             case Scalar():
-                found = _scalar(piece, at_scalar(place))
+                found = _scalar(node, at_scalar(location))
                 if found is not None:
                     uses.append(found)
             case List():
                 inside = [
-                    (item, at_index(place, piece, index)) for index, item in enumerate(piece.items)
+                    (item, at_index(location, node, index)) for index, item in enumerate(node.items)
                 ]
                 waiting += reversed(inside)
             case Map():
-                uses += _keys(piece, place, grammar)
+                uses += _keys(node, location, grammar)
                 inside = [
-                    (entry.value, under_key(place, piece, entry, grammar))
-                    for entry in piece.entries
+                    (entry.value, under_key(location, node, entry, grammar))
+                    for entry in node.entries
                 ]
                 waiting += reversed(inside)
     return sorted(uses, key=lambda use: use.start)
 
 
-def _scalar(piece: Scalar, place: Place) -> Use | None:
-    of = SCALARS.get(place.what)
-    if place.steps and place.steps[-1] == "type" and TYPE_NAME.search(piece.text):
+def _scalar(node: Scalar, location: Location) -> Use | None:
+    of = SCALARS.get(location.what)
+    if location.steps and location.steps[-1] == "type" and TYPE_NAME.search(node.text):
         of = Of.TYPE  # of a resource that is inside a property, as it seems
-    if of is None or piece.missing or piece.style in TEXT_STYLES:
+    if of is None or node.missing or node.style in TEXT_STYLES:
         return None
-    if of is Of.REF and place.conditional:
+    if of is Of.REF and location.conditional:
         of = Of.PARAMETER
-    return Use(of, piece.text, piece.start, piece.end, place.name)
+    return Use(of, node.text, node.start, node.end, location.name)
 
 
-def _keys(piece: Map, place: Place, grammar: Grammar) -> Iterator[Use]:
-    if place.what is What.ENV_PARAMETERS:
-        of, owner = Of.VALUE, place.name
-    elif has_properties(place):
-        of, owner = Of.PROPERTY, place.name
-        if called(place, piece, grammar) is not None:
+def _keys(node: Map, location: Location, grammar: Grammar) -> Iterator[Use]:
+    if location.what is What.ENV_PARAMETERS:
+        of, owner = Of.VALUE, location.name
+    elif has_properties(location):
+        of, owner = Of.PROPERTY, location.name
+        if called(location, node, grammar) is not None:
             return
     else:
         return
-    for entry in piece.entries:
+    for entry in node.entries:
         if entry.colon:
             key = entry.key
-            yield Use(of, key.text, key.start, key.end, owner, place.steps or ())
+            yield Use(of, key.text, key.start, key.end, owner, location.steps or ())
 
 
-def has_properties(place: Place) -> bool:
-    """Whether a map at a place holds properties: of a resource, or of one inside a property."""
-    if place.what is not What.VALUE or place.root != "properties" or place.steps is None:
+def has_properties(location: Location) -> bool:
+    """Return whether a map at a location has the properties of a resource or of a nested one."""
+    if location.what is not What.VALUE or location.root != "properties" or location.steps is None:
         return False
-    return not place.steps or (len(place.steps) > 1 and place.steps[-1] == "properties")
+    return not location.steps or (len(location.steps) > 1 and location.steps[-1] == "properties")

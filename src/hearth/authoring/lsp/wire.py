@@ -1,4 +1,4 @@
-"""What the language server protocol has for our words."""
+"""Conversion of results to values of the Language Server Protocol."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ SOURCE = "hearth"
 
 
 class Ready:
-    """A result that is JSON already: long lists take too long to make of objects."""
+    """A result that is JSON already: long lists of objects take too long to convert."""
 
     def __init__(self, json: Any) -> None:
         self.json = json
 
 
 def position(text: Text, offset: int, units: Units) -> types.Position:
-    """The position of an offset."""
+    """Return the position of an offset."""
     return types.Position(*text.position(offset, units))
 
 
 def range_of(text: Text, start: int, end: int, units: Units) -> types.Range:
-    """The range between two offsets."""
+    """Return the range between two offsets."""
     return types.Range(position(text, start, units), position(text, end, units))
 
 
 def completions(choices: Sequence[Choice], text: Text, units: Units) -> Ready:
-    """A list of choices without their documentation; `data` is the number of each."""
+    """Return the completion list without documentation; `data` is the index of each item."""
     ranges: dict[tuple[int, int], Any] = {}
     items = []
     for number, choice in enumerate(choices):
@@ -87,12 +87,12 @@ def completions(choices: Sequence[Choice], text: Text, units: Units) -> Ready:
 
 
 def markdown(text: str) -> types.MarkupContent:
-    """Text to be shown."""
+    """Return Markdown content."""
     return types.MarkupContent(types.MarkupKind.Markdown, text)
 
 
 def diagnostic(remark: Remark, units: Units) -> types.Diagnostic:
-    """A finding."""
+    """Return the diagnostic of a finding."""
     finding = remark.finding
     return types.Diagnostic(
         range=range_of(remark.document.text, remark.start, remark.end, units),
@@ -104,7 +104,7 @@ def diagnostic(remark: Remark, units: Units) -> types.Diagnostic:
 
 
 def location(target: Target, files: Files, units: Units) -> types.Location:
-    """Where something is defined."""
+    """Return the location of a definition."""
     uri = files.uri(target.path)
     if target.document is None:
         top = types.Position(0, 0)
@@ -113,7 +113,7 @@ def location(target: Target, files: Files, units: Units) -> types.Location:
 
 
 def locations(found: Iterable[Occurrence], files: Files, units: Units) -> Sequence[types.Location]:
-    """Where something is named."""
+    """Return the locations of occurrences."""
     return [
         types.Location(
             files.uri(one.document.path), range_of(one.document.text, one.start, one.end, units)
@@ -123,7 +123,7 @@ def locations(found: Iterable[Occurrence], files: Files, units: Units) -> Sequen
 
 
 def edits(found: Iterable[Occurrence], new: str, files: Files, units: Units) -> types.WorkspaceEdit:
-    """A new word everywhere."""
+    """Return the edit that replaces all occurrences by a new name."""
     by_path: dict[Path, list[types.TextEdit]] = {}
     for one in found:
         edit = types.TextEdit(range_of(one.document.text, one.start, one.end, units), new)
@@ -132,12 +132,12 @@ def edits(found: Iterable[Occurrence], new: str, files: Files, units: Units) -> 
 
 
 def symbols(lines: Iterable[Line], text: Text, units: Units) -> Ready:
-    """The outline as a tree."""
+    """Return the outline as a tree."""
     return Ready([_symbol(line, text, units) for line in lines])
 
 
 def flat_symbols(lines: Iterable[Line], uri: str, text: Text, units: Units) -> Ready:
-    """The outline as a list, for editors that know no tree."""
+    """Return the outline as a list, for editors without support of trees."""
     found = []
     for line in lines:
         found.append(_flat_symbol(line, uri, text, units, None))

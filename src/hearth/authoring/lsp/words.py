@@ -15,7 +15,7 @@ SECTIONS: Mapping[str, str] = {
     "conditions": "Names for what is true or false, decided by parameters.",
     "mappings": "Fixed values by map, key and name.",
     "resources": "What the stack is made of.",
-    "outputs": "What the stack tells of itself.",
+    "outputs": "The values that the stack returns.",
 }
 RESOURCE_KEYS: Mapping[str, str] = {
     "type": "The type of the resource, or the file of a child template.",
@@ -49,14 +49,14 @@ PARAMETER_KEYS: Mapping[str, str] = {
     "NoEcho": "Whether the value is shown as stars.",
     "AllowedValues": "The only values that there may be.",
     "AllowedPattern": "A regular expression for the whole value.",
-    "MaxLength": "The most letters, items or keys.",
-    "MinLength": "The fewest letters, items or keys.",
+    "MaxLength": "The maximum number of characters, items or keys.",
+    "MinLength": "The minimum number of characters, items or keys.",
     "MaxValue": "The greatest number.",
     "MinValue": "The least number.",
     "ConstraintDescription": "What is said where a constraint is broken.",
 }
 CONSTRAINTS: Mapping[str, str] = {
-    "length": "How many letters, items or keys: min, max.",
+    "length": "The number of characters, items or keys: min, max.",
     "range": "Bounds of a number: min, max.",
     "modulo": "A number that leaves offset when divided by step.",
     "allowed_values": "The only values that there may be.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -25,12 +25,9 @@ from hearth.devcloud.collection import (
     one_of,
     text,
 )
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import page
 from hearth.devcloud.store import Thing, stamp_micro
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 HISTORY = "alarming.history"
 OK, ALARM, UNKNOWN = "ok", "alarm", "insufficient data"
@@ -57,11 +54,6 @@ def _zone(value: Any) -> str:
     return str(zone)
 
 
-def _cron(value: Any) -> str:
-    cron(value)
-    return str(value)
-
-
 _TIME = Collection(
     "alarming",
     "time_constraints",
@@ -69,7 +61,7 @@ _TIME = Collection(
     {
         "name": Field(text(), required=True),
         "description": Field(text(), default=""),
-        "start": Field(_cron, required=True),
+        "start": Field(cron, required=True),
         "duration": Field(integer(0), required=True),
         "timezone": Field(_zone, default=""),
     },
@@ -115,7 +107,7 @@ _FIELDS = Collection(
 
 
 def _wanted(call: Call) -> Body:
-    """The alarm of a body, with its one rule; raises a 400."""
+    """Return the alarm of a body, with its one rule; raises a 400."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("Invalid input for field/attribute data.")
@@ -201,7 +193,7 @@ def _scoped(call: Call, values: Body) -> None:
 
 
 def find(call: Call) -> Thing:
-    """The alarm that a path names."""
+    """Return the alarm that a path names."""
     thing = call.cloud.store.get(ALARMS, call.ids[0])
     own = thing is not None and thing.project_id == call.caller.project_id
     if thing is None or not (own or call.caller.is_admin):
@@ -320,7 +312,7 @@ def set_state(call: Call) -> Reply:
     return Reply(200, json.dumps(wanted), {"Content-Type": "application/json"})
 
 
-def move(cloud: DevCloud, thing: Thing, wanted: str, reason: str) -> None:
+def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
     """The alarm is in a state from now on."""
     if thing.body["state"] != wanted:
         thing.body["state_timestamp"] = stamp_micro(cloud.store.time)
@@ -328,9 +320,7 @@ def move(cloud: DevCloud, thing: Thing, wanted: str, reason: str) -> None:
     cloud.store.changed = True
 
 
-def remember(
-    cloud: DevCloud, thing: Thing, what: str, detail: Body, call: Call | None = None
-) -> None:
+def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | None = None) -> None:
     """An entry of its history; without a call it is the service's own doing."""
     store, caller = cloud.store, call.identity if call is not None else None
     body = {

@@ -1,6 +1,6 @@
-"""What alarms make of measures, events and members that they are told of.
+"""Evaluation of alarms with measures, events and members.
 
-Nothing here looks by itself: `told` is called when somebody behind the scenes has news, and by
+Nothing here looks by itself: `receive` is called when somebody behind the scenes has news, and by
 other services of the cloud when events are on.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.aodh import notices
 from hearth.devcloud.aodh.alarms import ALARM, OK, STATES, UNKNOWN, move, remember
@@ -29,11 +29,8 @@ from hearth.devcloud.aodh.rules import (
     rule_of,
 )
 from hearth.devcloud.aodh.times import within
-from hearth.devcloud.http import Body
+from hearth.devcloud.http import Body, Cloud
 from hearth.devcloud.store import Thing, stamp_micro
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     name: getattr(operator, name) for name in ("lt", "le", "eq", "ne", "ge", "gt")
@@ -51,7 +48,7 @@ class Finding:
     data: Mapping[str, Any] | None = None
 
 
-def told(cloud: DevCloud, news: Mapping[str, Any]) -> list[Body]:
+def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
     """Evaluate the alarms that news concern; what came of each of them. Raises a Refusal.
 
     News are one of: `metric` with `values`, and `resource_id` if it is one resource's; `event` with
@@ -66,7 +63,7 @@ def told(cloud: DevCloud, news: Mapping[str, Any]) -> list[Body]:
     return done
 
 
-def _asked(cloud: DevCloud, news: Mapping[str, Any]) -> list[Thing]:
+def _asked(cloud: Cloud, news: Mapping[str, Any]) -> list[Thing]:
     _check(news)
     alarm, project = news.get("alarm"), news.get("project_id")
     return [
@@ -94,7 +91,7 @@ def _check(news: Mapping[str, Any]) -> None:
     raise bad("news are metric and values, event, pool and unhealthy, or alarm and state")
 
 
-def _finding(cloud: DevCloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
+def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
     kind = alarm.body["type"]
     if "state" in news:
         reason = news.get("reason") or f"Transition to {news['state']} as told"
@@ -224,8 +221,8 @@ def _of_members(alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
 # events
 
 
-def event(cloud: DevCloud, event_type: str, traits: Any) -> Body:
-    """An event as services send them; traits as [name, type, value], or as a mapping."""
+def event(cloud: Cloud, event_type: str, traits: Any) -> Body:
+    """Return an event as services send them; traits as [name, type, value], or as a mapping."""
     if isinstance(traits, dict):
         traits = [[name, _TRAITS.get(type(value), 1), value] for name, value in traits.items()]
     if not isinstance(traits, list) or not all(_is_trait(one) for one in traits):
@@ -276,8 +273,8 @@ def _meets(condition: Body, happened: Body, traits: Mapping[str, Any]) -> bool:
 # what follows
 
 
-def _conclude(cloud: DevCloud, alarm: Thing, finding: Finding) -> Body:
-    """The alarm is in the state that was found, and whom that concerns is told."""
+def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
+    """Put an alarm into the state that was found, and send its notices."""
     before, state = alarm.body["state"], finding.state or alarm.body["state"]
     alarm.body["evaluate_timestamp"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
@@ -299,7 +296,7 @@ def _conclude(cloud: DevCloud, alarm: Thing, finding: Finding) -> Body:
     }
 
 
-def happened(cloud: DevCloud, event_type: str, traits: Body) -> None:
+def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
     """Something happened in another service: if events are on, event alarms hear of it soon."""
     if cloud.knobs.events:
         body = event(cloud, event_type, traits)
@@ -307,10 +304,10 @@ def happened(cloud: DevCloud, event_type: str, traits: Body) -> None:
         cloud.store.later(0, cloud.store.insert(thing), "alarming.event")
 
 
-def heard(cloud: DevCloud, thing: Thing) -> None:
+def heard(cloud: Cloud, thing: Thing) -> None:
     """An event has reached the service."""
     cloud.store.remove(thing)
-    told(cloud, {"event": thing.body})
+    receive(cloud, {"event": thing.body})
 
 
 TRANSITIONS = {"alarming.event": heard}

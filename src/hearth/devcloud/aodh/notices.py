@@ -1,38 +1,25 @@
-"""What an alarm says to the URLs of its state, and how it gets there."""
+"""The notices of alarms to the URLs of their states."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 from hearth.devcloud.aodh import trusts
 from hearth.devcloud.aodh.alarms import ACTIONS
-from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.http import Body, Cloud, Refusal
 from hearth.devcloud.keystone import tokens
-from hearth.devcloud.keystone.assignments import expanded
+from hearth.devcloud.keystone.role_grants import expanded
+from hearth.devcloud.notice import Notice
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
-
-
-@dataclass(frozen=True)
-class Notice:
-    """A POST that the socket has to make; `outcome` is where its status goes."""
-
-    url: str
-    headers: Mapping[str, str]
-    body: Body
-    outcome: Body = field(default_factory=dict)
 
 
 def send(
-    cloud: DevCloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
+    cloud: Cloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
 ) -> list[Body]:
-    """Tell all URLs of the alarm's state; what comes of each, which later calls complete."""
+    """Send notices to all URLs of the alarm's state; return outcomes that are completed later."""
     body: Body = {
         "alarm_id": alarm.id,
         "alarm_name": alarm.body["name"],
@@ -45,7 +32,7 @@ def send(
     return [_one(cloud, alarm, url, body) for url in alarm.body[ACTIONS[alarm.body["state"]]]]
 
 
-def _one(cloud: DevCloud, alarm: Thing, url: str, body: Body) -> Body:
+def _one(cloud: Cloud, alarm: Thing, url: str, body: Body) -> Body:
     outcome: Body = {"url": url}
     parts = trusts.without(url)
     try:
@@ -70,26 +57,24 @@ def _one(cloud: DevCloud, alarm: Thing, url: str, body: Body) -> Body:
     return outcome
 
 
-def _post(cloud: DevCloud, token: str, query: Mapping[str, list[str]], body: Body) -> int:
+def _post(cloud: Cloud, token: str, query: Mapping[str, list[str]], body: Body) -> int:
     name = query.get("queue_name", [alarm_queue(body)])[0]
     path = f"/messaging/v2/queues/{name}/messages"
     headers = {"X-Auth-Token": token, "Client-ID": cloud.store.new_id()}
     content = json.dumps({"messages": [{"body": body}]}).encode()
-    call = cloud.call("POST", path, headers, content)
-    assert call is not None
-    reply = cloud.handle(call)
+    reply = cloud.request("POST", path, headers, content)
     if reply.status >= 400:
         raise Refusal(reply.status, message=str(reply.body))
     return reply.status
 
 
 def alarm_queue(body: Body) -> str:
-    """The queue of an alarm whose URL names none."""
+    """Return the queue of an alarm whose URL names none."""
     return f"alarm-{body['alarm_id']}"
 
 
-def _token(cloud: DevCloud, alarm: Thing) -> str:
-    """A token of the service in the alarm's project."""
+def _token(cloud: Cloud, alarm: Thing) -> str:
+    """Return a token of the service in the alarm's project."""
     store = cloud.store
     roles = store.where("identity.roles", name="service")
     issued = tokens.issue(

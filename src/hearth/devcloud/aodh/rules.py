@@ -32,7 +32,7 @@ def bad(message: str) -> Refusal:
 
 
 def number(value: Any) -> float:
-    """A number, also as text."""
+    """Return a number, also as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise Unconvertible(f"{value!r} is not a number")
     try:
@@ -58,7 +58,7 @@ def _json_text(value: Any) -> str:
 
 
 def cast(value: Any, kind: str) -> Any:
-    """A value as one of `VALUE_TYPES`; raises ValueError."""
+    """Return a value as one of `VALUE_TYPES`; raises ValueError."""
     match kind:
         case "integer":
             return int(value)
@@ -86,7 +86,7 @@ def _query(value: Any) -> Any:
 
 
 def checked(collection: Collection, given: Any) -> Body:
-    """All fields of an object of a body; raises ValueError."""
+    """Return all fields of an object of a body; raises ValueError."""
     if not isinstance(given, dict):
         raise ValueError(f"{given!r} is not an object")
     try:
@@ -191,12 +191,12 @@ TYPES: Mapping[str, Callable[[Any], Any]] = {
 
 
 def rule_of(alarm: Mapping[str, Any]) -> Any:
-    """The rule of an alarm's body."""
+    """Return the rule of an alarm's body."""
     return alarm[f"{alarm['type']}_rule"]
 
 
 def leaves(rule: Body) -> Iterator[Body]:
-    """The rules with a threshold in a composite one, from left to right."""
+    """Yield the rules with a threshold in a composite one, from left to right."""
     for word in ("and", "or"):
         if word in rule:
             for inner in rule[word]:

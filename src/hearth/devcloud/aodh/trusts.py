@@ -8,37 +8,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from hearth.devcloud.http import Body, Call, Refusal
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
+from hearth.devcloud.http import Body, Call, Cloud, Refusal
 
 USER = "aodh"
 TRUSTED = "trust+"
 _OWN = "delete"
 
 
-def given(cloud: DevCloud, method: str, path: str, token: str | None, body: Body) -> Any:
-    """The reply of another service of the cloud; raises a Refusal with its status."""
+def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -> Any:
+    """Return the reply of another service of the cloud; raises a Refusal with its status."""
     headers = {"X-Auth-Token": token} if token else {}
-    call = cloud.call(method, path, headers, json.dumps(body).encode())
-    assert call is not None
-    reply = cloud.handle(call)
+    reply = cloud.request(method, path, headers, json.dumps(body).encode())
     if reply.status >= 400:
         raise Refusal(reply.status, message=f"{path}: {reply.body}")
     return reply
 
 
 def without(url: str) -> SplitResult:
-    """The parts of a URL, its scheme without the prefix."""
+    """Return the parts of a URL, its scheme without the prefix."""
     return urlsplit(url.removeprefix(TRUSTED))
 
 
 def of(actions: Iterable[str]) -> set[str]:
-    """The trusts of the service's own in the URLs of actions."""
+    """Return the trusts of the service's own in the URLs of actions."""
     parts = (without(url) for url in actions if url.startswith(TRUSTED))
     return {one.username for one in parts if one.username and one.password == _OWN}
 
@@ -68,7 +63,7 @@ def _with(url: str, trust: str) -> str:
 
 
 def _made(call: Call) -> str:
-    """A new trust from the caller to the service."""
+    """Return a new trust from the caller to the service."""
     caller = call.caller
     roles = sorted(caller.roles)
     wanted: Body = {
@@ -83,7 +78,7 @@ def _made(call: Call) -> str:
     return str(reply.body["trust"]["id"])
 
 
-def dropped(cloud: DevCloud, trusts: Iterable[str]) -> None:
+def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
     """They end; a trust that is gone is no matter."""
     for trust_id in trusts:
         trust = cloud.store.get("identity.trusts", trust_id)
@@ -92,8 +87,8 @@ def dropped(cloud: DevCloud, trusts: Iterable[str]) -> None:
             cloud.callers.clear()
 
 
-def token(cloud: DevCloud, trust_id: str) -> str:
-    """A token in a trust. Raises a Refusal."""
+def token(cloud: Cloud, trust_id: str) -> str:
+    """Return a token in a trust. Raises a Refusal."""
     who = {"id": _user(cloud), "password": cloud.settings.password}
     identity = {"methods": ["password"], "password": {"user": who}}
     auth = {"identity": identity, "scope": {"OS-TRUST:trust": {"id": trust_id}}}
@@ -101,5 +96,5 @@ def token(cloud: DevCloud, trust_id: str) -> str:
     return str(reply.headers["X-Subject-Token"])
 
 
-def _user(cloud: DevCloud) -> str:
+def _user(cloud: Cloud) -> str:
     return cloud.store.where("identity.users", name=USER)[0].id

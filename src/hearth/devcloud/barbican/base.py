@@ -20,7 +20,7 @@ def bad(message: str) -> Refusal:
 
 
 def given(call: Call) -> Body:
-    """The body as an object; raises a 400."""
+    """Return the body as an object; raises a 400."""
     found = call.json()
     if not isinstance(found, dict):
         raise bad("Provided object does not match schema: it is no object")
@@ -33,7 +33,7 @@ def stamp(call: Call) -> str:
 
 
 def new(call: Call, plural: str, body: Body, hidden: Body, *, implicit: bool = False) -> Thing:
-    """A new thing of the caller."""
+    """Return a new thing of the caller."""
     caller, now = call.caller, stamp(call)
     body = {"created": now, "updated": now, "status": "ACTIVE", **body}
     body["creator_id"] = caller.user_id
@@ -50,7 +50,7 @@ def ref(call: Call, thing: Thing) -> Body:
 
 
 def created(call: Call, thing: Thing, status: int = 201) -> Reply:
-    """The answer to a POST."""
+    """Return the answer to a POST."""
     body = ref(call, thing)
     return Reply(status, body, {"Location": next(iter(body.values()))})
 
@@ -64,7 +64,7 @@ def view(call: Call, thing: Thing) -> Body:
 
 
 def find(call: Call, plural: str, ident: str | None = None) -> Thing:
-    """A thing that the caller may read; raises a 403 or 404."""
+    """Return a thing that the caller may read; raises a 403 or 404."""
     thing = call.cloud.store.get(f"key-manager.{plural}", ident or call.ids[0])
     if thing is None:
         raise _missing(plural)
@@ -76,7 +76,7 @@ def find(call: Call, plural: str, ident: str | None = None) -> Thing:
 
 
 def own(call: Call, plural: str) -> Thing:
-    """A thing of the caller's project, or any for an administrator; raises a 403 or 404."""
+    """Return a thing of the caller's project, or any for an administrator; raises a 403 or 404."""
     thing = find(call, plural)
     if call.caller.is_admin or thing.project_id == call.caller.project_id:
         return thing
@@ -88,7 +88,7 @@ def _missing(plural: str) -> Refusal:
 
 
 def may_read(call: Call, thing: Thing) -> bool:
-    """Whether project, list of users or office let the caller read it."""
+    """Return whether project, list of users or office let the caller read it."""
     caller, rule = call.caller, thing.hidden.get("acl") or {}
     if caller.is_admin or caller.user_id in (*rule.get("users", ()), thing.body["creator_id"]):
         return True

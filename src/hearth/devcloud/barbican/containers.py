@@ -26,7 +26,7 @@ def _text(body: Body, key: str, *, required: bool = False) -> str | None:
 
 
 def _secret(call: Call, one: object) -> Body:
-    """A reference to a secret that is there; raises a 400 or 404."""
+    """Return a reference to a secret that is there; raises a 400 or 404."""
     if not isinstance(one, dict) or one.keys() - {"name", "secret_ref"}:
         raise bad(f"Provided object does not match schema: {one!r} is no reference to a secret")
     name, ref = _text(one, "name"), str(_text(one, "secret_ref", required=True))

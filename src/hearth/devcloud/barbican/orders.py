@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.barbican import base
 from hearth.devcloud.barbican.base import bad
-from hearth.devcloud.http import Body, Call, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Reply, Route
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _TYPES = ("key", "asymmetric", "certificate")
 _BYTES = "application/octet-stream"
@@ -25,7 +22,7 @@ _KINDS = {
 
 
 def create(call: Call) -> Reply:
-    """POST of an order: 202; what it makes is there a little later."""
+    """POST of an order: 202; its secret or container exists a little later."""
     given = base.given(call)
     kind, meta = given.get("type"), given.get("meta")
     if kind not in _TYPES:
@@ -55,7 +52,7 @@ def _check(meta: Body) -> None:
         raise bad("'bit_length' must be a positive number of bits in whole bytes")
 
 
-def made(cloud: DevCloud, order: Thing) -> None:
+def made(cloud: Cloud, order: Thing) -> None:
     """The order is carried out."""
     body = order.body
     if order.hidden.pop("fails", False):
@@ -74,7 +71,7 @@ def made(cloud: DevCloud, order: Thing) -> None:
     body["status"] = "ACTIVE"
 
 
-def _secret(cloud: DevCloud, order: Thing, name: str) -> str:
+def _secret(cloud: Cloud, order: Thing, name: str) -> str:
     meta: dict[str, Any] = order.body["meta"]
     data = cloud.store.new_hex()
     if name != "key":
@@ -88,14 +85,14 @@ def _secret(cloud: DevCloud, order: Thing, name: str) -> str:
     return _insert(cloud, order, "secrets", body, {"payload": payload, "type": _BYTES})
 
 
-def _container(cloud: DevCloud, order: Thing, kind: str, names: list[str]) -> str:
+def _container(cloud: Cloud, order: Thing, kind: str, names: list[str]) -> str:
     refs = [{"name": name, "secret_ref": _secret(cloud, order, name)} for name in names]
     body = {"name": order.body["meta"].get("name"), "type": kind, "secret_refs": refs}
     return _insert(cloud, order, "containers", {**body, "consumers": []}, {})
 
 
-def _insert(cloud: DevCloud, order: Thing, plural: str, body: Body, hidden: Body) -> str:
-    """Something that is there on behalf of whoever ordered it; its URL."""
+def _insert(cloud: Cloud, order: Thing, plural: str, body: Body, hidden: Body) -> str:
+    """Store a thing for the user of an order; return its URL."""
     same = {key: order.body[key] for key in ("created", "updated", "creator_id")}
     ident = cloud.store.new_id()
     table = f"key-manager.{plural}"

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hearth.devcloud.cinder.base import bad, find, mine
 from hearth.devcloud.cinder.volumes import image_metadata, new_volume, ready, touch
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.store import Thing, stamp_micro
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _TABLE = "volume.attachments"
 
 
 def attach(
-    cloud: DevCloud, volume: Thing, server_id: str, device: str, *, after_s: float = 0.0
+    cloud: Cloud, volume: Thing, server_id: str, device: str, *, after_s: float = 0.0
 ) -> Body:
-    """The volume is being attached, and in use a little later."""
+    """Begin to attach a volume, which is in use a little later; return the attachment."""
     store = cloud.store
     attachment: Body = {
         "id": volume.id,
@@ -38,7 +33,7 @@ def attach(
 
 
 def detach(
-    cloud: DevCloud,
+    cloud: Cloud,
     volume: Thing,
     attachment_id: str,
     *,
@@ -54,7 +49,7 @@ def detach(
         cloud.store.later(after_s, volume, "volume.detached")
 
 
-def detached(cloud: DevCloud, volume: Thing) -> None:
+def detached(cloud: Cloud, volume: Thing) -> None:
     """The attachment is gone."""
     leaving = volume.hidden.pop("leaving", None)
     kept = [a for a in volume.body["attachments"] if a["attachment_id"] != leaving]
@@ -63,8 +58,8 @@ def detached(cloud: DevCloud, volume: Thing) -> None:
     ready(cloud, volume)
 
 
-def volume_for_server(cloud: DevCloud, server: Thing, device: Body) -> Thing:
-    """A volume that Nova makes from an image, a snapshot or nothing; available at once."""
+def volume_for_server(cloud: Cloud, server: Thing, device: Body) -> Thing:
+    """Return a volume that Nova makes from an image, a snapshot or nothing; available at once."""
     store = cloud.store
     given: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
     given["volume_type"] = device["volume_type"]

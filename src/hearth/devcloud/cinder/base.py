@@ -9,6 +9,7 @@ from hearth.devcloud.store import Thing
 
 NEWEST = (3, 71)
 OLDEST = (3, 0)
+DEFAULT_TYPE = "lvmdriver-1"
 _KINDS = {
     400: "badRequest",
     401: "unauthorized",
@@ -24,7 +25,7 @@ _PROJECT = re.compile(r"^[0-9a-f]{32}$")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Cinder words it."""
+    """Return an error as Cinder words it."""
     kind = _KINDS.get(fault.status, "computeFault")
     error: Body = {"code": fault.status, "message": fault.message or kind}
     if fault.status == 413:
@@ -78,7 +79,7 @@ def finish(call: Call, reply: Reply) -> None:
 
 
 def links(call: Call, kind: str, thing_id: str) -> list[Body]:
-    """Where a thing is found."""
+    """Return the links of a thing."""
     return [
         {"rel": "self", "href": f"{call.base}/volume/v3/{kind}/{thing_id}"},
         {"rel": "bookmark", "href": f"{call.base}/volume/{kind}/{thing_id}"},
@@ -86,7 +87,7 @@ def links(call: Call, kind: str, thing_id: str) -> list[Body]:
 
 
 def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
-    """The thing, if it is the caller's; raises a 404."""
+    """Return the thing, if it is the caller's; raises a 404."""
     thing = call.cloud.store.get(f"volume.{table}", str(thing_id))
     if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
         raise missing(kind, thing_id)
@@ -94,7 +95,7 @@ def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
 
 
 def mine(call: Call, table: str) -> list[Thing]:
-    """The caller's things, newest first; all of them for an admin who says so."""
+    """Return the caller's things, newest first; with all_tenants, those of all projects."""
     caller = call.caller
     everywhere = caller.is_admin and (call.argument("all_tenants") or "0").lower() in ("1", "true")
     found = [

@@ -1,4 +1,4 @@
-"""What Cinder tells about itself, and transfers of volumes."""
+"""Versions and services of Cinder, and transfers of volumes."""
 
 from __future__ import annotations
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hearth.devcloud.cinder.base import admin_only, bad
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _TABLE = "volume.quotas"
 DEFAULTS = {
@@ -23,8 +18,8 @@ DEFAULTS = {
 }
 
 
-def limits(cloud: DevCloud, project_id: str) -> dict[str, int]:
-    """The limits of a project, also by volume type; -1 is none."""
+def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
+    """Return the limits of a project, also by volume type; -1 is none."""
     found = dict(DEFAULTS) if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
     for thing in cloud.store.all("volume.types"):
         for kind in ("volumes", "gigabytes", "snapshots"):
@@ -33,7 +28,7 @@ def limits(cloud: DevCloud, project_id: str) -> dict[str, int]:
     return {**found, **(own.body if own is not None else {})}
 
 
-def used(cloud: DevCloud, project_id: str) -> dict[str, int]:
+def used(cloud: Cloud, project_id: str) -> dict[str, int]:
     """What a project has."""
     total = dict.fromkeys(("volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes"), 0)
     for thing in cloud.store.table("volume.volumes").values():
@@ -53,7 +48,7 @@ def used(cloud: DevCloud, project_id: str) -> dict[str, int]:
     return total
 
 
-def check(cloud: DevCloud, project_id: str, more: dict[str, int]) -> None:
+def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
     """Raises a 413 when the project may not have that much more."""
     bounds = limits(cloud, project_id)
     if all(bounds[key] < 0 for key in more):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.cinder.base import admin_only, bad, links, missing
+from hearth.devcloud.cinder.base import DEFAULT_TYPE, admin_only, bad, links, missing
 from hearth.devcloud.cinder.volumes import type_of
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.seed import DEFAULT_TYPE
 from hearth.devcloud.store import Thing
 
 _TABLE = "volume.types"
@@ -150,7 +149,7 @@ _CIPHERING = ("provider", "cipher", "key_size", "control_location")
 
 
 def _ciphering(call: Call) -> Body:
-    """The fields of an encryption, checked."""
+    """Return the fields of an encryption, checked."""
     given = call.object("encryption")
     if set(given) - set(_CIPHERING):
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - set(_CIPHERING))}")

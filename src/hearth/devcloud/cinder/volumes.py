@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.cinder import quotas
-from hearth.devcloud.cinder.base import bad, find, links, mine, missing
+from hearth.devcloud.cinder.base import DEFAULT_TYPE, bad, find, links, mine, missing
 from hearth.devcloud.collection import is_uuid
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import filtered, ordered, page
-from hearth.devcloud.seed import DEFAULT_TYPE
 from hearth.devcloud.store import Thing, stamp_micro
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TABLE = "volume.volumes"
 _DELETABLE = ("available", "error", "error_restoring", "error_extending", "error_managing")
 _FAILS = ("devcloud", "cloudstub")
 
 
-def new_volume(cloud: DevCloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
+def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
     """A volume on its way to available. `given` has `slow_s`, `fails`, `at_once` for that way."""
     store = cloud.store
     volume_id = store.new_id()
@@ -55,13 +51,13 @@ def new_volume(cloud: DevCloud, project_id: str, given: Body, *, implicit: bool 
     return thing
 
 
-def touch(cloud: DevCloud, thing: Thing) -> None:
+def touch(cloud: Cloud, thing: Thing) -> None:
     """The volume has changed."""
     thing.body["updated_at"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
 
 
-def ready(cloud: DevCloud, thing: Thing) -> None:
+def ready(cloud: Cloud, thing: Thing) -> None:
     """What was going on is over: `target`, or the first state."""
     target = thing.hidden.pop("target", "available")
     if thing.hidden.pop("fails", False):
@@ -74,7 +70,7 @@ def ready(cloud: DevCloud, thing: Thing) -> None:
     touch(cloud, thing)
 
 
-def _tell(cloud: DevCloud, thing: Thing) -> None:
+def _tell(cloud: Cloud, thing: Thing) -> None:
     """Leave a message about a volume that failed."""
     store = cloud.store
     body: Body = {
@@ -92,13 +88,13 @@ def _tell(cloud: DevCloud, thing: Thing) -> None:
     store.insert(message)
 
 
-def gone(cloud: DevCloud, thing: Thing) -> None:
+def gone(cloud: Cloud, thing: Thing) -> None:
     """Deleted at last."""
     cloud.store.remove(thing)
 
 
 def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
-    """A volume; `full` is what GET shows."""
+    """Return a volume; `full` is what GET shows."""
     body = thing.body
     shown: Body = {key: body[key] for key in list(body)[:12] if key != "user_id"}
     shown["links"] = links(call, "volumes", thing.id)
@@ -136,7 +132,7 @@ def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
 
 
 def type_of(call: Call, name: object) -> Thing:
-    """The volume type of this name or id; raises a 404."""
+    """Return the volume type of this name or id; raises a 404."""
     for thing in call.cloud.store.all("volume.types"):
         if name in (thing.id, thing.body["name"]):
             return thing
@@ -266,7 +262,7 @@ def summary(call: Call) -> Reply:
 
 
 def own(call: Call) -> Thing:
-    """The volume of the path."""
+    """Return the volume of the path."""
     return find(call, "volumes", call.ids[0], "Volume")
 
 
@@ -370,7 +366,7 @@ def remove_item(call: Call) -> Reply:
 
 
 def metadata_routes(path: str) -> list[Route]:
-    """The routes of the metadata of one kind."""
+    """Return the routes of the metadata of one kind."""
     return [
         ("GET", path + "/{}/metadata", metadata),
         ("POST", path + "/{}/metadata", add_metadata),

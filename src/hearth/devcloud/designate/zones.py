@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     Collection,
@@ -18,13 +18,10 @@ from hearth.devcloud.collection import (
     one_of,
     text,
 )
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.fixed_ids import fixed
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import filtered, page
-from hearth.devcloud.seed import fixed
 from hearth.devcloud.store import Thing, stamp_micro
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _NAME = re.compile(r"^(?:(?:\*|[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)\.)+$", re.IGNORECASE)
 
@@ -118,7 +115,7 @@ def _pending(call: Call, thing: Thing, action: str) -> Reply:
     return Reply(202, _shown(call, thing))
 
 
-def done(cloud: DevCloud, thing: Thing) -> None:
+def done(cloud: Cloud, thing: Thing) -> None:
     """The name servers have it."""
     body = thing.body
     if thing.hidden.pop("fails", False):
@@ -301,7 +298,7 @@ def show_record(call: Call) -> Reply:
 
 
 def _changeable(call: Call) -> Thing:
-    """A record set that is not the service's own; raises a 400 for one that is."""
+    """Return a record set that is not the service's own; raises a 400 for one that is."""
     thing, zone = _record(call), _zone(call)
     if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
         raise Refusal(400, "bad_request", "The service looks after this recordset itself")

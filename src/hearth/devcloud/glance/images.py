@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -20,12 +20,9 @@ from hearth.devcloud.collection import (
     text,
 )
 from hearth.devcloud.glance import web
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import same
 from hearth.devcloud.store import Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TABLE = "image.images"
 _EMPTY = {"Content-Type": "text/html; charset=UTF-8"}
@@ -101,7 +98,7 @@ _JSON_TYPES: dict[str, str | list[str]] = {
 
 
 def json_type(field: str) -> str | list[str]:
-    """The type of a field as JSON schema names it."""
+    """Return the type of a field as JSON schema names it."""
     return _JSON_TYPES.get(field, ["null", "string"])
 
 
@@ -129,7 +126,7 @@ _SHOWN = [
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Glance words it; HTML unless JSON is asked for."""
+    """Return an error as Glance words it; HTML unless JSON is asked for."""
     phrase = HTTPStatus(fault.status).phrase
     if "application/json" not in (call.headers.get("Accept") or ""):
         html = f"<html><head><title>{fault.status} {phrase}</title></head>"
@@ -147,9 +144,9 @@ def _forbidden(message: str) -> Refusal:
 
 
 def new_image(
-    cloud: DevCloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
+    cloud: Cloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
 ) -> Thing:
-    """An image; active when it has data, else queued."""
+    """Return an image; active when it has data, else queued."""
     store = cloud.store
     values = {name: field.initial() for name, field in IMAGES.fields.items()} | given
     image_id = values["id"] or store.new_id()
@@ -169,7 +166,7 @@ def new_image(
     return thing
 
 
-def fill(cloud: DevCloud, thing: Thing, data: bytes) -> None:
+def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
     """The image has its data and is active."""
     thing.hidden["data"] = data
     thing.body.update(
@@ -185,7 +182,7 @@ def fill(cloud: DevCloud, thing: Thing, data: bytes) -> None:
 
 
 def view(thing: Thing) -> Body:
-    """An image with its own properties and the paths of its parts."""
+    """Return an image with its own properties and the paths of its parts."""
     path = f"/v2/images/{thing.id}"
     body = thing.body
     shown = {**thing.hidden.get("extra", {}), **{key: body.get(key) for key in _SHOWN}}
@@ -323,7 +320,7 @@ def _listed(call: Call, thing: Thing) -> bool:
 
 
 def number(text_: str) -> int:
-    """A whole number; raises a 400."""
+    """Return a whole number; raises a 400."""
     if not text_.isdigit():
         raise _bad(f"{text_} is not a number")
     return int(text_)
@@ -483,8 +480,8 @@ def _only_from(thing: Thing, status: str) -> None:
         raise Refusal(409, message=f"Image is {thing.body['status']}: it needs to be {status}")
 
 
-def _importing(cloud: DevCloud, thing: Thing, *, now: str, failed: str) -> None:
-    """What the image tells of its import: the stores that are being filled, and that failed."""
+def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
+    """Return the fields of an import: the stores that are being filled, and those that failed."""
     thing.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
     )
@@ -492,7 +489,7 @@ def _importing(cloud: DevCloud, thing: Thing, *, now: str, failed: str) -> None:
     cloud.store.changed = True
 
 
-def fetch(cloud: DevCloud, thing: Thing) -> None:
+def fetch(cloud: Cloud, thing: Thing) -> None:
     """The data of an import have come, or cannot be had, or are still to be waited for."""
     uri = thing.hidden["uri"]
     if (name := web.mirrored(uri)) is not None:

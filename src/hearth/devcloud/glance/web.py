@@ -34,7 +34,7 @@ def allowed(uri: Any) -> bool:
 
 
 def mirrored(uri: str) -> str | None:
-    """The name of the image on the mirror that a URI means; None when it leads elsewhere."""
+    """Return the name of the image on the mirror that a URI means; None when it leads elsewhere."""
     parts = urlsplit(uri)
     return unquote(parts.path.strip("/")) if parts.hostname == MIRROR else None
 
@@ -47,7 +47,7 @@ def begin(uri: str) -> Future[bytes | None]:
 
 
 def download(uri: str) -> bytes | None:
-    """The data at a URI; None when they cannot be had."""
+    """Return the data at a URI; None when they cannot be had."""
     request = urllib.request.Request(uri)  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310

@@ -1,55 +1,15 @@
-"""Roles of users and groups on projects and domains."""
+"""The routes of role assignments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from hearth.devcloud.http import Body, Call, Reply, Route
 from hearth.devcloud.keystone.people import roles
 from hearth.devcloud.keystone.rest import admin_only, find, link, listed, missing, self_or_admin
-from hearth.devcloud.store import Store, Thing
-
-IMPLIED = {"admin": ("member", "reader"), "member": ("reader",)}
-
-
-def key(target: str, actor: str, role: str) -> str:
-    """The id of an assignment."""
-    return f"{target}:{actor}:{role}"
-
-
-def assign(store: Store, kind: str, target: str, actor: str, role: str, **more: object) -> Thing:
-    """Give a role; `kind` is "projects" or "domains"."""
-    body: Body = {"kind": kind, "target": target, "actor": actor, "role": role, **more}
-    thing = Thing(key(target, actor, role), "identity.assignments", None, body, seed=True)
-    return store.insert(thing)
-
-
-def roles_on(store: Store, user_id: str, target: str) -> list[str]:
-    """Ids of the roles a user has on a project or domain, through groups too; without implied."""
-    actors = {user_id}
-    actors |= {g.id for g in store.all("identity.groups") if user_id in g.hidden.get("users", {})}
-    found = [
-        thing.body["role"]
-        for thing in store.where("identity.assignments", target=target)
-        if thing.body["actor"] in actors
-    ]
-    return list(dict.fromkeys(found))
-
-
-def expanded(store: Store, role_ids: Iterable[str]) -> list[Thing]:
-    """The roles and those they imply."""
-    found: dict[str, Thing] = {}
-    by_name = {thing.body["name"]: thing for thing in store.all("identity.roles")}
-    for role_id in role_ids:
-        role = store.get("identity.roles", role_id)
-        if role is None:
-            continue
-        found[role.id] = role
-        for name in IMPLIED.get(role.body["name"], ()):
-            if name in by_name:
-                found.setdefault(by_name[name].id, by_name[name])
-    return list(found.values())
+from hearth.devcloud.keystone.role_grants import assign, key
+from hearth.devcloud.store import Thing
 
 
 def _named(call: Call, kind: str, actors: str) -> tuple[Thing, Thing]:

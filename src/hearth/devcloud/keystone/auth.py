@@ -6,9 +6,9 @@ from typing import Any
 
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import people, tokens
-from hearth.devcloud.keystone.assignments import expanded, roles_on
 from hearth.devcloud.keystone.names import named
 from hearth.devcloud.keystone.rest import bad, link, listed, missing
+from hearth.devcloud.keystone.role_grants import expanded, roles_on
 from hearth.devcloud.store import Store, Thing
 
 _METHODS = {"password", "token", "application_credential"}
@@ -241,16 +241,9 @@ def own_catalogue(call: Call) -> Reply:
     return Reply(200, {"catalog": found, "links": {"self": link(call, "auth/catalog")}})
 
 
-def projects_for(call: Call, user_id: str) -> Reply:
-    """The projects in which a user has a role."""
-    store = call.cloud.store
-    found = [p for p in store.all("identity.projects") if roles_on(store, user_id, p.id)]
-    return listed(call, "projects", [people.projects.view(call, project) for project in found])
-
-
 def own_projects(call: Call) -> Reply:
     """GET /v3/auth/projects."""
-    return projects_for(call, call.caller.user_id)
+    return people.projects_for(call, call.caller.user_id)
 
 
 def own_domains(call: Call) -> Reply:

@@ -7,7 +7,6 @@ import json
 
 from hearth.devcloud.collection import Collection, Field, Invalid, boolean, list_of, mapping, text
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.keystone.assignments import expanded
 from hearth.devcloud.keystone.people import drop, roles
 from hearth.devcloud.keystone.rest import (
     bad,
@@ -18,6 +17,7 @@ from hearth.devcloud.keystone.rest import (
     missing,
     self_or_admin,
 )
+from hearth.devcloud.keystone.role_grants import expanded
 from hearth.devcloud.store import Thing
 
 CREDENTIALS = Collection(
@@ -116,7 +116,7 @@ def _ec2_id(access: str) -> str:
 
 
 def ec2_pair(call: Call, access: str) -> Thing | None:
-    """The credential with this access key."""
+    """Return the credential with this access key."""
     return call.cloud.store.get(CREDENTIALS.table, _ec2_id(access))
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.caller import Caller
+from hearth.devcloud.http import Body, Cloud, Refusal
 from hearth.devcloud.keystone import people, tokens
-from hearth.devcloud.keystone.assignments import expanded, roles_on
-from hearth.devcloud.keystone.tokens import Caller
+from hearth.devcloud.keystone.role_grants import expanded, roles_on
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TABLE = "identity.trusts"
 
 
-def entrust(cloud: DevCloud, caller: Caller, service: str) -> Thing:
+def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
     """A trust of the caller in a service's user, with all the caller may do in its project."""
     if caller.delegated or not caller.user_id:
         words = "Who acts for somebody else cannot let a service act for it."
@@ -38,8 +33,8 @@ def entrust(cloud: DevCloud, caller: Caller, service: str) -> Thing:
     return cloud.store.insert(Thing(ident, TABLE, caller.project_id, body, hidden), implicit=True)
 
 
-def gave(cloud: DevCloud, caller: Caller, service: str, trust_id: str) -> bool:
-    """Whether the caller is who gave a trust to a service."""
+def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
+    """Return whether the caller is the trustor of a trust of a service."""
     trust = cloud.store.get(TABLE, trust_id)
     wanted = {
         "trustor_user_id": caller.user_id,
@@ -49,8 +44,8 @@ def gave(cloud: DevCloud, caller: Caller, service: str, trust_id: str) -> bool:
     return trust is not None and wanted.items() <= trust.body.items()
 
 
-def token(cloud: DevCloud, service: str, trust_id: str) -> str | None:
-    """A token of a trust; None when it is void."""
+def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
+    """Return a token of a trust; None when it is void."""
     store, trust = cloud.store, cloud.store.get(TABLE, trust_id)
     user = _user(cloud, service)
     if trust is None or trust.body["trustee_user_id"] != user.id:
@@ -70,7 +65,7 @@ def token(cloud: DevCloud, service: str, trust_id: str) -> str | None:
     return made.id
 
 
-def end(cloud: DevCloud, trust_id: str | None) -> None:
+def end(cloud: Cloud, trust_id: str | None) -> None:
     """Drop a trust that a service made; others are their makers' business."""
     trust = cloud.store.get(TABLE, trust_id)
     if trust is not None and "made_by" in trust.hidden:
@@ -79,5 +74,5 @@ def end(cloud: DevCloud, trust_id: str | None) -> None:
         cloud.callers.clear()
 
 
-def _user(cloud: DevCloud, service: str) -> Thing:
+def _user(cloud: Cloud, service: str) -> Thing:
     return cloud.store.where("identity.users", name=service, domain_id="default")[0]

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import signature, tokens
-from hearth.devcloud.keystone.assignments import expanded, roles_on
 from hearth.devcloud.keystone.auth import unauthorized
 from hearth.devcloud.keystone.credentials import ec2_pair
 from hearth.devcloud.keystone.rest import bad, forbidden
+from hearth.devcloud.keystone.role_grants import expanded, roles_on
 
 SIGNATURE_LIFE_S = 15 * 60  # of one that carries a time; Keystone's [credential] auth_ttl
 
@@ -40,7 +40,7 @@ def ec2_tokens(call: Call) -> Reply:
 
 
 def _in_time(given: Body, now: float) -> bool:
-    """Whether the signature is young enough; one that carries no time never ends."""
+    """Return whether the signature is young enough; one that carries no time never ends."""
     params, headers = given.get("params") or {}, given.get("headers") or {}
     said = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
     if not said:

@@ -8,12 +8,12 @@ from hearth.devcloud.store import Store, Thing
 
 
 def same_name(one: object, other: object) -> bool:
-    """Whether two names stand for the same thing."""
+    """Return whether two names stand for the same thing."""
     return str(one).casefold() == str(other).casefold()
 
 
 def named(store: Store, table: str, name: object, **more: Any) -> list[Thing]:
-    """The things of a table with that name, and with those other values."""
+    """Return the things of a table with that name, and with those other values."""
     exact = store.where(table, name=name, **more)
     if exact:
         return exact

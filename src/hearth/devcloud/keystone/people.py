@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hearth.devcloud.collection import READ_ONLY, Collection, Field, boolean, list_of, mapping, text
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.keystone.rest import Rest, admin_only, bad, find, forbidden
+from hearth.devcloud.keystone.rest import Rest, admin_only, bad, find, forbidden, listed
+from hearth.devcloud.keystone.role_grants import roles_on
 from hearth.devcloud.store import Store, Thing
 
 _NAME = Field(text(255), required=True)
@@ -220,9 +221,14 @@ def projects_of(call: Call) -> Reply:
     """GET /v3/users/{id}/projects."""
     if call.caller.user_id != call.ids[0]:
         admin_only(call)
-    from hearth.devcloud.keystone.auth import projects_for
-
     return projects_for(call, call.ids[0])
+
+
+def projects_for(call: Call, user_id: str) -> Reply:
+    """Return the projects in which a user has a role."""
+    store = call.cloud.store
+    found = [p for p in store.all("identity.projects") if roles_on(store, user_id, p.id)]
+    return listed(call, "projects", [projects.view(call, project) for project in found])
 
 
 projects = _Projects(PROJECTS)

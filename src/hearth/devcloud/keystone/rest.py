@@ -16,7 +16,7 @@ _NOT_FILTERS = frozenset(
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Keystone words it."""
+    """Return an error as Keystone words it."""
     title = HTTPStatus(fault.status).phrase
     reply = Reply(
         fault.status,
@@ -56,7 +56,7 @@ def self_or_admin(call: Call, user_id: str) -> None:
 
 
 def find(call: Call, table: str, thing_id: str) -> Thing:
-    """The thing of an identity table; raises a 404."""
+    """Return the thing of an identity table; raises a 404."""
     thing = call.cloud.store.get(f"identity.{table}", thing_id)
     if thing is None:
         raise missing(table.rstrip("s"), thing_id)
@@ -64,12 +64,12 @@ def find(call: Call, table: str, thing_id: str) -> Thing:
 
 
 def link(call: Call, path: str) -> str:
-    """The address of a path below v3."""
+    """Return the address of a path below v3."""
     return f"{call.base}/identity/v3/{path}"
 
 
 def listed(call: Call, key: str, items: list[Body]) -> Reply:
-    """A list with its links."""
+    """Return a list with its links."""
     query = f"?{call.raw_query}" if call.raw_query else ""
     return Reply(
         200,
@@ -85,7 +85,7 @@ def listed(call: Call, key: str, items: list[Body]) -> Reply:
 
 
 class Rest:
-    """One collection. What is particular is a method to override."""
+    """One collection. Subclasses override the methods that differ."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -104,15 +104,15 @@ class Rest:
         return handlers
 
     def may_read(self, call: Call, thing: Thing) -> bool:
-        """Whether a caller who is no admin may see it."""
+        """Return whether a caller without the role admin may see a thing."""
         return False
 
     def may_list(self, call: Call) -> bool:
-        """Whether a caller who is no admin may list them."""
+        """Return whether a caller without the role admin may list the things."""
         return False
 
     def new_id(self, call: Call, values: Body) -> str:
-        """The id of a new one."""
+        """Return the id of a new one."""
         return call.cloud.store.new_hex()
 
     def complete(self, call: Call, values: Body, hidden: Body) -> None:

@@ -39,7 +39,7 @@ def version_2(secret: str, verb: str, host: str, path: str, params: Mapping[str,
 
 
 def version_4_key(secret: str, scope: str) -> bytes:
-    """The key for a scope `date/region/service/aws4_request`."""
+    """Return the key for a scope `date/region/service/aws4_request`."""
     key = ("AWS4" + secret).encode()
     for part in scope.split("/"):
         key = _hmac(key, part)

@@ -4,50 +4,22 @@ from __future__ import annotations
 
 import calendar
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hearth.devcloud.caller import Caller
+from hearth.devcloud.http import Cloud
 from hearth.devcloud.store import Store, Thing, stamp_micro_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 Body = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls, with which roles where."""
-
-    token: str
-    user_id: str
-    project_id: str | None
-    domain_id: str | None
-    roles: frozenset[str]
-    role_ids: tuple[str, ...]
-    expires: float
-    trust_id: str | None = None
-    application_credential_id: str | None = None
-
-    @property
-    def delegated(self) -> bool:
-        """Acts by a trust or an application credential."""
-        return bool(self.trust_id or self.application_credential_id)
-
-    @property
-    def is_admin(self) -> bool:
-        """Has the role admin."""
-        return "admin" in self.roles
-
-
-def authenticate(cloud: DevCloud, token: str | None) -> Caller | None:
-    """The caller behind a token; None when it is unknown, expired or void."""
+def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
+    """Return the caller behind a token; None when it is unknown, expired or void."""
     if not token:
         return None
     known = cloud.callers.get(token)
     if known is not None and known.expires > cloud.store.time:
-        caller: Caller = known
-        return caller
+        return known
     thing = valid(cloud.store, token)
     if thing is None:
         return None
@@ -76,7 +48,7 @@ EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
 
 
 def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
-    """The token, if all that it rests on is still there and enabled.
+    """Return the token, if all that it rests on is still there and enabled.
 
     It may have ended, at most `expired_s` ago.
     """
@@ -101,7 +73,7 @@ def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
 
 
 def issue(
-    cloud: DevCloud,
+    cloud: Cloud,
     *,
     user: Thing,
     methods: list[str],
@@ -114,7 +86,7 @@ def issue(
     parent: Thing | None = None,
     expires: float | None = None,
 ) -> Thing:
-    """A new token. `authenticated` is who proved to be someone, if that is not `user`."""
+    """Return a new token. `authenticated` is who proved to be someone, if that is not `user`."""
     store = cloud.store
     token = "gAAAA" + store.new_secret(80)
     audit = [store.new_secret(22)]
@@ -136,8 +108,8 @@ def issue(
     return store.insert(Thing(token, "identity.tokens", project_id, body, seed=True))
 
 
-def view(cloud: DevCloud, thing: Thing, *, with_catalogue: bool) -> Body:
-    """A token as Keystone shows it."""
+def view(cloud: Cloud, thing: Thing, *, with_catalogue: bool) -> Body:
+    """Return a token as Keystone shows it."""
     store, body = cloud.store, thing.body
     user = store.table("identity.users")[body["user_id"]]
     token: Body = {
@@ -198,8 +170,8 @@ def _application_credential(store: Store, body: Body) -> Body:
     }
 
 
-def catalogue(cloud: DevCloud, project_id: str | None) -> list[Body]:
-    """All enabled endpoints by service, with the project filled in."""
+def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:
+    """Return all enabled endpoints by service, with the project filled in."""
     by_service: dict[str, list[Body]] = {}
     for endpoint in cloud.store.all("identity.endpoints"):
         body = endpoint.body

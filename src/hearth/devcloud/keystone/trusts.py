@@ -15,8 +15,8 @@ from hearth.devcloud.collection import (
 )
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import people, tokens
-from hearth.devcloud.keystone.assignments import expanded, roles_on
 from hearth.devcloud.keystone.rest import bad, find, forbidden, link, listed, missing
+from hearth.devcloud.keystone.role_grants import expanded, roles_on
 from hearth.devcloud.store import Thing, stamp_micro_z
 
 TRUSTS = Collection(

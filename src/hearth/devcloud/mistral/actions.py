@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
-from hearth.devcloud import errands
-from hearth.devcloud.http import Body
+from hearth.devcloud import jobs
+from hearth.devcloud.http import Body, Cloud
 from hearth.devcloud.keystone.tokens import catalogue
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 Outcome = tuple[bool, Any]  # whether it went well, and the result or why not
 ORCHESTRATION = "orchestration"
@@ -74,8 +71,8 @@ HEAT: Mapping[str, Act] = {
 }
 
 
-def perform(cloud: DevCloud, action: Thing) -> Outcome | None:
-    """The outcome of an action; None where it comes as the answer to a call."""
+def perform(cloud: Cloud, action: Thing) -> Outcome | None:
+    """Return the outcome of an action; None where it comes as the answer to a call."""
     name, given = action.body["name"], action.hidden["input"]
     match name:
         case "std.noop":
@@ -92,15 +89,15 @@ def perform(cloud: DevCloud, action: Thing) -> Outcome | None:
     return False, f"Failed to find action [action_name={name}]"
 
 
-def outcome_of(cloud: DevCloud, action: Thing, errand: Thing) -> Outcome | None:
-    """The outcome by an answer; None where a further call is needed."""
-    answer = errand.hidden["answer"]
+def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
+    """Return the outcome by an answer; None where a further call is needed."""
+    answer = job.hidden["answer"]
     if answer.get("error"):
         return False, f"Failed to send HTTP request: {answer['error']}"
     if action.body["name"] == "std.http":
-        return _http_outcome(errand, answer)
+        return _http_outcome(job, answer)
     act = HEAT[action.body["name"].partition(".")[2]]
-    if errand.hidden["looking"]:
+    if job.hidden["looking"]:
         place = _stack_in(answer)
         if place is None:
             return _refused(action, answer)
@@ -116,7 +113,7 @@ def _known(given: Body, names: set[str]) -> Outcome | None:
     return (False, f"Invalid input: unexpected {unknown}") if unknown else None
 
 
-def _http(cloud: DevCloud, action: Thing, given: Body) -> Outcome | None:
+def _http(cloud: Cloud, action: Thing, given: Body) -> Outcome | None:
     wrong = _known(given, _HTTP | _HTTP_IGNORED)
     if wrong is not None or not given.get("url"):
         return wrong or (False, "Invalid input: missing ['url']")
@@ -128,26 +125,26 @@ def _http(cloud: DevCloud, action: Thing, given: Body) -> Outcome | None:
     url, params = str(given["url"]), given.get("params")
     if params:
         url += ("&" if "?" in url else "?") + urlencode(params)
-    errands.order(
+    jobs.order(
         cloud, "workflow.answered", action.id, method=str(given.get("method") or "GET").upper(),
         url=url, headers=headers, data=data,
-        timeout_s=float(given.get("timeout") or errands.TIMEOUT_S),
+        timeout_s=float(given.get("timeout") or jobs.TIMEOUT_S),
     )  # fmt: skip
     return None
 
 
-def _http_outcome(errand: Thing, answer: Body) -> Outcome:
+def _http_outcome(job: Thing, answer: Body) -> Outcome:
     result = {
         "content": answer["body"],
         "status": answer["status"],
         "headers": answer["headers"],
-        "url": errand.body["url"],
+        "url": job.body["url"],
     }
     return 200 <= answer["status"] < 307, result
 
 
-def _heat(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | None:
-    """The call itself, or first the one that tells a stack's name and id."""
+def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
+    """Order the call itself, or first the call that returns the name and id of a stack."""
     lacking = [
         n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
     ]
@@ -159,7 +156,7 @@ def _heat(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | No
     return _call(cloud, action, act, given)
 
 
-def _call(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | None:
+def _call(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
     method, left = act.method, dict(given)
     for flag, other in act.flags.items():
         method = other if left.pop(flag, False) else method
@@ -175,7 +172,7 @@ def _call(cloud: DevCloud, action: Thing, act: Act, given: Body) -> Outcome | No
 
 
 def _send(
-    cloud: DevCloud, action: Thing, method: str, path: str, body: Any, *, looking: bool
+    cloud: Cloud, action: Thing, method: str, path: str, body: Any, *, looking: bool
 ) -> Outcome | None:
     url = _endpoint(cloud, action.project_id)
     if url is None:
@@ -183,14 +180,14 @@ def _send(
     headers = {"X-Auth-Token": action.hidden["token"], "Accept": "application/json"}
     if body is not None:
         headers["Content-Type"] = "application/json"
-    errands.order(
+    jobs.order(
         cloud, "workflow.answered", action.id, method=method, url=url + path, headers=headers,
         data="" if body is None else json.dumps(body), looking=looking,
     )  # fmt: skip
     return None
 
 
-def _endpoint(cloud: DevCloud, project_id: str | None) -> str | None:
+def _endpoint(cloud: Cloud, project_id: str | None) -> str | None:
     for service in catalogue(cloud, project_id):
         if service["type"] == ORCHESTRATION:
             for endpoint in service["endpoints"]:

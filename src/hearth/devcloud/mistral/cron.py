@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import Any
 
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from croniter import croniter
+
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.keystone import delegation
 from hearth.devcloud.mistral import run
 from hearth.devcloud.mistral.rest import (
@@ -24,70 +25,20 @@ from hearth.devcloud.mistral.rest import (
 )
 from hearth.devcloud.store import Thing
 
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
-
 SERVICE_USER = "mistral"
 FIELDS = {
     "name", "workflow_name", "workflow_id", "workflow_input", "workflow_params", "pattern",
     "first_execution_time", "remaining_executions", "scope",
 }  # fmt: skip
-BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
-LOOK_AHEAD = timedelta(days=366 * 5)
-_PART = re.compile(r"(\*|\d+)(?:-(\d+))?(?:/(\d+))?")
 
 
-class Pattern:
-    """Five fields of a cron line; raises ValueError for what is none."""
+def next_time(pattern: str, at: float) -> float:
+    """Return the first time after `at` that a pattern matches, in UTC.
 
-    def __init__(self, text: str) -> None:
-        fields = text.split()
-        if len(fields) != len(BOUNDS):
-            raise ValueError(f"Exactly 5 columns are needed: {text}")
-        self._any = [field == "*" for field in fields]
-        given = zip(fields, BOUNDS, strict=True)
-        self._sets = [self._numbers(field, *bounds) for field, bounds in given]
-        self._sets[4] = {day % 7 for day in self._sets[4]}
-
-    @staticmethod
-    def _numbers(field: str, low: int, high: int) -> set[int]:
-        found: set[int] = set()
-        for part in field.split(","):
-            read = _PART.fullmatch(part)
-            if read is None:
-                raise ValueError(f"{part} is no part of a cron pattern")
-            first = low if read[1] == "*" else int(read[1])
-            alone = read[1] != "*" and read[2] is None and read[3] is None
-            last = first if alone else int(read[2] or high)
-            if not low <= first <= last <= high:
-                raise ValueError(f"{part} is outside {low}-{high}")
-            found |= set(range(first, last + 1, int(read[3] or 1) or 1))
-        return found
-
-    def after(self, at: float) -> float:
-        """The first time after `at` that it matches. Raises ValueError where there is none."""
-        moment = datetime.fromtimestamp(at, UTC).replace(second=0, microsecond=0)
-        moment += timedelta(minutes=1)
-        end = moment + LOOK_AHEAD
-        minutes, hours, _, months, _ = self._sets
-        while moment < end:
-            if moment.month not in months or not self._on(moment):
-                moment = moment.replace(hour=0, minute=0) + timedelta(days=1)
-            elif moment.hour not in hours:
-                moment = moment.replace(minute=0) + timedelta(hours=1)
-            elif moment.minute not in minutes:
-                moment += timedelta(minutes=1)
-            else:
-                return moment.timestamp()
-        raise ValueError("The pattern matches no time")
-
-    def _on(self, moment: datetime) -> bool:
-        """Of the two kinds of days one is enough where both are given."""
-        of_month = moment.day in self._sets[2]
-        of_week = moment.isoweekday() % 7 in self._sets[4]
-        if self._any[2] or self._any[4]:
-            return of_month and of_week
-        return of_month or of_week
+    Raises ValueError for a pattern that cannot be read or that matches no time.
+    """
+    due: float = croniter(pattern, at).get_next(float)
+    return due
 
 
 def create(call: Call) -> Reply:
@@ -107,8 +58,8 @@ def create(call: Call) -> Reply:
     if not given.get("pattern") and (not first or count not in (None, 1)):
         raise bad("Pattern or first_execution_time must be specified; only the first with a count.")
     try:
-        due = _first(first) if first else Pattern(given["pattern"]).after(store.time)
-        Pattern(given.get("pattern") or "* * * * *")
+        following = next_time(str(given.get("pattern") or "* * * * *"), store.time)
+        due = _first(first) if first else following
     except ValueError as problem:
         raise bad(f"The specified time is not valid: {problem}") from None
     if due <= store.time:
@@ -145,13 +96,13 @@ def _first(text: Any) -> float:
     raise ValueError(f"{text} is not like 2026-01-31 12:00")
 
 
-def _arm(cloud: DevCloud, trigger: Thing) -> None:
+def _arm(cloud: Cloud, trigger: Thing) -> None:
     after_s = trigger.hidden["due"] - cloud.store.time
     cloud.store.later(after_s, trigger, "workflow.fire")
     cloud.wake(after_s)
 
 
-def fire(cloud: DevCloud, trigger: Thing) -> None:
+def fire(cloud: Cloud, trigger: Thing) -> None:
     """Its time has come: the workflow starts; the trigger goes with its last one."""
     body, store = trigger.body, cloud.store
     workflow = store.get(WORKFLOWS, body["workflow_id"])
@@ -173,7 +124,11 @@ def fire(cloud: DevCloud, trigger: Thing) -> None:
     if left == 1 or not body["pattern"]:
         _drop(cloud, trigger)
         return
-    due = Pattern(body["pattern"]).after(store.time)
+    try:
+        due = next_time(body["pattern"], store.time)
+    except ValueError:  # the years of the pattern are over
+        _drop(cloud, trigger)
+        return
     body.update(
         remaining_executions=None if left is None else left - 1,
         next_execution_time=stamp(due),
@@ -183,7 +138,7 @@ def fire(cloud: DevCloud, trigger: Thing) -> None:
     _arm(cloud, trigger)
 
 
-def _drop(cloud: DevCloud, trigger: Thing) -> None:
+def _drop(cloud: Cloud, trigger: Thing) -> None:
     delegation.end(cloud, trigger.hidden["trust_id"])
     cloud.store.remove(trigger)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hearth.devcloud.http import Call, Refusal, Reply, Route
-from hearth.devcloud.mistral import run
+from hearth.devcloud.mistral import records, run
 from hearth.devcloud.mistral.language import ENDS
 from hearth.devcloud.mistral.rest import (
     ACTIONS,
@@ -123,7 +123,7 @@ def act(call: Call) -> Reply:
     if not given.get("name"):
         raise bad("Please provide at least action name to run action.")
     caller = call.caller
-    made = run.make_action(
+    made = records.new_action(
         call.cloud, str(given["name"]), mapping(given, "input"), caller.project_id, caller.token
     )
     run.run_action(call.cloud, made)

@@ -48,7 +48,7 @@ class WrongExpression(ValueError):
 
 
 def read(text: str) -> dict[str, Body]:
-    """The workflows of a document, by name. Raises WrongDefinition."""
+    """Return the workflows of a document, by name. Raises WrongDefinition."""
     try:
         found = yaml.safe_load(text)
     except yaml.YAMLError as problem:
@@ -127,7 +127,7 @@ def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
 
 
 def shown_input(spec: Body) -> str:
-    """The same as one line, as a workflow shows it."""
+    """Return the same as one line, as a workflow shows it."""
     return ", ".join(
         f"{name}={json.dumps(value) if not isinstance(value, str) else value}" if given else name
         for name, (given, value) in inputs(spec).items()
@@ -135,12 +135,12 @@ def shown_input(spec: Body) -> str:
 
 
 def task_of(spec: Body, name: str) -> Body:
-    """A task with what the defaults of all tasks add to it."""
+    """Return a task with what the defaults of all tasks add to it."""
     return {**(spec.get("task-defaults") or {}), **spec["tasks"][name]}
 
 
 def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
-    """Where a clause leads: [(task or command, condition or None, arguments)]."""
+    """Return where a clause leads: [(task or command, condition or None, arguments)]."""
     given = task.get(clause)
     if isinstance(given, dict) and ("next" in given or "publish" in given):
         given = given.get("next")

@@ -37,7 +37,7 @@ def missing(what: str) -> Refusal:
 
 
 def document(call: Call, fields: Collection[str]) -> Body:
-    """The body: an object with no other fields than these."""
+    """Return the body: an object with no other fields than these."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("The body must be an object.")
@@ -47,7 +47,7 @@ def document(call: Call, fields: Collection[str]) -> Body:
 
 
 def mapping(given: Body, name: str) -> Body:
-    """An object of a body, which clients also send as JSON text."""
+    """Return an object of a body, which clients also send as JSON text."""
     value = given.get(name)
     if value is None or value == "":
         return {}
@@ -61,7 +61,7 @@ def mapping(given: Body, name: str) -> Body:
 
 
 def mine(call: Call, table: str, ident: str, what: str) -> Thing:
-    """A thing of the caller's project."""
+    """Return a thing of the caller's project."""
     found = call.cloud.store.get(table, ident)
     if found is None or found.project_id != call.caller.project_id:
         raise missing(f"{what} '{ident}'")
@@ -69,7 +69,7 @@ def mine(call: Call, table: str, ident: str, what: str) -> Thing:
 
 
 def workflow_of(store: Store, project_id: str | None, name: str, space: str = "") -> Thing | None:
-    """A project's workflow, by its id or name."""
+    """Return a project's workflow, by its id or name."""
     found = store.get(WORKFLOWS, name)
     if found is None:
         found = next(

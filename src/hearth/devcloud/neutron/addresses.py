@@ -13,12 +13,12 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_slaac(subnet: Thing) -> bool:
-    """Whether hosts of the subnet make their own addresses."""
+    """Return whether hosts of the subnet make their own addresses."""
     return subnet.body["ipv6_address_mode"] in ("slaac", "dhcpv6-stateless")
 
 
 def pools_without(net: Network, gateway: str | None) -> list[Body]:
-    """The default pools: every host address but the gateway."""
+    """Return the default pools: every host address but the gateway."""
     first, last = int(net.network_address), int(net.broadcast_address)
     if net.version == 4 and net.prefixlen < 31:
         first, last = first + 1, last - 1
@@ -34,7 +34,7 @@ def pools_without(net: Network, gateway: str | None) -> list[Body]:
 
 
 def overlaps(net: Network, others: Iterable[str]) -> bool:
-    """Whether a network has addresses in common with one of the others."""
+    """Return whether a network has addresses in common with one of the others."""
     for text in others:
         other = ipaddress.ip_network(text)
         if other.version == net.version and net.overlaps(other):
@@ -43,7 +43,7 @@ def overlaps(net: Network, others: Iterable[str]) -> bool:
 
 
 def take(subnet: Thing, port_id: str, wanted: str | None = None) -> str:
-    """An address of the subnet for a port, the wanted one or the next free of the pools.
+    """Return an address of the subnet for a port, the wanted one or the next free of the pools.
 
     Raises a 409 when it is taken or none is left.
     """
@@ -92,7 +92,7 @@ def free(store: Store, fixed_ips: Iterable[Body]) -> None:
 
 
 def eui64(cidr: str, mac: str) -> str:
-    """The address that a host with this MAC makes for itself in a /64."""
+    """Return the address that a host with this MAC makes for itself in a /64."""
     octets = [int(part, 16) for part in mac.split(":")]
     octets[0] ^= 2
     suffix = int.from_bytes(bytes([*octets[:3], 0xFF, 0xFE, *octets[3:]]), "big")
@@ -100,7 +100,7 @@ def eui64(cidr: str, mac: str) -> str:
 
 
 def is_host(net: Network, address: Any) -> bool:
-    """Whether an address is one that a host in the network may have."""
+    """Return whether an address is one that a host in the network may have."""
     number = ipaddress.ip_address(address)
     if net.version == 4 and net.prefixlen < 31:
         return number in net and number not in (net.network_address, net.broadcast_address)
@@ -108,12 +108,12 @@ def is_host(net: Network, address: Any) -> bool:
 
 
 def contains(subnet: Thing, address: str) -> bool:
-    """Whether an address lies in the subnet, where a host may have it."""
+    """Return whether an address lies in the subnet, where a host may have it."""
     return is_host(ipaddress.ip_network(subnet.body["cidr"]), address)
 
 
 def new_mac(store: Store) -> str:
-    """A MAC address that nobody has."""
+    """Return an unused MAC address."""
     text = store.new_hex()
     return f"fa:16:3e:{text[0:2]}:{text[2:4]}:{text[4:6]}"
 

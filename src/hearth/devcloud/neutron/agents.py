@@ -1,15 +1,10 @@
-"""Collections whose changes an agent carries out a little later: a status tells how far it is."""
+"""Collections whose changes an agent carries out a little later; a status shows the progress."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.http import Body, Call, Cloud, Refusal
 from hearth.devcloud.neutron.rest import Rest
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 
 class Pending(Rest):
@@ -43,7 +38,7 @@ class Pending(Rest):
         call.cloud.store.later(call.effects.slow_s or 0, thing, "network.agent")
 
 
-def carried_out(cloud: DevCloud, thing: Thing) -> None:
+def carried_out(cloud: Cloud, thing: Thing) -> None:
     """The agent has done what was asked."""
     if thing.body["status"] == "PENDING_DELETE":
         cloud.store.remove(thing)

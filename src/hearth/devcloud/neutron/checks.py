@@ -19,7 +19,7 @@ _MAC = re.compile(r"^(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$", re.IGNORECASE)
 
 
 def mac(value: Any) -> Any:
-    """A MAC address that a device may have."""
+    """Return a MAC address that a device may have."""
     if value is None:
         return None
     if not isinstance(value, str) or not _MAC.match(value) or not value.strip("0:-"):
@@ -33,7 +33,7 @@ def ip_version(value: Any) -> Any:
 
 
 def nameserver(value: Any) -> str:
-    """The address of a name server."""
+    """Return the address of a name server."""
     try:
         return str(ipaddress.ip_address(str(value)))
     except ValueError:
@@ -51,12 +51,12 @@ def _network(value: Any, *, strict: bool, kind: str) -> str:
 
 
 def cidr(value: Any) -> str:
-    """A network with its length, without host bits."""
+    """Return a network with its length, without host bits."""
     return _network(value, strict=True, kind="CIDR")
 
 
 def prefix(value: Any) -> str:
-    """A network with its length; host bits are cut off."""
+    """Return a network with its length; host bits are cut off."""
     return _network(value, strict=False, kind="IP subnet")
 
 
@@ -72,7 +72,7 @@ def fixed_ips(value: Any) -> Any:
 
 
 def members(**checks: Check) -> Check:
-    """An object with all of these members and no other."""
+    """Return a check for an object with all of these members and no other."""
 
     def check(value: Any) -> Any:
         if not isinstance(value, dict) or set(value) != set(checks):
@@ -85,7 +85,7 @@ def members(**checks: Check) -> Check:
 
 
 def distinct(check_item: Check, doubled: str) -> Check:
-    """A list without doubles, which `doubled` names; null is the empty one."""
+    """Return a list without duplicates, which `doubled` names in errors; null means empty."""
 
     def check(value: Any) -> Any:
         if not isinstance(value, list | None):

@@ -27,7 +27,7 @@ _PORTS = re.compile(r"^(\d{1,5})(:(\d{1,5}))?$")
 
 
 def _ports(value: Any) -> str:
-    """A port or a range of them."""
+    """Return a port or a range of them."""
     found = _PORTS.match(str(value))
     if not found or not 0 < int(found[1]) <= int(found[3] or found[1]) < 65536:
         raise ValueError(f"'{value}' is no port and no range of ports")
@@ -35,7 +35,7 @@ def _ports(value: Any) -> str:
 
 
 def _place(value: Any) -> str:
-    """An address or a network."""
+    """Return an address or a network."""
     ipaddress.ip_network(str(value), strict=False)
     return str(value)
 
@@ -100,7 +100,7 @@ FIREWALLS = Collection(
 
 
 def _applied(call: Call, policy_id: str | None) -> list[Thing]:
-    """The firewalls under a policy; raises a 409 while one is being changed."""
+    """Return the firewalls under a policy; raises a 409 while one is being changed."""
     if policy_id is None:
         return []
     found = call.cloud.store.where(FIREWALLS.table, firewall_policy_id=policy_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -17,15 +17,12 @@ from hearth.devcloud.collection import (
     text,
     uuid,
 )
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.ports import new_port, ports, remove_port
 from hearth.devcloud.neutron.rest import Rest, bad_request, explain, owned, stamped
 from hearth.devcloud.neutron.routers import router_between
 from hearth.devcloud.store import Store, Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 FLOATING_IPS = Collection(
     "network",
@@ -99,7 +96,7 @@ _SIDES = {
 }
 
 
-def follow_port(cloud: DevCloud, thing: Thing) -> None:
+def follow_port(cloud: Cloud, thing: Thing) -> None:
     """The status catches up with the association."""
     status = "ACTIVE" if thing.body["port_id"] else "DOWN"
     if thing.body["status"] != status:

@@ -29,7 +29,7 @@ def _fields(value: Any, needed: set[str], more: frozenset[str] = frozenset()) ->
 
 
 def _switch(value: Any) -> Body:
-    """A switch and its ports."""
+    """Return a switch and its ports."""
     given = _fields(value, {"device_name", "interfaces"})
     found = []
     for one in list_of()(given["interfaces"]):
@@ -42,7 +42,7 @@ def _switch(value: Any) -> Body:
 
 
 def _device(value: Any) -> Body:
-    """A device and its interface."""
+    """Return a device and its interface."""
     return {k: text()(v) for k, v in _fields(value, {"id", "interface_name"}).items()}
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from hearth.devcloud.http import Cloud
 from hearth.devcloud.neutron import addresses, firewalls
 from hearth.devcloud.neutron.ports import remove_port
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _PARTS = {
     "network.networks": ("network.segments", "network_id"),
@@ -18,7 +14,7 @@ _PARTS = {
 }
 
 
-def follow(cloud: DevCloud, thing: Thing) -> None:
+def follow(cloud: Cloud, thing: Thing) -> None:
     """Let go what belongs to a thing that has just gone."""
     store = cloud.store
     if thing.table in _PARTS:

@@ -1,4 +1,4 @@
-"""What Neutron tells about itself: versions, extensions, zones, agents."""
+"""Versions, extensions, zones and agents of Neutron."""
 
 from __future__ import annotations
 

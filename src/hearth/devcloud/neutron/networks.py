@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hearth.devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -15,13 +13,10 @@ from hearth.devcloud.collection import (
     text,
     uuid,
 )
-from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.http import Body, Call, Cloud, Refusal
 from hearth.devcloud.neutron import physical
 from hearth.devcloud.neutron.rest import Rest, bad_input, owned, stamped
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _MTU_MAX = {"vxlan": 1450, "gre": 1458, "geneve": 1442}
 _MTU_PLAIN = 1500
@@ -57,9 +52,9 @@ NETWORKS = Collection(
 
 
 def new_network(
-    cloud: DevCloud, network_id: str, project_id: str, given: Body, *, seed: bool = False
+    cloud: Cloud, network_id: str, project_id: str, given: Body, *, seed: bool = False
 ) -> Thing:
-    """A network of checked values."""
+    """Return a network of checked values."""
     values = {**NETWORKS.for_create({}), **given}
     external = values["router:external"]
     body = {

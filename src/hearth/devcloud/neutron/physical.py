@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.http import Body, Cloud, Refusal
 from hearth.devcloud.store import Store, Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TABLE = "network.segments"
 KINDS = ("local", "vlan", "vxlan", "gre", "geneve", "flat")
@@ -17,7 +14,7 @@ _NUMBERS = {"vlan": 4094, **_TUNNELS}
 
 
 def new_segment(
-    cloud: DevCloud,
+    cloud: Cloud,
     network: Thing,
     kind: str,
     place: str | None,
@@ -26,7 +23,7 @@ def new_segment(
     implicit: bool = False,
     **more: Any,
 ) -> Thing:
-    """A segment of a network; raises what its kind does not allow, and what another has."""
+    """Return a segment of a network; raises what its kind does not allow, and what another has."""
     check(kind, place, number)
     store = cloud.store
     if kind == "flat" and _taken(store, kind, place, None):
@@ -60,7 +57,7 @@ def _taken(store: Store, kind: str, place: str | None, number: int | None) -> bo
 
 
 def _free(store: Store, kind: str, place: str | None) -> int:
-    """The next number of a kind that nobody has, round and round."""
+    """Return the next number of a kind that nobody has, round and round."""
     most = _NUMBERS[kind]
     for _ in range(most):
         number = (store.new_serial(f"{kind} {place or ''}") - 1) % most + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     Collection,
@@ -16,13 +16,10 @@ from hearth.devcloud.collection import (
     text,
     uuid,
 )
-from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.http import Body, Call, Cloud, Refusal
 from hearth.devcloud.neutron import addresses, checks
 from hearth.devcloud.neutron.rest import Rest, bad_input, bad_request, not_authorized
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _prefixes = checks.distinct(checks.prefix, "Duplicate items in the list:")
 
@@ -116,7 +113,7 @@ _TABLES = {
 }
 
 
-def allocate(cloud: DevCloud, values: Body, wanted: addresses.Network | None) -> addresses.Network:
+def allocate(cloud: Cloud, values: Body, wanted: addresses.Network | None) -> addresses.Network:
     """What a new subnet gets of its pool: the wanted network, or the first that is free."""
     pool = cloud.store.get(SUBNET_POOLS.table, values["subnetpool_id"])
     if pool is None:
@@ -196,7 +193,7 @@ class _SubnetPools(Rest):
         super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
 
     def _checked(self, call: Call, pool: Body, own: Thing | None = None) -> Body:
-        """The pool with its lengths as they are shown; raises for what cannot be one."""
+        """Return the pool with its lengths as they are shown; raises for what cannot be one."""
         if {net.version for net in _networks(pool)} != {pool["ip_version"]}:
             text_ = "Cannot mix IPv4 and IPv6 prefixes in a subnet pool."
             raise Refusal(400, "PrefixVersionMismatch", text_)

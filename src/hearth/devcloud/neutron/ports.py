@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -18,15 +18,12 @@ from hearth.devcloud.collection import (
     text,
     uuid,
 )
-from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.http import Body, Call, Cloud, Refusal
 from hearth.devcloud.listing import CONTROLS, filtered
 from hearth.devcloud.neutron import addresses, checks, security
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.rest import Rest, bad_input, not_authorized, owned, stamped
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _TABLE = "network.ports"
 _PAIRS_MAX = 10
@@ -103,7 +100,7 @@ _BOUND: Body = {
 
 
 def new_port(
-    cloud: DevCloud,
+    cloud: Cloud,
     network: Thing,
     project_id: str,
     given: Body,
@@ -162,7 +159,7 @@ def new_port(
     return store.insert(thing, implicit=implicit)
 
 
-def _free_mac(cloud: DevCloud, network_id: str, mac: str) -> None:
+def _free_mac(cloud: Cloud, network_id: str, mac: str) -> None:
     """Raises a 409 when a port of the network has the address."""
     if cloud.store.where(_TABLE, network_id=network_id, mac_address=mac):
         text_ = f"Unable to complete operation for network {network_id}. MAC {mac} is in use."
@@ -179,7 +176,7 @@ def bind(port: Thing) -> None:
 
 
 def _pairs(port: Body, mac: str) -> list[Body]:
-    """The allowed address pairs of a port; raises where they cannot be."""
+    """Return the allowed address pairs of a port; raises where they cannot be."""
     pairs: list[Body] = port["allowed_address_pairs"]
     if pairs and not port["port_security_enabled"]:
         text_ = "Port Security must be enabled in order to have allowed address pairs on a port."
@@ -197,7 +194,7 @@ def _pairs(port: Body, mac: str) -> list[Body]:
 
 
 def _addresses(
-    cloud: DevCloud,
+    cloud: Cloud,
     network: Thing,
     port_id: str,
     mac: str,
@@ -249,7 +246,7 @@ def _default_addresses(
 
 
 def _wanted_address(
-    cloud: DevCloud, network: Thing, subnets: list[Thing], port_id: str, mac: str, item: Body
+    cloud: Cloud, network: Thing, subnets: list[Thing], port_id: str, mac: str, item: Body
 ) -> Body:
     subnet_id, ip = item.get("subnet_id"), item.get("ip_address")
     if ip is None and subnet_id is None:
@@ -277,7 +274,7 @@ def _wanted_address(
     return {"subnet_id": subnet.id, "ip_address": addresses.take(subnet, port_id, ip)}
 
 
-def remove_port(cloud: DevCloud, port: Thing) -> None:
+def remove_port(cloud: Cloud, port: Thing) -> None:
     """Delete a port: its addresses are free, its floating IPs without a port."""
     store = cloud.store
     addresses.free(store, port.body["fixed_ips"])
@@ -298,7 +295,7 @@ def remove_port(cloud: DevCloud, port: Thing) -> None:
     store.remove(port)
 
 
-def _trunk_details(cloud: DevCloud, port: Thing) -> Body | None:
+def _trunk_details(cloud: Cloud, port: Thing) -> Body | None:
     """What the parent port of a trunk shows of it; None for other ports."""
     for trunk in cloud.store.where("network.trunks", port_id=port.id):
         subs = [
@@ -380,7 +377,7 @@ class _Ports(Rest):
         _free_mac(call.cloud, port.body["network_id"], mac)
 
     @staticmethod
-    def _move(cloud: DevCloud, thing: Thing, changes: Body) -> None:
+    def _move(cloud: Cloud, thing: Thing, changes: Body) -> None:
         body = thing.body
         network = cloud.store.table("network.networks")[body["network_id"]]
         before = body["fixed_ips"]

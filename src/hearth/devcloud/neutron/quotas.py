@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 DEFAULTS = {
     "network": 100,
@@ -38,22 +33,22 @@ _TABLES = {
 _QUOTAS = "network.quotas"
 
 
-def limits(cloud: DevCloud, project_id: str) -> dict[str, int]:
-    """The limits of a project; -1 is none."""
+def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
+    """Return the limits of a project; -1 is none."""
     defaults = DEFAULTS if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
     own = cloud.store.get(_QUOTAS, project_id)
     return {**defaults, **(own.body if own is not None else {})}
 
 
-def used(cloud: DevCloud, project_id: str, name: str) -> int:
-    """How many a project has."""
+def used(cloud: Cloud, project_id: str, name: str) -> int:
+    """Return how many a project has."""
     table = _TABLES.get(name)
     if table is None:
         return 0
     return cloud.store.count(f"network.{table}", project_id)
 
 
-def check(cloud: DevCloud, project_id: str, name: str, table: str, count: int = 1) -> None:
+def check(cloud: Cloud, project_id: str, name: str, table: str, count: int = 1) -> None:
     """Raises a 409 when `count` more would be too many."""
     limit = limits(cloud, project_id)[name]
     if limit >= 0 and used(cloud, project_id, name) + count > limit:

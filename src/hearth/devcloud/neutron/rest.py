@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import Collection, Fault, Invalid
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import CONTROLS, filtered, ordered, page
 from hearth.devcloud.neutron import quotas
 from hearth.devcloud.store import Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _OWNER = ("project_id", "tenant_id")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Neutron words it."""
+    """Return an error as Neutron words it."""
     type_ = "HTTPBadRequest" if fault.type == "NotJSON" else fault.type or "HTTPBadRequest"
     error = {"type": type_, "message": fault.message, "detail": ""}
     return Reply(fault.status, {"NeutronError": error}, dict(fault.headers))
@@ -62,21 +59,21 @@ def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusa
             return Refusal(400, "HTTPBadRequest", text)
 
 
-def touch(cloud: DevCloud, thing: Thing) -> None:
+def touch(cloud: Cloud, thing: Thing) -> None:
     """The thing has changed: new revision, new time."""
     thing.body["updated_at"] = stamp_z(cloud.store.time)
     thing.body["revision_number"] = thing.body.get("revision_number", 0) + 1
     cloud.store.changed = True
 
 
-def stamped(cloud: DevCloud, revision: int) -> Body:
-    """The fields that every new object has."""
+def stamped(cloud: Cloud, revision: int) -> Body:
+    """Return the fields that every new object has."""
     now = stamp_z(cloud.store.time)
     return {"tags": [], "created_at": now, "updated_at": now, "revision_number": revision}
 
 
 def owned(project_id: str | None) -> Body:
-    """The owner under both of its names."""
+    """Return the owner under both of its names."""
     return {"project_id": project_id or "", "tenant_id": project_id or ""}
 
 
@@ -98,14 +95,14 @@ def known_policy(call: Call, values: Body) -> None:
 
 
 def shared_with(call: Call, thing: Thing) -> bool:
-    """Whether an RBAC policy lets the caller's project see a thing."""
+    """Return whether an RBAC policy lets the caller's project see a thing."""
     targets = (call.caller.project_id, "*")
     policies = call.cloud.store.where("network.rbac_policies", object_id=thing.id)
     return any(policy.body["target_tenant"] in targets for policy in policies)
 
 
 class Rest:
-    """One collection. What is particular is a method to override."""
+    """One collection. Subclasses override the methods that differ."""
 
     admin_fields: frozenset[str] = frozenset()
     revision = 0
@@ -134,7 +131,7 @@ class Rest:
         ]
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        """A new thing from checked values."""
+        """Return a new thing from checked values."""
         body = {"id": call.cloud.store.new_id(), **values, **owned(project_id)}
         if self.standard:
             body |= stamped(call.cloud, self.revision)
@@ -148,7 +145,7 @@ class Rest:
         """Refuse a deletion, or take along what hangs on the thing."""
 
     def visible(self, call: Call, thing: Thing) -> bool:
-        """Whether a caller who is neither admin nor owner may see it."""
+        """Return whether a caller who is neither admin nor owner may see it."""
         return bool(thing.body.get("shared")) or shared_with(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
@@ -163,7 +160,7 @@ class Rest:
         """What must be there before the collection is used."""
 
     def find(self, call: Call, thing_id: str) -> Thing:
-        """The thing, if the caller may see it; raises a 404."""
+        """Return the thing, if the caller may see it; raises a 404."""
         thing = call.cloud.store.get(self.collection.table, thing_id)
         if thing is None or not self._sees(call, thing):
             kind = self.collection.type_name

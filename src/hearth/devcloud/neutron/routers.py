@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -16,16 +16,13 @@ from hearth.devcloud.collection import (
     text,
     uuid,
 )
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.neutron import addresses, checks
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.ports import new_port, ports, remove_port
 from hearth.devcloud.neutron.rest import Rest, bad_request, not_authorized, owned, stamped, touch
 from hearth.devcloud.neutron.subnets import subnets
 from hearth.devcloud.store import Store, Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _GATEWAY = "network:router_gateway"
 _INTERFACE = "network:router_interface"
@@ -71,12 +68,12 @@ ROUTERS = Collection(
 
 
 def interfaces(store: Store, router_id: str) -> list[Thing]:
-    """The ports by which a router is in subnets."""
+    """Return the ports by which a router is in subnets."""
     return store.where("network.ports", device_id=router_id, device_owner=_INTERFACE)
 
 
 def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | None:
-    """The router of a subnet that has its gateway on an external network."""
+    """Return the router of a subnet that has its gateway on an external network."""
     for port in store.where("network.ports", device_owner=_INTERFACE):
         if any(item["subnet_id"] == subnet_id for item in port.body["fixed_ips"]):
             router = store.get("network.routers", port.body["device_id"])
@@ -86,8 +83,8 @@ def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | No
     return None
 
 
-def _new_router(cloud: DevCloud, router_id: str, project_id: str, values: Body) -> Thing:
-    """A router of checked values, without a gateway."""
+def _new_router(cloud: Cloud, router_id: str, project_id: str, values: Body) -> Thing:
+    """Return a router of checked values, without a gateway."""
     body = {
         "id": router_id,
         "name": values["name"],
@@ -110,7 +107,7 @@ def _new_router(cloud: DevCloud, router_id: str, project_id: str, values: Body) 
 
 
 def _plug_gateway(
-    cloud: DevCloud, router: Thing, network: Thing, info: Body, seed: str | None = None
+    cloud: Cloud, router: Thing, network: Thing, info: Body, seed: str | None = None
 ) -> None:
     given: Body = {"device_id": router.id, "device_owner": _GATEWAY}
     wanted = info.get("external_fixed_ips")
@@ -123,8 +120,8 @@ def _plug_gateway(
     }
 
 
-def _plug(cloud: DevCloud, router: Thing, subnet: Thing, seed: str | None = None) -> Thing:
-    """The port of a router in a subnet, at the address of its gateway."""
+def _plug(cloud: Cloud, router: Thing, subnet: Thing, seed: str | None = None) -> Thing:
+    """Return the port of a router in a subnet, at the address of its gateway."""
     network = cloud.store.table("network.networks")[subnet.body["network_id"]]
     given: Body = {
         "device_id": router.id,
@@ -137,7 +134,7 @@ def _plug(cloud: DevCloud, router: Thing, subnet: Thing, seed: str | None = None
 
 
 def seeded_router(
-    cloud: DevCloud, name: str, external: Thing, subnet: Thing, ids: tuple[str, str, str]
+    cloud: Cloud, name: str, external: Thing, subnet: Thing, ids: tuple[str, str, str]
 ) -> None:
     """A router between a subnet and an external network that is there from the start, in the
     subnet's project; `ids` are its own, its gateway's and its interface's."""

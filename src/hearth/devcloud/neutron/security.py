@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -15,12 +15,9 @@ from hearth.devcloud.collection import (
     text,
     uuid,
 )
-from hearth.devcloud.http import Body, Call, Refusal, Reply
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply
 from hearth.devcloud.neutron.rest import Rest, owned, stamped
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _GROUPS = "network.security_groups"
 _RULES = "network.security_group_rules"
@@ -135,8 +132,8 @@ RULES = Collection(
 )
 
 
-def default_group(cloud: DevCloud, project_id: str) -> Thing:
-    """The group `default` of a project, made on first use."""
+def default_group(cloud: Cloud, project_id: str) -> Thing:
+    """Return the group `default` of a project, made on first use."""
     found = cloud.store.where(_GROUPS, name="default", project_id=project_id)
     if found:
         return found[0]
@@ -148,7 +145,7 @@ def default_group(cloud: DevCloud, project_id: str) -> Thing:
     return group
 
 
-def _new_group(cloud: DevCloud, project_id: str, values: Body, *, implicit: bool = False) -> Thing:
+def _new_group(cloud: Cloud, project_id: str, values: Body, *, implicit: bool = False) -> Thing:
     group_id = cloud.store.new_id()
     body = {"id": group_id, **values, "shared": False, **owned(project_id), **stamped(cloud, 1)}
     thing = Thing(group_id, _GROUPS, project_id, body)
@@ -159,7 +156,7 @@ def _new_group(cloud: DevCloud, project_id: str, values: Body, *, implicit: bool
     return thing
 
 
-def _new_rule(cloud: DevCloud, group: Thing, given: Body, *, implicit: bool = False) -> Thing:
+def _new_rule(cloud: Cloud, group: Thing, given: Body, *, implicit: bool = False) -> Thing:
     rule_id = cloud.store.new_id()
     prefix = given.get("remote_ip_prefix")
     body = {
@@ -243,7 +240,7 @@ class _Rules(Rest):
 
 
 def _number(rule: Body) -> int | None:
-    """The number of a rule's protocol; ICMP is another one in IPv6."""
+    """Return the number of a rule's protocol; ICMP is another one in IPv6."""
     name = rule["protocol"]
     number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
     return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number

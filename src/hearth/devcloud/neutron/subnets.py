@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     READ_ONLY,
@@ -20,15 +20,12 @@ from hearth.devcloud.collection import (
     text,
     uuid,
 )
-from hearth.devcloud.http import Body, Call, Refusal
+from hearth.devcloud.http import Body, Call, Cloud, Refusal
 from hearth.devcloud.neutron import addresses, checks, pools, shape
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.physical import TABLE
 from hearth.devcloud.neutron.rest import Rest, bad_input, bad_request, owned, stamped, touch
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _UNSET = "unset"
 _MTU_MIN = {4: 68, 6: 1280}
@@ -76,9 +73,9 @@ SUBNETS = Collection(
 
 
 def new_subnet(
-    cloud: DevCloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
+    cloud: Cloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
 ) -> Thing:
-    """A subnet of checked values; raises what the addresses do not allow."""
+    """Return a subnet of checked values; raises what the addresses do not allow."""
     values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **given}
     net = _network_of(cloud, network, values)
     if network.body["mtu"] < _MTU_MIN[net.version]:
@@ -118,7 +115,7 @@ def new_subnet(
     return thing
 
 
-def _put_on(cloud: DevCloud, network: Thing, body: Body, segment_id: Any) -> None:
+def _put_on(cloud: Cloud, network: Thing, body: Body, segment_id: Any) -> None:
     """Give a subnet its segment; a network whose subnets have one is not one broadcast domain."""
     if segment_id in (None, body.get("segment_id")):
         return
@@ -132,7 +129,7 @@ def _put_on(cloud: DevCloud, network: Thing, body: Body, segment_id: Any) -> Non
     network.body["l2_adjacency"] = False
 
 
-def _network_of(cloud: DevCloud, network: Thing, values: Body) -> addresses.Network:
+def _network_of(cloud: Cloud, network: Thing, values: Body) -> addresses.Network:
     version = values["ip_version"]
     siblings = cloud.store.where(SUBNETS.table, network_id=network.id, ip_version=version)
     if any(s.body["subnetpool_id"] != values["subnetpool_id"] for s in siblings):

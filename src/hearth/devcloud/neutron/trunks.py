@@ -83,7 +83,7 @@ class _Trunks(Rest):
 
 
 def _switched_on(trunk: Thing) -> Thing:
-    """The trunk, which can only be changed while it is switched on."""
+    """Return the trunk, which can only be changed while it is switched on."""
     if not trunk.body["admin_state_up"]:
         raise Refusal(409, "TrunkDisabled", f"Trunk {trunk.id} is currently disabled.")
     return trunk

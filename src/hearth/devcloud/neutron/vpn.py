@@ -42,7 +42,7 @@ def _known(given: Any, usual: Body) -> Body:
 
 
 def _lifetime(given: Any) -> Body:
-    """How long a key lives."""
+    """Return how long a key lives."""
     value = _known(given or {}, {"units": "seconds", "value": 3600})
     one_of("seconds", "kilobytes")(value["units"])
     return {**value, "value": integer(60)(value["value"])}

@@ -21,7 +21,7 @@ _JSON = "application/json; charset=UTF-8"
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """An error as Nova words it."""
+    """Return an error as Nova words it."""
     kind = _KINDS.get(fault.status, "computeFault")
     body = {kind: {"code": fault.status, "message": fault.message or kind}}
     return Reply(fault.status, body, {"Content-Type": _JSON, **fault.headers})
@@ -88,7 +88,7 @@ def finish(call: Call, reply: Reply) -> None:
 
 
 def links(call: Call, kind: str, thing_id: str) -> list[Body]:
-    """Where a thing is found."""
+    """Return the links of a thing."""
     return [
         {"rel": "self", "href": f"{call.base}/compute/v2.1/{kind}/{thing_id}"},
         bookmark(call, kind, thing_id),
@@ -96,7 +96,7 @@ def links(call: Call, kind: str, thing_id: str) -> list[Body]:
 
 
 def bookmark(call: Call, kind: str, thing_id: str) -> Body:
-    """Where a thing is found whatever the version."""
+    """Return the link of a thing that has no version."""
     return {"rel": "bookmark", "href": f"{call.base}/compute/{kind}/{thing_id}"}
 
 

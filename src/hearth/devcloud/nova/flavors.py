@@ -30,7 +30,7 @@ FLAVORS = Collection(
 
 
 def flavor_body(**given: object) -> Body:
-    """All fields of a flavor."""
+    """Return all fields of a flavor."""
     values = FLAVORS.for_create(given)
     values.pop("id")
     values["extra_specs"] = {}
@@ -39,7 +39,7 @@ def flavor_body(**given: object) -> Body:
 
 
 def flavor_of(call: Call, flavor_id: str) -> Thing | None:
-    """The flavor, if the caller may use it."""
+    """Return the flavor, if the caller may use it."""
     thing = call.cloud.store.get(_TABLE, flavor_id)
     if thing is None or call.caller.is_admin or thing.body["os-flavor-access:is_public"]:
         return thing

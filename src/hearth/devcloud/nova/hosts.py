@@ -63,7 +63,7 @@ def services(call: Call) -> Reply:
 
 
 def _hypervisor(call: Call) -> Body:
-    """The one there is; newer callers know it by a UUID."""
+    """Return the only hypervisor; newer callers know it by a UUID."""
     servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
     cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
     disk = sum(f["disk"] for f in servers)
@@ -134,7 +134,7 @@ def _aggregate(call: Call) -> Thing:
 
 
 def _checked(call: Call, own: Thing | None = None) -> Body:
-    """The fields of an aggregate; raises a 400, or a 409 for a name that is taken."""
+    """Return the fields of an aggregate; raises a 400, or a 409 for a name that is taken."""
     given = call.object("aggregate")
     if set(given) - {"name", "availability_zone"}:
         raise bad(f"Additional properties are not allowed: {sorted(given)}")
@@ -300,7 +300,7 @@ def _group(call: Call) -> Thing:
 
 
 def group_of(call: Call, group_id: str) -> Thing | None:
-    """The server group, if it is the caller's."""
+    """Return the server group, if it is the caller's."""
     thing = call.cloud.store.get(_GROUPS, group_id)
     if thing is None or call.caller.is_admin or thing.project_id == call.caller.project_id:
         return thing

@@ -31,7 +31,7 @@ KEYPAIRS = Collection(
 
 
 def key_of(call: Call, user_id: str, name: str) -> Thing | None:
-    """The key pair of a user."""
+    """Return the key pair of a user."""
     return call.cloud.store.get(_TABLE, f"{user_id}/{name}")
 
 

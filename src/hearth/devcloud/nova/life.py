@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.aodh.evaluation import happened
 from hearth.devcloud.cinder import attachments
-from hearth.devcloud.http import Body, Refusal
+from hearth.devcloud.http import Body, Cloud, Refusal
 from hearth.devcloud.neutron.ports import bind, new_port, remove_port
 from hearth.devcloud.neutron.rest import touch
 from hearth.devcloud.nova.hosts import HOST, HOST_CPUS, HOST_RAM_MB
 from hearth.devcloud.store import Thing, stamp_micro, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 STATES = {
     "active": "ACTIVE",
@@ -29,7 +26,7 @@ STATES = {
 }
 
 
-def set_state(cloud: DevCloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
+def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
     """The server is in a state; the status follows."""
     status, before = STATES[vm_state], server.body["vm_state"]
     match task_state:
@@ -50,7 +47,7 @@ def set_state(cloud: DevCloud, server: Thing, vm_state: str, task_state: str | N
         tell(cloud, server, "compute.instance.update", old_state=before)
 
 
-def tell(cloud: DevCloud, server: Thing, event_type: str, **more: Any) -> None:
+def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
     """The event of something that has happened to the server."""
     traits = {
         "instance_id": server.id,
@@ -64,14 +61,14 @@ def tell(cloud: DevCloud, server: Thing, event_type: str, **more: Any) -> None:
     happened(cloud, event_type, traits)
 
 
-def fail(cloud: DevCloud, server: Thing, message: str) -> None:
+def fail(cloud: Cloud, server: Thing, message: str) -> None:
     """The server is in error, and says why."""
     now = stamp_z(cloud.store.time)
     server.hidden["fault"] = {"code": 500, "created": now, "message": message}
     set_state(cloud, server, "error")
 
 
-def wire(cloud: DevCloud, server: Thing) -> None:
+def wire(cloud: Cloud, server: Thing) -> None:
     """Find a host, plug the ports, attach the volumes; the build goes on or fails."""
     hidden = server.hidden
     flavor = hidden["flavor"]
@@ -94,7 +91,7 @@ def wire(cloud: DevCloud, server: Thing) -> None:
     cloud.store.later(hidden["build_s"] / 2, server, "compute.built")
 
 
-def _attach(cloud: DevCloud, server: Thing, device: Body) -> None:
+def _attach(cloud: Cloud, server: Thing, device: Body) -> None:
     volume = None
     if device["source"] == "volume":
         volume = cloud.store.get("volume.volumes", device["id"])
@@ -105,7 +102,7 @@ def _attach(cloud: DevCloud, server: Thing, device: Body) -> None:
     attach_volume(cloud, server, volume, device)
 
 
-def attach_volume(cloud: DevCloud, server: Thing, volume: Thing, device: Body) -> Body:
+def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> Body:
     """Attach a volume; gives what the server keeps of it."""
     taken = {item["device"] for item in server.hidden["volumes"]}
     name = device.get("device")
@@ -128,7 +125,7 @@ def attach_volume(cloud: DevCloud, server: Thing, volume: Thing, device: Body) -
     return item
 
 
-def plug(cloud: DevCloud, server: Thing, item: Body) -> Thing:
+def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
     """Bind the given port, or make one on the given network."""
     store = cloud.store
     binding: Body = {
@@ -157,7 +154,7 @@ def plug(cloud: DevCloud, server: Thing, item: Body) -> Thing:
     return port
 
 
-def unplug(cloud: DevCloud, server: Thing, port_id: str) -> None:
+def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
     """Delete a port that was made for the server; let go of one that was given."""
     port = cloud.store.table("network.ports").get(port_id)
     server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]
@@ -171,13 +168,13 @@ def unplug(cloud: DevCloud, server: Thing, port_id: str) -> None:
     touch(cloud, port)
 
 
-def unplug_all(cloud: DevCloud, server: Thing) -> None:
+def unplug_all(cloud: Cloud, server: Thing) -> None:
     """No port is left."""
     for port_id in list(server.hidden["ports"]):
         unplug(cloud, server, port_id)
 
 
-def _let_go(cloud: DevCloud, server: Thing) -> None:
+def _let_go(cloud: Cloud, server: Thing) -> None:
     for item in server.hidden["volumes"]:
         volume = cloud.store.table("volume.volumes").get(item["volume_id"])
         if volume is not None:
@@ -187,7 +184,7 @@ def _let_go(cloud: DevCloud, server: Thing) -> None:
     server.hidden["volumes"] = []
 
 
-def built(cloud: DevCloud, server: Thing) -> None:
+def built(cloud: Cloud, server: Thing) -> None:
     """The build is over."""
     if server.body["task_state"] == "deleting":
         return
@@ -200,7 +197,7 @@ def built(cloud: DevCloud, server: Thing) -> None:
     set_state(cloud, server, "active")
 
 
-def changed(cloud: DevCloud, server: Thing) -> None:
+def changed(cloud: Cloud, server: Thing) -> None:
     """A task is over: the state it leads to is there."""
     target = server.hidden.pop("target", None)
     if target is None or server.body["task_state"] == "deleting":
@@ -211,7 +208,7 @@ def changed(cloud: DevCloud, server: Thing) -> None:
     set_state(cloud, server, target)
 
 
-def deleted(cloud: DevCloud, server: Thing) -> None:
+def deleted(cloud: Cloud, server: Thing) -> None:
     """The server is gone, with all that was made for it."""
     before = server.body["vm_state"]
     server.body["vm_state"] = "deleted"

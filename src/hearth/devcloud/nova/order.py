@@ -49,7 +49,7 @@ def words(value: Any) -> Any:
 
 
 def name_of_server(value: Any) -> Any:
-    """A name of 1 to 255 characters."""
+    """Return a name of 1 to 255 characters."""
     found = text()(value)
     if not found.strip():
         raise ValueError("the name is empty")
@@ -92,7 +92,7 @@ SERVERS = Collection(
 
 
 def checked(call: Call, given: Mapping[str, Any]) -> Body:
-    """All fields; raises a 400 in the words of a schema."""
+    """Return all fields; raises a 400 in the words of a schema."""
     for key, since in _SINCE.items():
         if key in given and call.version < since:
             raise bad(f"Additional properties are not allowed ('{key}' was unexpected)")
@@ -116,7 +116,7 @@ def checked(call: Call, given: Mapping[str, Any]) -> Body:
 
 
 def flavor(call: Call, values: Body) -> Thing:
-    """The flavor; raises a 400."""
+    """Return the flavor; raises a 400."""
     reference = str(values["flavorRef"]).rpartition("/")[2]
     thing = flavor_of(call, reference)
     if thing is None:
@@ -125,7 +125,7 @@ def flavor(call: Call, values: Body) -> Thing:
 
 
 def image(call: Call, values: Body, chosen: Thing) -> str:
-    """The id of the image, empty for a boot from a volume; raises a 400 or 403."""
+    """Return the id of the image, empty for a boot from a volume; raises a 400 or 403."""
     reference = values["imageRef"] or ""
     if not isinstance(reference, str):
         raise bad("Invalid imageRef provided.")
@@ -142,7 +142,7 @@ def image(call: Call, values: Body, chosen: Thing) -> str:
 
 
 def check_image(call: Call, reference: str, chosen: Body) -> Thing:
-    """The image, if it fits the flavor; raises a 400."""
+    """Return the image, if it fits the flavor; raises a 400."""
     if not is_uuid(reference):
         raise bad("Invalid imageRef provided.")
     thing = call.cloud.store.get("image.images", reference)
@@ -167,7 +167,7 @@ def _may_use(call: Call, thing: Thing) -> bool:
 
 
 def networks(call: Call, values: Body) -> list[Body]:
-    """The networks and ports wanted, each checked; raises a 400 or 409."""
+    """Return the requested networks and ports, each checked; raises a 400 or 409."""
     wanted = values["networks"]
     if wanted is None:
         if call.version >= (2, 37):
@@ -219,7 +219,7 @@ def _network(call: Call, item: Any) -> Body:
 
 
 def block_devices(call: Call, values: Body) -> list[Body]:
-    """The volumes wanted, each checked; raises a 400."""
+    """Return the requested volumes, each checked; raises a 400."""
     devices = []
     legacy = [
         {
@@ -302,7 +302,7 @@ def references(call: Call, values: Body, hints: Body) -> Thing | None:
 
 
 def security_group(call: Call, name: str) -> str:
-    """The id of the security group of this name or id; raises a 400."""
+    """Return the id of the security group of this name or id; raises a 400."""
     from hearth.devcloud.neutron.security import default_group
 
     project_id = call.caller.project_id or ""

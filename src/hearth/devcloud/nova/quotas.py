@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hearth.devcloud.http import Body, Call, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Reply, Route
 from hearth.devcloud.nova.base import admin_only, bad, forbidden
 from hearth.devcloud.store import Thing
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _TABLE = "compute.quotas"
 DEFAULTS = {
@@ -31,8 +26,8 @@ DEFAULTS = {
 _COUNTED = ("cores", "instances", "key_pairs", "ram", "server_groups", "server_group_members")
 
 
-def limits(cloud: DevCloud, project_id: str) -> dict[str, int]:
-    """The limits of a project; -1 is none."""
+def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
+    """Return the limits of a project; -1 is none."""
     defaults = dict(DEFAULTS)
     if not cloud.settings.quotas:
         defaults |= dict.fromkeys(_COUNTED, -1)
@@ -40,7 +35,7 @@ def limits(cloud: DevCloud, project_id: str) -> dict[str, int]:
     return {**defaults, **(own.body if own is not None else {})}
 
 
-def used(cloud: DevCloud, project_id: str) -> dict[str, int]:
+def used(cloud: Cloud, project_id: str) -> dict[str, int]:
     """What the servers of a project take."""
     total = {"instances": 0, "cores": 0, "ram": 0}
     for server in cloud.store.table("compute.servers").values():
@@ -54,7 +49,7 @@ def used(cloud: DevCloud, project_id: str) -> dict[str, int]:
     return total
 
 
-def check(cloud: DevCloud, project_id: str, more: dict[str, int]) -> None:
+def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
     """Raises a 403 when the project may not have that much more."""
     bounds = limits(cloud, project_id)
     if all(bounds[key] < 0 for key in more):

@@ -28,7 +28,7 @@ _FILTERS = TAG_FILTERS | {
 
 
 def find(call: Call) -> Thing:
-    """The server of the path; raises a 404 when it is not the caller's."""
+    """Return the server of the path; raises a 404 when it is not the caller's."""
     thing = call.cloud.store.get(TABLE, call.ids[0])
     if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
         raise missing("Instance", call.ids[0])
@@ -173,7 +173,7 @@ def _matching(call: Call) -> list[Thing]:
 
 
 def _fits(thing: Thing, key: str, values: list[str]) -> bool:
-    """Whether a server is let through by one filter."""
+    """Return whether a server passes one filter."""
     match key:
         case "name":
             try:

@@ -16,7 +16,7 @@ Planned = tuple[Body, Body | None, Body | None, list[Body]]  # listener, pool, m
 
 
 def planned(listeners: Any) -> list[Planned]:
-    """The parts as they are asked for, each checked; raises a 400."""
+    """Return the parts as they are asked for, each checked; raises a 400."""
     if not isinstance(listeners, list):
         raise bad("listeners must be a list")
     return list(_planned(listeners))

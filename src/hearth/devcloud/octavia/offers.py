@@ -67,11 +67,11 @@ class Offered:
         """What a body must be beyond its declaration; raises a 400, 404 or 409."""
 
     def used(self, call: Call, thing: Thing) -> bool:
-        """Whether something refers to it."""
+        """Return whether another object refers to a thing."""
         raise NotImplementedError
 
     def ident(self, call: Call, values: Body) -> str:
-        """The id of a new one."""
+        """Return the id of a new one."""
         return call.cloud.store.new_id()
 
     def view(self, thing: Thing) -> Body:
@@ -189,7 +189,7 @@ class Zones(Flavors):
 
 
 def look_up(call: Call, collection: Collection, thing_id: object) -> Thing:
-    """The thing of that id; raises a 404."""
+    """Return the thing of that id; raises a 404."""
     thing = call.cloud.store.get(collection.table, thing_id)
     if thing is None:
         raise Refusal(404, message=f"{collection.singular} {thing_id} not found.")

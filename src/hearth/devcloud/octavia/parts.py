@@ -13,7 +13,7 @@ _BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter
 
 
 class Part:
-    """One kind of part. What is particular is a method to override."""
+    """One kind of part. Subclasses override the methods that differ."""
 
     within = ""
     operating = "OFFLINE"
@@ -35,7 +35,7 @@ class Part:
         ]
 
     def find(self, call: Call, collection: Collection, thing_id: object) -> Thing:
-        """The caller's thing of a kind; raises a 404."""
+        """Return the caller's thing of a kind; raises a 404."""
         thing = call.cloud.store.get(collection.table, thing_id)
         caller = call.caller
         if thing is None or not (caller.is_admin or thing.project_id == caller.project_id):
@@ -43,11 +43,11 @@ class Part:
         return thing
 
     def balancer(self, call: Call, thing: Thing) -> Thing:
-        """The load balancer that a thing is part of."""
+        """Return the load balancer that a thing is part of."""
         return self.find(call, tree.BALANCERS, thing.hidden["balancer"])
 
     def place(self, call: Call, values: Body) -> Body:
-        """The ids of what the new thing is below of: `balancer` and more."""
+        """Return the ids of what the new thing is below of: `balancer` and more."""
         raise NotImplementedError
 
     def check(self, call: Call, values: Body) -> None:
@@ -63,7 +63,7 @@ class Part:
         return {**body, **self.links(call, thing), "tenant_id": thing.project_id}
 
     def given(self, call: Call, *, creating: bool) -> Body:
-        """The checked fields of the body; raises a 400."""
+        """Return the checked fields of the body; raises a 400."""
         given = dict(call.object(self.collection.singular))
         for name in ("tenant_id", "project_id", *(self.apart if creating else ())):
             given.pop(name, None)
@@ -79,7 +79,7 @@ class Part:
             raise bad(error.message) from None
 
     def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Thing:
-        """A new thing, pending."""
+        """Return a new thing, pending."""
         store = call.cloud.store
         body: Body = {
             "id": store.new_id(),
@@ -113,7 +113,7 @@ class Part:
         return found
 
     def index(self, call: Call) -> Reply:
-        """GET of the collection; a filter by a field that there is not has no effect."""
+        """GET of the collection; a filter by an unknown field has no effect."""
         balancers = {one for name in _BALANCER for one in call.query.get(name, ())}
         mine = [
             t for t in self._mine(call) if not balancers or t.hidden.get("balancer") in balancers
@@ -283,7 +283,7 @@ class Members(Part):
 
 
 class Monitors(Part):
-    """What tells whether members are well."""
+    """Health monitors of pools."""
 
     references = ("pool_id",)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.devcloud.collection import (
     Collection,
@@ -17,17 +17,14 @@ from hearth.devcloud.collection import (
     one_of,
     text,
 )
-from hearth.devcloud.http import Call, Refusal
+from hearth.devcloud.http import Call, Cloud, Refusal
 from hearth.devcloud.store import Thing, stamp_z
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 _ID = text(36)
 
 
 def persistence(value: Any) -> Any:
-    """How clients are kept to a member; the cookie's name is for one kind only."""
+    """Return how clients are kept to a member; the cookie's name is for one kind only."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
         raise ValueError(f"{value!r} is no session persistence")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
@@ -210,8 +207,8 @@ RULES = Collection(
 _TABLES = tuple(kind.table for kind in (LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES))
 
 
-def below(cloud: DevCloud, balancer_id: str) -> list[Thing]:
-    """All parts of a load balancer."""
+def below(cloud: Cloud, balancer_id: str) -> list[Thing]:
+    """Return all parts of a load balancer."""
     return [
         thing
         for table in _TABLES
@@ -241,8 +238,8 @@ def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
     call.cloud.store.later(call.effects.slow_s or 0, balancer, "load-balancer.done")
 
 
-def done(cloud: DevCloud, balancer: Thing) -> None:
-    """What was pending is done."""
+def done(cloud: Cloud, balancer: Thing) -> None:
+    """Finish a pending change."""
     now = stamp_z(cloud.store.time).rstrip("Z")
     fails = balancer.hidden.get("fails")
     for thing in [*below(cloud, balancer.id), balancer]:

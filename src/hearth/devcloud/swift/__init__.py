@@ -71,7 +71,7 @@ class _Everything(Router):
     """Any path below /v1 goes to one handler."""
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """The handler, for every method."""
+        """Return the handler, for every method."""
         if segments[:1] == ["v1"] and len(segments) > 1:
             methods = ("GET", "HEAD", "PUT", "POST", "DELETE", "COPY", "OPTIONS")
             return dict.fromkeys(methods, _account_or_object), ()

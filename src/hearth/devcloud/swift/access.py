@@ -25,7 +25,7 @@ def split(path: str) -> Parts:
 
 
 def account_of(store: Store, name: str) -> Thing:
-    """The account, made on first use."""
+    """Return the account, made on first use."""
     thing = store.get(ACCOUNTS, name)
     if thing is None:
         project_id = name.removeprefix("AUTH_")
@@ -35,7 +35,7 @@ def account_of(store: Store, name: str) -> Thing:
 
 
 def container_of(store: Store, account: str, container: str) -> Thing:
-    """The container; raises a 404."""
+    """Return the container; raises a 404."""
     thing = store.get(CONTAINERS, f"{account}/{container}")
     if thing is None:
         raise Refusal(404, message="Not Found")
@@ -43,7 +43,7 @@ def container_of(store: Store, account: str, container: str) -> Thing:
 
 
 def is_open(call: Call) -> bool:
-    """Whether a call needs no token of its own: it is checked in `allow`."""
+    """Return whether a call needs no token of its own: it is checked in `allow`."""
     return True
 
 
@@ -124,7 +124,7 @@ def _check_temporary(call: Call, parts: Parts) -> None:
 
 
 def metadata(call: Call, kind: str, present: dict[str, str]) -> dict[str, str]:
-    """The metadata after the headers of a call: set, changed or removed."""
+    """Return the metadata after the headers of a call: set, changed or removed."""
     kept = dict(present)
     plain = {
         "Container": (

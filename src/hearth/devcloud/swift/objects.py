@@ -60,7 +60,7 @@ def write(store: Store, home: Thing, name: str, data: bytes, more: Body) -> Thin
 
 
 def _versions(call: Call, home: Thing) -> tuple[Thing | None, bool]:
-    """The container of older versions, and whether deletes are kept there too."""
+    """Return the container of older versions, and whether deletes are kept there too."""
     meta = home.body["meta"]
     history = "X-History-Location" in meta
     where = meta.get("X-History-Location") or meta.get("X-Versions-Location")

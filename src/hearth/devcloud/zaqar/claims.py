@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.store import Store, Thing
 from hearth.devcloud.zaqar.messages import free, view
 from hearth.devcloud.zaqar.queues import CLAIMS, key_of, messages_of
 from hearth.devcloud.zaqar.rest import PAGE_DEFAULT, document, number, whole, within
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 TTL_DEFAULT, GRACE_DEFAULT = 300, 60
 BOUNDS = (60, 43200)
@@ -58,7 +53,7 @@ def _release(store: Store, claim: Thing) -> None:
     store.remove(claim)
 
 
-def expire(cloud: DevCloud, claim: Thing) -> None:
+def expire(cloud: Cloud, claim: Thing) -> None:
     """It ends, unless it was renewed."""
     if claim.hidden["ends"] <= cloud.store.time:
         _release(cloud.store, claim)
@@ -81,7 +76,7 @@ def show(call: Call) -> Reply:
 
 
 def renew(call: Call) -> Reply:
-    """PATCH of one: it begins anew. 204."""
+    """PATCH of one: its time starts again. 204."""
     given = document(call)
     ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
     within(ttl, *BOUNDS, "The TTL for a claim")

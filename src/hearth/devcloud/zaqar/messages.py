@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.store import Thing
 from hearth.devcloud.zaqar.queues import (
     DELAY_MAX,
@@ -30,9 +30,6 @@ from hearth.devcloud.zaqar.rest import (
     yes,
 )
 from hearth.devcloud.zaqar.subscriptions import notify
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 
 def post(call: Call) -> Reply:
@@ -83,7 +80,7 @@ def _checked(queue: Thing, one: Any) -> Body:
     return {"ttl": ttl, "delay": delay, "body": one["body"]}
 
 
-def expire(cloud: DevCloud, message: Thing) -> None:
+def expire(cloud: Cloud, message: Thing) -> None:
     """Its time is over, unless a claim made it longer."""
     left_s = message.hidden["expires"] - cloud.store.time
     if left_s > 0:
@@ -93,7 +90,7 @@ def expire(cloud: DevCloud, message: Thing) -> None:
 
 
 def plain(call: Call, message: Thing) -> Body:
-    """A message as those see it who take it."""
+    """Return a message as those see it who take it."""
     hidden = message.hidden
     return {
         "id": message.id,
@@ -105,7 +102,7 @@ def plain(call: Call, message: Thing) -> Body:
 
 
 def view(call: Call, message: Thing) -> Body:
-    """A message with its address, which names the claim on it."""
+    """Return a message with its address, which names the claim on it."""
     href = f"/v2/queues/{call.ids[0]}/messages/{message.id}"
     claim = message.hidden["claim"]
     return {**plain(call, message), "href": f"{href}?claim_id={claim}" if claim else href}
@@ -119,7 +116,7 @@ def free(call: Call) -> list[Thing]:
 
 
 def _named(call: Call) -> list[str] | None:
-    """The ids that the query names."""
+    """Return the ids that the query names."""
     given = [one for part in call.query.get("ids", []) for one in part.split(",") if one]
     if not given:
         return None

@@ -54,12 +54,12 @@ def check_name(name: str) -> None:
 
 
 def key_of(call: Call) -> str:
-    """The id of the queue that a call is about."""
+    """Return the id of the queue that a call is about."""
     return f"{call.caller.project_id}/{call.ids[0]}"
 
 
 def opened(call: Call) -> Thing:
-    """The queue, made where there is none."""
+    """Return the queue, which is created if it does not exist."""
     return call.cloud.store.get(QUEUES, key_of(call)) or _new(call, {}, implicit=True)
 
 
@@ -69,7 +69,7 @@ def setting(queue: Thing, name: str) -> Any:
 
 
 def messages_of(store: Store, key: str) -> list[Thing]:
-    """The messages of a queue in their order."""
+    """Return the messages of a queue in their order."""
     return store.where(MESSAGES, queue=key)
 
 

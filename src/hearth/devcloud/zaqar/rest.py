@@ -27,7 +27,7 @@ def bad_body(message: str) -> Refusal:
 
 
 def document(call: Call) -> Body:
-    """The body, which must be an object."""
+    """Return the body, which must be an object."""
     if not call.raw:
         raise bad_body("Request body can not be empty")
     found = call.json()
@@ -37,7 +37,7 @@ def document(call: Call) -> Body:
 
 
 def whole(given: Body, name: str, default: int) -> int:
-    """A whole number of a body."""
+    """Return a whole number of a body."""
     value = given.get(name, default)
     if type(value) is not int:
         raise bad_body(f'The value of the "{name}" field must be a int.')
@@ -45,14 +45,14 @@ def whole(given: Body, name: str, default: int) -> int:
 
 
 def within(value: int, low: int, high: int, what: str) -> int:
-    """The value, which must not be outside its bounds."""
+    """Return the value, which must not be outside its bounds."""
     if not low <= value <= high:
         raise bad(f"{what} may not exceed {high} and must be at least {low}")
     return value
 
 
 def number(call: Call, name: str) -> int | None:
-    """A whole number of the query, from 1 to a page."""
+    """Return a whole number of the query, from 1 to a page."""
     given = call.argument(name)
     if not given:
         return None
@@ -64,7 +64,7 @@ def number(call: Call, name: str) -> int | None:
 
 
 def yes(call: Call, name: str) -> bool:
-    """A yes or no of the query; no where nothing is said."""
+    """Return a boolean of the query; false if it is missing."""
     given = (call.argument(name) or "false").lower()
     if given not in _WORDS:
         raise Refusal(400, "Invalid parameter", f"{name} must be 'true' or 'false'.")
@@ -72,6 +72,6 @@ def yes(call: Call, name: str) -> bool:
 
 
 def following(call: Call, marker: str) -> list[Body]:
-    """The link to the page after this one."""
+    """Return the link to the page after this one."""
     kept: dict[str, Any] = {name: values[0] for name, values in call.query.items() if values[0]}
     return [{"rel": "next", "href": f"{call.path}?{urlencode({**kept, 'marker': marker})}"}]

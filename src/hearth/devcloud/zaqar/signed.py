@@ -7,8 +7,8 @@ import hmac
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hearth.devcloud.caller import Caller
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth.devcloud.keystone.tokens import Caller
 from hearth.devcloud.store import Store, Thing
 from hearth.devcloud.zaqar.rest import bad, document
 
@@ -42,7 +42,7 @@ def share(call: Call) -> Reply:
 
 
 def brings(call: Call) -> bool:
-    """Whether a call comes with a signature in place of a token."""
+    """Return whether a call has a signature instead of a token."""
     return "URL-Signature" in call.headers
 
 

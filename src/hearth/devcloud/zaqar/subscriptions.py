@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from hearth.devcloud import errands
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud import jobs
+from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.keystone import delegation
 from hearth.devcloud.store import Thing
 from hearth.devcloud.zaqar.queues import SUBSCRIPTIONS, key_of, opened
 from hearth.devcloud.zaqar.rest import PAGE_DEFAULT, bad, bad_body, document, following, number
-
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
 
 SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
 FIELDS = {"subscriber", "ttl", "options"}
@@ -42,7 +39,7 @@ def create(call: Call) -> Reply:
     return Reply(201, {"subscription_id": made.id}, place)
 
 
-def _begin(cloud: DevCloud, one: Thing) -> None:
+def _begin(cloud: Cloud, one: Thing) -> None:
     now = cloud.store.time
     one.hidden.update(since=now, ends=now + one.body["ttl"])
     cloud.store.later(one.body["ttl"], one, "messaging.unsubscribe")
@@ -75,7 +72,7 @@ def _must_be_new(call: Call, subscriber: str) -> None:
 
 
 def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
-    """The options with the trust through which a subscriber is called that wants a token."""
+    """Return the options with the trust through which a subscriber is called that wants a token."""
     if not subscriber.startswith(TRUST):
         return options
     known = options.get("trust_id") or urlsplit(subscriber).username
@@ -147,19 +144,19 @@ def delete(call: Call) -> Reply:
     return Reply(204)
 
 
-def drop(cloud: DevCloud, one: Thing) -> None:
+def drop(cloud: Cloud, one: Thing) -> None:
     """End one, and the trust that was made for it."""
     delegation.end(cloud, one.body["options"].get("trust_id"))
     cloud.store.remove(one)
 
 
-def expire(cloud: DevCloud, one: Thing) -> None:
+def expire(cloud: Cloud, one: Thing) -> None:
     """Its time is over, unless it was given more."""
     if one.hidden["ends"] <= cloud.store.time:
         drop(cloud, one)
 
 
-def notify(cloud: DevCloud, queue: Thing, message: Thing) -> None:
+def notify(cloud: Cloud, queue: Thing, message: Thing) -> None:
     """Send a new message to all subscribers of its queue."""
     hidden = message.hidden
     document: Body = {
@@ -176,7 +173,7 @@ def notify(cloud: DevCloud, queue: Thing, message: Thing) -> None:
             _send(cloud, one, document)
 
 
-def _send(cloud: DevCloud, one: Thing, document: Body) -> None:
+def _send(cloud: Cloud, one: Thing, document: Body) -> None:
     options, url = one.body["options"], one.body["subscriber"]
     headers: dict[str, Any] = {"Content-Type": "application/json"}
     headers |= options.get("post_headers") or {}
@@ -189,26 +186,26 @@ def _send(cloud: DevCloud, one: Thing, document: Body) -> None:
     text = json.dumps(document)
     data = str(options["post_data"]).replace(MESSAGE, text) if options.get("post_data") else text
     headers = {name: str(value) for name, value in headers.items()}
-    errands.order(
+    jobs.order(
         cloud, "messaging.sent", one.id, method="POST", url=url, headers=headers, data=data,
         tries=1,
     )  # fmt: skip
 
 
 def _plain(url: str) -> str:
-    """The URL that is called, without what is for this service."""
+    """Return the URL to call, without the prefix for this service."""
     parts = urlsplit(url.removeprefix(TRUST))
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def sent(cloud: DevCloud, errand: Thing) -> None:
+def sent(cloud: Cloud, job: Thing) -> None:
     """What nobody took is sent again, some times."""
-    hidden = errand.hidden
+    hidden = job.hidden
     status, there = hidden["answer"]["status"], cloud.store.get(SUBSCRIPTIONS, hidden["about"])
     if there is None or 0 < status < 500 or hidden["tries"] >= TRIES:
         return
     hidden["tries"] += 1
-    errands.again(cloud, errand, PAUSE_S)
+    jobs.again(cloud, job, PAUSE_S)
 
 
 ROUTES: list[Route] = [

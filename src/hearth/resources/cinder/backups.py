@@ -1,15 +1,12 @@
 """Backups of volumes: made as snapshots of the resource, and what a volume can be made from."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
 from hearth.resources.collection import forgiving
 from hearth.resources.mark import mark
-
-if TYPE_CHECKING:
-    from hearth.resources.cinder.volume import Volume
 
 SERVICE = "block-storage"
 
@@ -64,8 +61,11 @@ async def ready(live: Live) -> Progress:
 BACKUP = Step("backup", begin, find, ready)
 
 
-def restore_step(volume: "Volume") -> Step:
-    """Make a volume from the backup of the properties, or restore that into the volume."""
+def restore_step(poll: Callable[[Live], Awaitable[Progress]]) -> Step:
+    """Return the step that restores the backup of the properties, into a new volume or its own.
+
+    `poll` reports the progress of the volume.
+    """
 
     async def restore(live: Live) -> Made:
         fields: Body = {"name": live.physical_name}
@@ -83,4 +83,4 @@ def restore_step(volume: "Volume") -> Step:
                 return Made(physical_id=str(body["id"]), body=body)
         return None
 
-    return Step("restore", restore, restored, volume.poll)
+    return Step("restore", restore, restored, poll)

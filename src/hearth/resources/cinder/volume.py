@@ -110,7 +110,7 @@ class Volume(CollectionResource):
     def create_steps(self, live: Live) -> tuple[Step, ...]:
         create: tuple[Step, ...] = (Step("create", self.create, self.find, self.poll),)
         if live.given("backup_id"):
-            create = (backups.restore_step(self), Step("rename", self.rename))
+            create = (backups.restore_step(self.poll), Step("rename", self.rename))
         describe = (Step("describe", self.describe),) if live.given("description") else ()
         return (*create, *describe, *self.after_create(live))
 
@@ -162,7 +162,7 @@ class Volume(CollectionResource):
         if "read_only" in changed:
             steps.append(Step("read-only", self.guard))
         if "backup_id" in changed and live.given("backup_id"):
-            steps.append(backups.restore_step(self))
+            steps.append(backups.restore_step(self.poll))
         return tuple(steps)
 
     async def update(self, live: Live) -> Made | None:

@@ -1,23 +1,20 @@
 """Changes of a server in place: name, metadata, password, flavor, image, user data, networks."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
-from hearth.resources.collection import forgiving
+from hearth.resources.collection import CollectionResource, forgiving
 from hearth.resources.nova import interfaces
 from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
-
-if TYPE_CHECKING:
-    from hearth.resources.nova.server import Server
 
 VERSION = "2.26"
 VERSION_REBUILD_USER_DATA = "2.57"
 
 
-def update_steps(server: "Server", live: Live) -> tuple[Step, ...]:
+def update_steps(server: CollectionResource, live: Live) -> tuple[Step, ...]:
     """The steps for what changed, each one call that can be made again."""
     change = _Change(server)
     changed = live.changed
@@ -48,7 +45,7 @@ def update_steps(server: "Server", live: Live) -> tuple[Step, ...]:
 class _Change:
     """The calls behind the steps."""
 
-    def __init__(self, server: "Server") -> None:
+    def __init__(self, server: CollectionResource) -> None:
         self._server = server
 
     async def rename(self, live: Live) -> Made | None:

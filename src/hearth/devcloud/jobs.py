@@ -1,6 +1,6 @@
-"""What the cloud does while nobody calls: HTTP calls of its own, and what is due in workflows.
+"""Background jobs: HTTP calls that the cloud makes itself, and workflows that are due.
 
-A service orders a call and names the transition that takes the answer. Both are in the store: after
+A service orders a call and names the transition that gets the answer. Both are in the store: after
 a restart, calls that had no answer yet are made again.
 """
 
@@ -9,24 +9,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp
 import msgspec
 
+from hearth.devcloud.http import Cloud
 from hearth.devcloud.store import Body, Thing
 
-if TYPE_CHECKING:
-    from hearth.devcloud.cloud import DevCloud
-
-CALLS = "errands.calls"
+CALLS = "errands.calls"  # the name in saved states
 TIMEOUT_S = 60.0
 ANSWER_MAX = 16 * 1024 * 1024  # bytes
-PROMPT = ("workflow.",)  # transitions that happen on time, and not before the next call only
+PROMPT = ("workflow.",)  # transitions that happen on time, not with the next call
 
 
 def order(
-    cloud: DevCloud,
+    cloud: Cloud,
     then: str,
     about: str,
     *,
@@ -37,9 +35,9 @@ def order(
     timeout_s: float = TIMEOUT_S,
     **more: Any,
 ) -> None:
-    """Have a call made. The transition `then` gets the errand, with `answer` and `more` in it.
+    """Order a call. The transition `then` gets the job, with `answer` and `more` in it.
 
-    `about` is the id of what it is done for.
+    `about` is the id of the thing that the call is for.
     """
     body: Body = {
         "method": method,
@@ -53,18 +51,18 @@ def order(
     cloud.wake(0)
 
 
-def again(cloud: DevCloud, errand: Thing, after_s: float = 0.0) -> None:
-    """Make a call once more, a little later."""
-    errand.hidden.pop("answer", None)
-    errand.visible_from = cloud.store.time + after_s
-    cloud.store.insert(errand)
+def again(cloud: Cloud, job: Thing, after_s: float = 0.0) -> None:
+    """Repeat a call after some seconds."""
+    job.hidden.pop("answer", None)
+    job.visible_from = cloud.store.time + after_s
+    cloud.store.insert(job)
     cloud.wake(after_s)
 
 
 class Runner:
-    """Runs the errands of a cloud on the present loop; `await close()` ends it."""
+    """Runs the jobs of a cloud on the current event loop; `await close()` stops it."""
 
-    def __init__(self, cloud: DevCloud) -> None:
+    def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -74,7 +72,7 @@ class Runner:
         self.wake(0)
 
     def wake(self, after_s: float) -> None:
-        """Look for what is to be done, at the latest after so many seconds."""
+        """Look for jobs, at the latest after some seconds."""
         due = self._loop.time() + max(0.0, after_s)
         if self._timer is not None:
             if self._timer.when() <= due:
@@ -86,24 +84,24 @@ class Runner:
         self._timer = None
         cloud = self._cloud
         cloud.settle()
-        for errand in cloud.store.all(CALLS):
-            if errand.id not in self._under_way:
-                self._under_way[errand.id] = asyncio.create_task(self._run(errand))
+        for job in cloud.store.all(CALLS):
+            if job.id not in self._under_way:
+                self._under_way[job.id] = asyncio.create_task(self._run(job))
         due = [row[0] for row in cloud.store.agenda if row[4].startswith(PROMPT)]
-        due += [errand.visible_from for errand in cloud.store.table(CALLS).values()]
+        due += [job.visible_from for job in cloud.store.table(CALLS).values()]
         if later := [at for at in due if at > cloud.store.time]:
             self.wake(min(later) - cloud.store.time)
 
-    async def _run(self, errand: Thing) -> None:
-        answer = await self._answer(errand.body)
-        del self._under_way[errand.id]
-        errand.hidden["answer"] = answer
-        self._cloud.store.remove(errand)
+    async def _run(self, job: Thing) -> None:
+        answer = await self._answer(job.body)
+        del self._under_way[job.id]
+        job.hidden["answer"] = answer
+        self._cloud.store.remove(job)
         self._cloud.settle()
-        self._cloud.carry_out(errand.hidden["then"], errand)
+        self._cloud.carry_out(job.hidden["then"], job)
 
     async def _answer(self, wanted: Body) -> Body:
-        """Status, headers and body of the answer; without one, `error` says why."""
+        """Return status, headers and body of the answer; `error` is why there is no answer."""
         self._session = self._session or aiohttp.ClientSession()
         try:
             async with self._session.request(
@@ -124,7 +122,7 @@ class Runner:
             return {"status": 0, "headers": {}, "body": None, "error": why}
 
     async def close(self) -> None:
-        """Stop; what is under way stays in the store."""
+        """Stop; unfinished jobs stay in the store."""
         self._cloud.wake = lambda after_s: None
         if self._timer is not None:
             self._timer.cancel()

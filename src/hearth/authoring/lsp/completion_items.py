@@ -1,4 +1,4 @@
-"""What may stand at a place: the keys of a map, the names that a scalar may be."""
+"""The words that completion offers at a location: keys of a map, values of a scalar."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hearth.authoring.lsp.describe import (
 )
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import Files, is_template_name, local
-from hearth.authoring.lsp.pieces import Map, scalar_text
-from hearth.authoring.lsp.places import Place, What, functions_at
+from hearth.authoring.lsp.locations import Location, What, functions_at
 from hearth.authoring.lsp.schemas import Schemas
+from hearth.authoring.lsp.syntax_tree import Map, scalar_text
 from hearth.authoring.types import AuthorCatalog
 from hearth.model.state import Hook, RestrictedAction
-from hearth.schema import Custom, Prop
+from hearth.schema import Custom
 from hearth.template.parameters import CFN_NAMES, ParameterType
 from hearth.template.versions import HOT_KEY, VERSION_KEYS, versions_of
 
 # -- properties, types and files ----------------------------------------------------------------
 
 
-def properties(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
-    """The properties at a place, required ones first."""
-    entries = schemas.entries(document, place) or {}
-    top = _top(schemas, document, place)
+def properties(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
+    """Yield the properties at a location, required ones first."""
+    entries = schemas.entries(document, location) or {}
+    top = schemas.top_prop(document, location)
     for name, prop in entries.items():
         support = prop.support
         if support is not None and support.hidden:
@@ -47,15 +47,8 @@ def properties(schemas: Schemas, document: Document, place: Place) -> Iterator[W
         )
 
 
-def _top(schemas: Schemas, document: Document, place: Place) -> Prop | None:
-    """The property of the resource inside of which a place is."""
-    if not place.steps:
-        return None
-    return schemas.prop(document, Place(place.what, place.name, place.root, place.steps[:1]))
-
-
 def types(schemas: Schemas, path: Path) -> Iterator[Word]:
-    """The names of types in a file, but for those that are files."""
+    """Yield the names of types in a file, except those that are files."""
     known = types_of(schemas.catalog)
     for name in schemas.mapped_names(path):
         if name not in known:
@@ -65,7 +58,7 @@ def types(schemas: Schemas, path: Path) -> Iterator[Word]:
 
 @cache
 def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
-    """All types as words. It takes a while to find them for the first time."""
+    """Return all types as words. The first call takes a while."""
     found = {}
     for name in catalog.names():
         info = catalog.find(name)
@@ -78,7 +71,7 @@ def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
 
 
 def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
-    """The files in the folder that a path which is being typed leads to."""
+    """Yield the files in the folder of an unfinished path."""
     folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     folder = local(folder_part or ".", beside)
     if folder is None:
@@ -97,7 +90,7 @@ def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) ->
 
 
 def beginnings() -> Iterator[Word]:
-    """How a template begins."""
+    """Yield the keys that a template may begin with."""
     for name in VERSION_KEYS:
         yield Word(name, Sort.KEYWORD, text=fixed.SECTIONS[name], rank=1 + (name != HOT_KEY))
 
@@ -122,9 +115,9 @@ def _listed(
         yield Word(name, Sort.KEYWORD, text=texts.get(name, ""), rank=rank)
 
 
-def functions(document: Document, place: Place) -> Iterator[Word]:
-    """The functions that may be called at a place."""
-    for name, known in functions_at(place, document.grammar).items():
+def functions(document: Document, location: Location) -> Iterator[Word]:
+    """Yield the functions that may be called at a location."""
+    for name, known in functions_at(location, document.grammar).items():
         if known is not None:
             yield Word(name, Sort.FUNCTION, text=function_text(name), rank=4)
 
@@ -147,9 +140,9 @@ def _conditions(document: Document) -> list[Word]:
     return words(document.items("conditions"), Sort.CONDITION, rank=1)
 
 
-def _references(document: Document, place: Place) -> Iterator[Word]:
+def _references(document: Document, location: Location) -> Iterator[Word]:
     yield from _parameters(document)
-    if not place.conditional:
+    if not location.conditional:
         yield from _resources(document)
 
 
@@ -158,8 +151,8 @@ def _parameter_types(document: Document) -> list[Word]:
     return words(names, Sort.VALUE)
 
 
-def _attributes(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
-    kin = schemas.of_resource(document, place.name)
+def _attributes(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
+    kin = schemas.of_resource(document, location.name)
     if kin is None:
         return
     for name, attribute in kin.attributes.items():
@@ -176,15 +169,15 @@ def _attributes(schemas: Schemas, document: Document, place: Place) -> Iterator[
 def _mapping(document: Document, *steps: str) -> list[Word]:
     (name, *rest) = steps
     item = document.items("mappings").get(name)
-    piece = item.value if item else None
+    node = item.value if item else None
     for step in rest:
-        piece = piece.get(step) if isinstance(piece, Map) else None
-    keys = [entry.key.text for entry in piece.entries] if isinstance(piece, Map) else []
+        node = node.get(step) if isinstance(node, Map) else None
+    keys = [entry.key.text for entry in node.entries] if isinstance(node, Map) else []
     return words(keys, Sort.VALUE)
 
 
-def _custom(schemas: Schemas, document: Document, place: Place) -> list[Word]:
-    if place.name != "custom_constraint":
+def _custom(schemas: Schemas, document: Document, location: Location) -> list[Word]:
+    if location.name != "custom_constraint":
         return []
     return words(_custom_names(schemas.catalog), Sort.VALUE)
 
@@ -203,7 +196,7 @@ def _custom_names(catalog: AuthorCatalog) -> list[str]:
     return sorted(found)
 
 
-def _parameters_beside(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+def _parameters_beside(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
     seen = set()
     for other in schemas.files.beside(document.path):
         if other.genre is Genre.TEMPLATE:
@@ -213,47 +206,47 @@ def _parameters_beside(schemas: Schemas, document: Document, place: Place) -> It
                     yield Word(name, Sort.PARAMETER, other.path.name)
 
 
-def _resources_beside(schemas: Schemas, document: Document, place: Place) -> list[Word]:
+def _resources_beside(schemas: Schemas, document: Document, location: Location) -> list[Word]:
     others = schemas.files.beside(document.path)
     named = (one.items("resources") for one in others if one.genre is Genre.TEMPLATE)
     return words(sorted({name for items in named for name in items}), Sort.RESOURCE)
 
 
-def _parameter_keys(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+def _parameter_keys(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
     keys = document.grammar.parameter_keys - {"schema"}
     yield from _listed(sorted(keys), fixed.PARAMETER_KEYS, ("type", "Type"))
 
 
-def _registry(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+def _registry(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
     yield Word("resources", Sort.KEYWORD, text="What counts for single resources.")
     yield from types(schemas, document.path)
 
 
-def _registry_resource(schemas: Schemas, document: Document, place: Place) -> Iterator[Word]:
+def _registry_resource(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
     yield from words(("hooks", "restricted_actions"), Sort.KEYWORD)
     yield from types(schemas, document.path)
 
 
-Names = Callable[[Schemas, Document, Place], Iterable[Word]]
+Names = Callable[[Schemas, Document, Location], Iterable[Word]]
 
 KEYS: Mapping[What, Names] = {
-    What.ROOT: lambda schemas, document, place: _sections(document),
-    What.ENVIRONMENT: lambda schemas, document, place: described(fixed.ENVIRONMENT_SECTIONS),
+    What.ROOT: lambda schemas, document, location: _sections(document),
+    What.ENVIRONMENT: lambda schemas, document, location: described(fixed.ENVIRONMENT_SECTIONS),
     What.PARAMETER: _parameter_keys,
-    What.RESOURCE: lambda schemas, document, place: _ours(
+    What.RESOURCE: lambda schemas, document, location: _ours(
         document.grammar.resource_keys, fixed.RESOURCE_KEYS
     ),
-    What.OUTPUT: lambda schemas, document, place: _ours(
+    What.OUTPUT: lambda schemas, document, location: _ours(
         document.grammar.output_keys, fixed.OUTPUT_KEYS
     ),
-    What.CONSTRAINT: lambda schemas, document, place: _listed(
+    What.CONSTRAINT: lambda schemas, document, location: _listed(
         (*document.grammar.constraints, "description"), fixed.CONSTRAINTS
     ),
-    What.BOUNDS: lambda schemas, document, place: described(fixed.BOUNDS.get(place.name, {})),
-    What.GROUP: lambda schemas, document, place: described(fixed.GROUP_KEYS),
+    What.BOUNDS: lambda schemas, document, location: described(fixed.BOUNDS.get(location.name, {})),
+    What.GROUP: lambda schemas, document, location: described(fixed.GROUP_KEYS),
     What.VALUE: properties,
-    What.ARGUMENT: lambda schemas, document, place: described(
-        fixed.FUNCTION_KEYS.get(place.name, {})
+    What.ARGUMENT: lambda schemas, document, location: described(
+        fixed.FUNCTION_KEYS.get(location.name, {})
     ),
     What.ENV_PARAMETERS: _parameters_beside,
     What.REGISTRY: _registry,
@@ -263,35 +256,37 @@ KEYS: Mapping[What, Names] = {
 """The keys that a map may have."""
 
 NAMES: Mapping[What, Names] = {
-    What.VERSION: lambda schemas, document, place: words(
-        reversed(versions_of(place.name)), Sort.VALUE
+    What.VERSION: lambda schemas, document, location: words(
+        reversed(versions_of(location.name)), Sort.VALUE
     ),
-    What.PARAMETER_TYPE: lambda schemas, document, place: _parameter_types(document),
-    What.PARAMETER_NAME: lambda schemas, document, place: _parameters(document),
-    What.RESOURCE_NAME: lambda schemas, document, place: _resources(document),
-    What.REF: lambda schemas, document, place: _references(document, place),
-    What.OPERAND: lambda schemas, document, place: _conditions(document),
+    What.PARAMETER_TYPE: lambda schemas, document, location: _parameter_types(document),
+    What.PARAMETER_NAME: lambda schemas, document, location: _parameters(document),
+    What.RESOURCE_NAME: lambda schemas, document, location: _resources(document),
+    What.REF: lambda schemas, document, location: _references(document, location),
+    What.OPERAND: lambda schemas, document, location: _conditions(document),
     What.ATTRIBUTE: _attributes,
-    What.POLICY: lambda schemas, document, place: words(
+    What.POLICY: lambda schemas, document, location: words(
         sorted(document.grammar.deletion_policies), Sort.VALUE, rank=1
     ),
-    What.FACADE: lambda schemas, document, place: words(
+    What.FACADE: lambda schemas, document, location: words(
         fixed.FACADES_HOT if document.grammar.hot else fixed.FACADES_CFN, Sort.VALUE
     ),
-    What.ALGORITHM: lambda schemas, document, place: words(fixed.ALGORITHMS, Sort.VALUE),
-    What.MAPPING_NAME: lambda schemas, document, place: words(
+    What.ALGORITHM: lambda schemas, document, location: words(fixed.ALGORITHMS, Sort.VALUE),
+    What.MAPPING_NAME: lambda schemas, document, location: words(
         document.items("mappings"), Sort.VALUE
     ),
-    What.MAPPING_KEY: lambda schemas, document, place: _mapping(document, place.name),
-    What.MAPPING_FIELD: lambda schemas, document, place: _mapping(document, place.name, place.root),
+    What.MAPPING_KEY: lambda schemas, document, location: _mapping(document, location.name),
+    What.MAPPING_FIELD: lambda schemas, document, location: _mapping(
+        document, location.name, location.root
+    ),
     What.BOUNDS: _custom,
-    What.HOOK: lambda schemas, document, place: words(list(Hook), Sort.VALUE),
-    What.RESTRICTED_ACTION: lambda schemas, document, place: words(
+    What.HOOK: lambda schemas, document, location: words(list(Hook), Sort.VALUE),
+    What.RESTRICTED_ACTION: lambda schemas, document, location: words(
         list(RestrictedAction), Sort.VALUE
     ),
-    What.STRATEGY: lambda schemas, document, place: words(fixed.STRATEGIES, Sort.VALUE),
+    What.STRATEGY: lambda schemas, document, location: words(fixed.STRATEGIES, Sort.VALUE),
 }
-"""The names that may stand at a place."""
+"""The values that a scalar at a location may have."""
 
 CALLED = frozenset({What.VALUE, What.CONDITION, What.OPERAND})
 """Where functions are offered."""

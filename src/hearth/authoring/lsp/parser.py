@@ -1,11 +1,11 @@
-"""Any text as a tree of maps, lists and scalars that know where they stand; nothing is refused.
+"""A parser that reads any text as a syntax tree; it refuses nothing.
 
-What a YAML loader can read comes out as it would read it, but for escapes and what stands behind
-aliases. What it can not read, which is what one has while typing, comes out as it was hardly meant
-otherwise: indentation decides what belongs to what, a word alone among the keys of a map is a key
-without a colon, and brackets and quotes that are never closed end where less indented keys begin.
+The tree of a text that a YAML loader can read has the values that the loader gives, except for
+escapes and aliases. The tree of any other text, which is the usual text while somebody types, is a
+guess: indentation decides what belongs together, a word alone among the keys of a map is a key
+without a colon, and brackets and quotes that are never closed end before less indented keys.
 
-Places are offsets from the beginning of the text that was read.
+Offsets count from the beginning of the text that was parsed.
 """
 
 from __future__ import annotations
@@ -13,102 +13,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from textwrap import dedent
-from typing import Any
+from dataclasses import dataclass
 
-from hearth.template.load import MERGE, yaml_scalar
+from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 
 
-@dataclass(slots=True)
-class Scalar:
-    """A word, a text, a number; `style` is its quote, `|`, `>`, `*`, or empty.
-
-    `start` and `end` are without the quotes. `missing` says that nothing is written there.
-    """
-
-    start: int
-    end: int
-    text: str
-    style: str = ""
-    missing: bool = False
-
-
-@dataclass(slots=True)
-class Entry:
-    """A key of a map and its value; `colon` is false where the key stands alone."""
-
-    key: Scalar
-    value: Piece
-    colon: bool = True
-
-
-@dataclass(slots=True)
-class Map:
-    """Entries by key, in order; `flow` if it is written with braces."""
-
-    start: int
-    end: int
-    entries: list[Entry] = field(default_factory=list)
-    flow: bool = False
-
-    def get(self, name: str) -> Piece | None:
-        """The value of a key."""
-        for entry in self.entries:
-            if entry.key.text == name and entry.colon:
-                return entry.value
-        return None
-
-
-@dataclass(slots=True)
-class List:
-    """Items in order; `flow` if it is written with brackets."""
-
-    start: int
-    end: int
-    items: list[Piece] = field(default_factory=list)
-    flow: bool = False
-
-
-Piece = Scalar | Map | List
-
-
-def scalar_text(piece: Piece | None) -> str | None:
-    """The text of a scalar that is written somewhere."""
-    return piece.text if isinstance(piece, Scalar) and not piece.missing else None
-
-
-def plain(piece: Piece) -> Any:
-    """The value of a piece as a loader gives it, but for aliases; None for a missing one."""
-    match piece:
-        case Map():
-            return {entry.key.text: plain(entry.value) for entry in piece.entries if entry.colon}
-        case List():
-            return [plain(item) for item in piece.items]
-        case Scalar(missing=True):
-            return None
-        case Scalar(style="|" | ">"):
-            return dedent(piece.text.partition("\n")[2])
-        case Scalar(style=""):
-            return _converted(piece.text)
-        case _:
-            return piece.text
-
-
-def _converted(text: str) -> Any:
-    try:
-        value = yaml_scalar(text)
-    except (ValueError, OverflowError):
-        return text
-    return text if value is MERGE else value
-
-
-def read(text: str, *, json: bool = False) -> Piece:
-    """The tree of a text. With `json` the text is a part of a map in braces: its entries."""
-    reader = _Reader(text)
+def parse(text: str, *, json: bool = False) -> Node:
+    """Return the tree of a text. With `json` the text is the entries of a map in braces."""
+    parser = _Parser(text)
     if json:
-        return reader.flow_map(0, 0, -1)
-    return reader.document()
+        return parser.flow_map(0, 0, -1)
+    return parser.document()
 
 
 DEPTH_MAX = 80
@@ -137,15 +52,15 @@ FLOW_COLON = re.compile(r":(?=[\s,\[\]{}]|\Z)")
 
 @dataclass(slots=True)
 class _Line:
-    """A line that says something: `indent` letters, then `start` to `end`."""
+    """A line with content: `indent` characters, then `start` to `end`."""
 
     indent: int
     start: int
     end: int
 
 
-class _Reader:
-    """Reads one text; `at` is the line that comes next."""
+class _Parser:
+    """Parses one text; `at` is the line that comes next."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -160,7 +75,7 @@ class _Reader:
             self.lines.append(_Line(indent, match.start() + indent, end))
         self.starts = [line.start for line in self.lines]
 
-    def document(self) -> Piece:
+    def document(self) -> Node:
         if not self.lines:
             return _missing(0)
         first = self.lines[0]
@@ -180,7 +95,7 @@ class _Reader:
 
     # -- block style ----------------------------------------------------------------------------
 
-    def block(self, pos: int, column: int, outer: int) -> Piece:
+    def block(self, pos: int, column: int, outer: int) -> Node:
         """What begins at `pos` of the next line, in a column; `outer` is what it belongs to."""
         if self.depth >= DEPTH_MAX:
             return self.rest(pos)
@@ -195,7 +110,7 @@ class _Reader:
             self.depth -= 1
 
     def rest(self, pos: int) -> Scalar:
-        """The rest of the line, whatever it is."""
+        """Return the rest of the line, whatever it is."""
         end = self.lines[self.at].end
         self.at += 1
         return Scalar(pos, end, self.text[pos:end])
@@ -204,7 +119,7 @@ class _Reader:
         return self.text[pos] == "-" and self.text[pos + 1 : pos + 2] in ("", " ", "\t", "\r", "\n")
 
     def starts_map(self, pos: int, column: int) -> bool:
-        """Whether a word without colon is the first key of a map that goes on below."""
+        """Return whether a word without colon is the first key of a map that goes on below."""
         if self.text[pos] in "\"'{[|>*":
             return False
         if self.at + 1 >= len(self.lines):
@@ -270,7 +185,7 @@ class _Reader:
             return Entry(_missing(pos), lone, colon=False)
         return Entry(key_of(match), self.value(match.end(), column))
 
-    def value(self, pos: int, column: int) -> Piece:
+    def value(self, pos: int, column: int) -> Node:
         line = self.lines[self.at]
         after = _after(PROPS, self.text, _after(SPACE, self.text, pos))
         if after >= line.end or self.text[after] == "#":
@@ -280,7 +195,7 @@ class _Reader:
             return self.literal(after, column)
         return self.inline(after, column)
 
-    def nested(self, column: int, empty: int, *, lists: bool) -> Piece:
+    def nested(self, column: int, empty: int, *, lists: bool) -> Node:
         """What stands below, more indented; a list may stand in the column of its key."""
         if self.at < len(self.lines):
             line = self.lines[self.at]
@@ -289,7 +204,7 @@ class _Reader:
         return _missing(empty)
 
     def literal(self, pos: int, column: int) -> Scalar:
-        """A text of whole lines."""
+        """Return a text of whole lines."""
         self.at += 1
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             self.at += 1
@@ -301,11 +216,11 @@ class _Reader:
             end = max(end, len(self.text.rstrip()))
         return Scalar(pos, end, self.text[pos:end], self.text[pos])
 
-    def inline(self, pos: int, outer: int) -> Piece:
-        """A value that begins on this line: quoted, in brackets, or plain."""
+    def inline(self, pos: int, outer: int) -> Node:
+        """Return a value that begins on this line: quoted, in brackets, or plain."""
         char = self.text[pos]
         if char in "\"'":
-            found: Piece = self.quoted(pos, outer)
+            found: Node = self.quoted(pos, outer)
             end = min(found.end + 1, len(self.text))
         elif char in "{[":
             found = self.flow(pos, outer)
@@ -315,7 +230,7 @@ class _Reader:
         self.at = max(self.at + 1, bisect_left(self.starts, end))
         return found
 
-    def plain(self, pos: int, outer: int) -> Piece:
+    def plain(self, pos: int, outer: int) -> Node:
         line = self.lines[self.at]
         comment = COMMENT.search(self.text, pos, line.end)
         end = comment.start() if comment else line.end
@@ -331,7 +246,7 @@ class _Reader:
             self.at += 1
         return Scalar(pos, end, text, style)
 
-    def led(self, lead: Scalar, outer: int) -> Piece:
+    def led(self, lead: Scalar, outer: int) -> Node:
         """What stands below a word that should not be there, with that word before it."""
         line = self.lines[self.at]
         below = self.block(line.start, line.indent, outer)
@@ -354,7 +269,7 @@ class _Reader:
         return Scalar(pos + 1, match.end() - 1, _unquoted(raw, style), style)
 
     def may_span(self, start: int, end: int, outer: int) -> bool:
-        """Whether all lines between are indented enough for one value."""
+        """Return whether all lines between are indented enough for one value."""
         if "\n" not in self.text[start:end]:
             return True
         if outer < 0:  # in JSON no text is longer than its line
@@ -370,7 +285,7 @@ class _Reader:
 
     # -- flow style -----------------------------------------------------------------------------
 
-    def flow(self, pos: int, outer: int) -> Piece:
+    def flow(self, pos: int, outer: int) -> Node:
         if self.depth >= DEPTH_MAX:
             return Scalar(pos, pos + 1, self.text[pos])
         self.depth += 1
@@ -422,13 +337,13 @@ class _Reader:
         return Entry(_missing(key.start), key, colon=False), pos
 
     def colon(self, pos: int, outer: int, *, quoted: bool) -> int:
-        """Where the colon after a key stands; -1 if there is none."""
+        """Return where the colon after a key stands; -1 if there is none."""
         after = self.gap(pos, outer)
         if after < 0 or self.text[after] != ":":
             return -1
         return after if quoted or FLOW_COLON.match(self.text, after) else -1
 
-    def flow_value(self, pos: int, outer: int) -> tuple[Piece, int]:
+    def flow_value(self, pos: int, outer: int) -> tuple[Node, int]:
         after = self.gap(pos, outer)
         if after < 0 or self.text[after] in ",]}":
             return _missing(pos), pos
@@ -459,7 +374,7 @@ class _Reader:
                 found.items.append(entry.value if entry.key.missing else entry.key)
             found.end = pos
 
-    def flow_node(self, pos: int, outer: int) -> tuple[Piece, int]:
+    def flow_node(self, pos: int, outer: int) -> tuple[Node, int]:
         pos = _after(PROPS, self.text, pos)
         if pos >= len(self.text) or self.text[pos] in ",]}":
             return _missing(pos), pos
@@ -488,7 +403,7 @@ def _missing(pos: int) -> Scalar:
 
 
 def key_of(match: re.Match[str]) -> Scalar:
-    """The key that KEY has found."""
+    """Return the key that KEY has found."""
     style = {"double": '"', "single": "'", "plain": ""}[match.lastgroup or "plain"]
     start, end = match.span(match.lastgroup or "plain")
     return Scalar(start, end, _unquoted(match.group(match.lastgroup or "plain"), style), style)

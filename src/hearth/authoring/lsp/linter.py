@@ -1,7 +1,7 @@
-"""`python -m hearth.authoring.lsp.judge`: checks templates in a process of its own.
+"""`python -m hearth.authoring.lsp.linter`: run the linter in a process of its own.
 
-Checking takes long and holds the interpreter; the process that answers the editor must not wait
-for it. Reads a JSON object in each line of its input, writes one for each; ends with its input.
+A run takes long and keeps the interpreter busy, and the process that answers the editor must not
+wait for it. The process reads a JSON object per line of its input and writes one for each.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 from hearth.authoring.lint import lint
 
 NICE = 10
-"""How much the process stands back: answers come before checks."""
+"""The niceness of the process: answers to the editor come before linter runs."""
 
 
-def judge(question: Mapping[str, Any]) -> dict[str, Any]:
-    """The findings about the file in question, or what kept it from being checked."""
+def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the findings in a file, or why it could not be checked."""
     path = Path(question["path"])
     texts = {Path(name): text for name, text in question["texts"].items()}
     try:
@@ -43,7 +43,7 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(NICE)
     for line in sys.stdin.buffer:
-        answers.write(json.dumps(judge(json.loads(line))) + "\n")
+        answers.write(json.dumps(run_linter(json.loads(line))) + "\n")
         answers.flush()
 
 

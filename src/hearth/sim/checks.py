@@ -1,4 +1,4 @@
-"""What must be true of a world at rest, whatever happened before."""
+"""Checks of a world at rest, after any history."""
 
 import json
 from collections import Counter
@@ -33,7 +33,7 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Each living thing is known by a record, and no record's key made two."""
+    """Check that a record knows each living thing, and that no key of a record made two."""
     world.twin.settle()
     known = {
         record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
@@ -54,7 +54,7 @@ def _stacks(world: World) -> list[str]:
 
 
 def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
-    """The cloud holds exactly what a template says; `given` is what a snapshot brought back."""
+    """Check that the cloud matches a template; `given` is the data of a restored snapshot."""
     world.twin.settle()
     live: dict[str, list[str]] = {}
     for thing in world.mine():
@@ -87,7 +87,7 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
 
 
 def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], Any]]]:
-    """Everything physical: its name, its entry and the entry of the nested stack it is in."""
+    """Yield each physical resource: its name, its entry, the entry of its nested stack."""
     for name, entry in template.items():
         if "child" in entry:
             for inner, node in entry["child"].items():
@@ -102,7 +102,7 @@ def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], An
 def _value(
     spec: Any, template: Template, scope: Any, only: Mapping[str, str], world: World
 ) -> str | None:
-    """The value that a property must have; None where that can not be told from outside."""
+    """Return the value that a property must have; None if it is not known outside."""
     match spec:
         case {"get_param": "secret"}:
             return SECRET
@@ -124,7 +124,7 @@ def _value(
 
 
 def at_rest(world: World) -> Iterator[str]:
-    """Nobody owns a stack, and none is in progress."""
+    """Check that no stack has an owner or is in progress."""
     for row in world.store.transact(lambda tx: tx.rows(_STACKS), write=False):
         if row.owner is not None:
             yield f"{row.name} is owned by {row.owner}"
@@ -133,7 +133,7 @@ def at_rest(world: World) -> Iterator[str]:
 
 
 def ended(every: list[Any]) -> Iterator[str]:
-    """Whatever began has ended, in legal order."""
+    """Check that every operation that began has ended, in a legal order."""
     by_stack: dict[str, list[Any]] = {}
     by_tree: dict[str, list[Any]] = {}
     for row in every:
@@ -148,7 +148,7 @@ def ended(every: list[Any]) -> Iterator[str]:
 
 
 def events_of(world: World) -> list[Any]:
-    """All events, in the order of each tree of stacks."""
+    """Return all events, in order for each tree of stacks."""
 
     def read(tx: Tx) -> list[Any]:
         return [
@@ -206,7 +206,7 @@ def _in_order(events: list[Any]) -> Iterator[str]:
 
 
 def _said_well(one: Any) -> bool:
-    """Whether somebody has marked a resource healthy."""
+    """Return whether a user has marked a resource healthy."""
     return "resource_mark_unhealthy" in one.reason and bool(one.status == Status.COMPLETE)
 
 
@@ -218,7 +218,7 @@ def _for_good(one: Any, doing: str | None) -> bool:
 
 
 def _paired(one: Any) -> bool:
-    """Whether an event of a resource is the beginning or the end of an action."""
+    """Return whether an event of a resource is the beginning or the end of an action."""
     if one.reason == "state changed":
         return True
     unborn = f"Can not check {one.resource_name}," in one.reason
@@ -226,13 +226,13 @@ def _paired(one: Any) -> bool:
 
 
 def nothing_told(plan: Plan) -> Iterator[str]:
-    """A preview shows no secret."""
+    """Check that a preview shows no secret."""
     if SECRET in json.dumps(plan.as_json(), default=str):
         yield "the preview tells a secret"
 
 
 def all_gone(world: World) -> Iterator[str]:
-    """After the delete there is nothing but what was asked to stay."""
+    """Check that only retained things exist after the delete."""
     left = sorted(thing.id for thing in world.mine() if thing.name not in world.retained)
     if left:
         yield f"left after the delete: {left}"
@@ -244,7 +244,7 @@ def all_gone(world: World) -> Iterator[str]:
 
 
 def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
-    """What a preview was certain of is what came of it."""
+    """Check that the certain parts of a preview came true."""
     old, new = reads.in_charge(before), reads.in_charge(after)
     for entry in plan.entries:
         if entry.name not in old or entry.record_id != old[entry.name].id:
@@ -268,7 +268,7 @@ def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -
 
 
 def _closed(events: list[Any]) -> Iterator[str]:
-    """Once a stack is complete nothing happens to its resources before its next operation."""
+    """Check that nothing happens to the resources of a complete stack until its next operation."""
     complete = False
     for one in events:
         if one.resource_type == STACK_TYPE:
@@ -334,7 +334,7 @@ def _taken_back(events: list[Any]) -> Iterator[str]:
 
 
 def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
-    """No operation of the stack took longer than the longest deadline it was given."""
+    """Check that no operation of the stack took longer than its longest deadline."""
     mine = [e for e in events_of(world) if (e.stack_id, e.resource_type) == (stack_id, STACK_TYPE)]
     for before, after in pairwise(mine):
         took = after.time - before.time
@@ -343,7 +343,7 @@ def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
 
 
 def kept_on(world: World, stack_id: str) -> dict[str, str]:
-    """The things of a stack by name, those of nested stacks among them."""
+    """Return the things of a stack by name, including those of nested stacks."""
     found: dict[str, str] = {}
     for one in [stack_id, *_children(world, stack_id)]:
         for record in reads.in_charge(world.records(one)).values():

@@ -2,27 +2,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hearth.authoring.lsp.cursor import CURSOR, completion_context, context_at
 from hearth.authoring.lsp.document import Genre
-from hearth.authoring.lsp.places import What
-from hearth.authoring.lsp.spot import CURSOR, at_cursor, spot_at
+from hearth.authoring.lsp.locations import What
 from tests.authoring.lsp.desk import CFN, HOT, document, split
 
 
 def cursor(text):
     """What is expected at the mark, in a few words."""
     source, offset = split(text)
-    spot = at_cursor(document(source), offset)
-    if spot is None:
+    context = completion_context(document(source), offset)
+    if context is None:
         return None
-    place = spot.place
-    words = [place.what.name]
-    if place.name:
-        words.append(place.name)
-    if place.steps is not None:
-        words.append(".".join([place.root, *map(str, place.steps)]))
-    if spot.is_key:
+    location = context.location
+    words = [location.what.name]
+    if location.name:
+        words.append(location.name)
+    if location.steps is not None:
+        words.append(".".join([location.root, *map(str, location.steps)]))
+    if context.is_key:
         words.append("KEY")
-    typed = spot.scalar.text.replace(CURSOR, "|")
+    typed = context.scalar.text.replace(CURSOR, "|")
     return f"{' '.join(words)} {typed}"
 
 
@@ -264,15 +264,15 @@ def test_a_version_that_is_not_there_counts_as_the_newest():
 
 def test_keys_of_sections_and_entries_have_places():
     source, offset = split(HOT + "reso|urces:\n  web:\n    type: A\n")
-    spot = spot_at(document(source), offset)
-    assert spot is not None
-    assert (spot.place.what, spot.scalar.text) == (What.ROOT, "resources")
+    context = context_at(document(source), offset)
+    assert context is not None
+    assert (context.location.what, context.scalar.text) == (What.ROOT, "resources")
 
     source, offset = split(HOT + "resources:\n  we|b:\n    type: A\n")
-    spot = spot_at(document(source), offset)
-    assert spot is not None
-    assert (spot.place.what, spot.scalar.text) == (What.RESOURCES, "web")
-    assert source[spot.start : spot.end] == "web"
+    context = context_at(document(source), offset)
+    assert context is not None
+    assert (context.location.what, context.scalar.text) == (What.RESOURCES, "web")
+    assert source[context.start : context.end] == "web"
 
 
 @settings(max_examples=200, deadline=None)
@@ -281,7 +281,7 @@ def test_no_text_makes_it_fail(tail, at):
     source = HOT + "resources:\n  a:\n    type: A\n" + tail
     offset = max(0, len(source) - at)
 
-    at_cursor(document(source), offset)
-    spot = spot_at(document(source), offset)
-    if spot is not None:
-        assert spot.start <= offset <= spot.end
+    completion_context(document(source), offset)
+    context = context_at(document(source), offset)
+    if context is not None:
+        assert context.start <= offset <= context.end

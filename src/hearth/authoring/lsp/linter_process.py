@@ -1,4 +1,4 @@
-"""The judge's process, as the server sees it: asked one thing at a time, started when needed."""
+"""The process that runs the linter: one run at a time, started when needed."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import Any
 from hearth.authoring.finding import Finding, Severity
 
 ANSWER_S_MAX = 120.0
-"""Seconds for one check; then the process is ended."""
+"""The limit of one run, in seconds; then the process is killed."""
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-"""The longest answer."""
+"""The limit of one result."""
 
 
 class NoAnswer(Exception):
-    """The judge has not said anything; the message says why."""
+    """A linter run without a result; the message gives the reason."""
 
 
-class Court:
-    """Where the judge sits."""
+class LinterProcess:
+    """A client of the linter's process, which starts again after it has ended."""
 
     def __init__(self) -> None:
         self._process: Process | None = None
 
     async def ask(self, question: Mapping[str, Any]) -> list[Finding]:
-        """The findings. Raises NoAnswer."""
+        """Return the findings of a run. Raises NoAnswer."""
         line = json.dumps(question).encode() + b"\n"
         process = await self._started()
         assert process.stdin is not None
@@ -47,10 +47,10 @@ class Court:
         if not answer:
             await self.close()
             raise NoAnswer("the process that checks has ended")
-        told = json.loads(answer)
-        if told["failed"]:
-            raise NoAnswer(told["failed"])
-        return [_finding(one) for one in told["findings"]]
+        result = json.loads(answer)
+        if result["failed"]:
+            raise NoAnswer(result["failed"])
+        return [_finding(one) for one in result["findings"]]
 
     async def close(self) -> None:
         """End the process."""
@@ -65,7 +65,7 @@ class Court:
                 sys.executable,
                 "-P",  # the folder of the templates may hold modules of any name
                 "-m",
-                "hearth.authoring.lsp.judge",
+                "hearth.authoring.lsp.linter",
                 stdin=PIPE,
                 stdout=PIPE,
                 limit=ANSWER_BYTES_MAX,
@@ -73,5 +73,5 @@ class Court:
         return self._process
 
 
-def _finding(told: Mapping[str, Any]) -> Finding:
-    return Finding(**{**told, "severity": Severity(told["severity"])})
+def _finding(fields: Mapping[str, Any]) -> Finding:
+    return Finding(**{**fields, "severity": Severity(fields["severity"])})

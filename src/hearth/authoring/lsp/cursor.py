@@ -1,0 +1,150 @@
+"""The context of a cursor: the scalar at an offset, and the way to it from the top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hearth.authoring.lsp.document import Document
+from hearth.authoring.lsp.locations import Location, at_index, at_scalar, under_key
+from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
+from hearth.authoring.lsp.text import Text
+
+CURSOR = "\ufdd0"
+"""Stands for what is typed next. No text has this character: Unicode keeps it free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One step down: into an entry or an item. `location` is that of the container."""
+
+    container: Map | List
+    index: int
+    location: Location
+
+    @property
+    def entry(self) -> Entry | None:
+        """Return the entry, if the container is a map."""
+        return self.container.entries[self.index] if isinstance(self.container, Map) else None
+
+
+@dataclass(frozen=True, slots=True)
+class CursorContext:
+    """The scalar at the cursor, with the containers that it is in.
+
+    Add `base` to the offsets in nodes. `is_key`: the scalar is a key of the map of the last hop,
+    and `location` is that of this map; otherwise `location` is that of the scalar.
+    """
+
+    document: Document
+    scalar: Scalar
+    is_key: bool
+    location: Location
+    hops: Sequence[Hop]
+    base: int
+
+    @property
+    def start(self) -> int:
+        return self.base + self.scalar.start
+
+    @property
+    def end(self) -> int:
+        return self.base + self.scalar.end
+
+    @property
+    def flow(self) -> bool:
+        """Return whether it stands in braces or brackets."""
+        return bool(self.hops) and self.hops[-1].container.flow
+
+    @property
+    def colon(self) -> bool:
+        """Return whether the key that it is has a colon."""
+        entry = self.hops[-1].entry if self.hops else None
+        return self.is_key and entry is not None and entry.colon
+
+    @property
+    def own_line(self) -> bool:
+        """Return whether nothing but dashes stands before it in its line."""
+        line = self.document.text.line_of(self.start)
+        before = self.document.text.source[self.document.text.starts[line] : self.start]
+        return not before.strip(" \t-")
+
+
+def context_at(document: Document, offset: int) -> CursorContext | None:
+    """Return the context of an offset; None in comments, in white space and outside of the tree."""
+    section = document.layout.section_at(offset)
+    if section is None:
+        return None
+    if section.whole:
+        (placed,) = section.blocks
+        return _find(document, placed.block.root, document.root_location, placed.start, offset, ())
+    key = section.key
+    top = Map(key.start, key.end, [Entry(key, Scalar(key.end, key.end, "", missing=True))])
+    hop = Hop(top, 0, document.root_location)
+    if key.start <= offset - section.base <= key.end:
+        return CursorContext(document, key, True, document.root_location, (hop,), section.base)
+    found = section.block_at(offset)
+    if found is None:
+        return None
+    # the map must not look like a call, so it has no other keys
+    location = under_key(document.root_location, top, top.entries[0], document.grammar)
+    return _find(document, found.block.root, location, found.start, offset, (hop,))
+
+
+def completion_context(document: Document, offset: int) -> CursorContext | None:
+    """Return the context of what is typed next at an offset, even if nothing is there yet.
+
+    The scalar holds CURSOR; the document of the context is the text with it.
+    """
+    source = document.text.source
+    text = Text(source[:offset] + CURSOR + source[offset:])
+    return context_at(Document(text, document.path, document), offset)
+
+
+def _find(
+    document: Document,
+    root: Node,
+    location: Location,
+    base: int,
+    offset: int,
+    hops: tuple[Hop, ...],
+) -> CursorContext | None:
+    at = offset - base
+    node = root
+    way = list(hops)
+    while True:
+        if isinstance(node, Scalar):
+            if not node.start <= at <= node.end:
+                return None
+            return CursorContext(document, node, False, at_scalar(location), way, base)
+        index, on_key = _within(node, at)
+        if index < 0:
+            return None
+        way.append(Hop(node, index, location))
+        if isinstance(node, Map):
+            entry = node.entries[index]
+            if on_key:
+                return CursorContext(document, entry.key, True, location, way, base)
+            location = under_key(location, node, entry, document.grammar)
+            node = entry.value
+        else:
+            location = at_index(location, node, index)
+            node = node.items[index]
+
+
+def _within(node: Map | List, at: int) -> tuple[int, bool]:
+    """Return the entry or item around an offset, and whether it is on the key; -1 for none."""
+    if isinstance(node, List):
+        for index, item in enumerate(node.items):
+            if item.start <= at <= item.end:
+                return index, False
+        return -1, False
+    for index, entry in enumerate(node.entries):
+        key = entry.key
+        if key.start <= at <= key.end and not key.missing:
+            return index, True
+        if entry.value.start <= at <= entry.value.end and not (
+            isinstance(entry.value, Scalar) and entry.value.missing
+        ):
+            return index, False
+    return -1, False

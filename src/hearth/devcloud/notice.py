@@ -1,0 +1,17 @@
+"""What an alarm sends to a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A POST that the socket has to make; `outcome` receives its status or its error."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+    outcome: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,19 @@
+"""The limit of idle transactions, which each connection sets for itself."""
+
+from typing import Any
+
+IDLE_S = 15  # as long as a lease
+SESSION_NAME = "hearth"
+
+
+def bound(raw: Any, dialect: str) -> None:
+    """Limit, for a new connection, how long a transaction of it may be idle."""
+    if dialect == "mysql":
+        settings = [f"SESSION idle_transaction_timeout = {IDLE_S}"]
+    else:
+        idle = f"SESSION idle_in_transaction_session_timeout = '{IDLE_S}s'"
+        settings = [idle, f"SESSION application_name = '{SESSION_NAME}'"]
+    with raw.cursor() as cursor:
+        for setting in settings:
+            cursor.execute(f"SET {setting}")
+    raw.commit()
