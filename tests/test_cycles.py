@@ -24,6 +24,7 @@ PACKAGES = (
     "cloud",
     "devcloud",
     "model",
+    "resources",
     "schema",
     "service",
     "sim",

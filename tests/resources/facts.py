@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hearth.model.state import Action
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType, Signalled
 from hearth.resources.registry import builtin_types
 from hearth.schema import (
     Add,
@@ -144,7 +145,7 @@ VERBS = {
     "check": lambda kind: kind.handles(Action.CHECK),
     "snapshot": lambda kind: kind.handles(Action.SNAPSHOT),
     "restore": lambda kind: type(kind).restored is not ResourceType.restored,
-    "signal": lambda kind: kind.takes_signals(),
+    "signal": lambda kind: isinstance(kind, Signalled),
 }
 
 DONE_BELOW = ("check", "suspend", "resume")
@@ -173,14 +174,15 @@ def differences(name: str) -> Iterator[str]:
     recorded = {
         "support": fact.get("support") or {"status": "SUPPORTED"},
         "name limit": fact["physical_resource_name_limit"],
-        "deletion policy Snapshot": snapshot or kind.nested,  # it is handed on to the members
+        "deletion policy Snapshot": snapshot
+        or isinstance(kind, NestedType),  # it is handed on to the members
     }
     yield from _unlike("", ours, recorded)
     for rule in sorted(recorded_rules(fact) - rules_of(kind.translation)):
         if (name, rule) not in OTHERWISE:
             yield f"translation: {rule} is missing"
     for verb, has in VERBS.items():
-        if kind.nested and verb in DONE_BELOW:
+        if isinstance(kind, NestedType) and verb in DONE_BELOW:
             continue
         if fact["lifecycle"][f"handle_{verb}"] and not has(kind) and (name, verb) not in OTHERWISE:
             yield f"{verb}: is missing"

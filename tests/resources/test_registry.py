@@ -11,6 +11,7 @@ import hearth.resources
 from hearth.cloud import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import Signalled
 from hearth.resources.checks import CHECKS
 from hearth.resources.index import INDEX
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED
@@ -103,8 +104,8 @@ def test_what_a_type_does_is_known_without_asking_it_for_steps():
     assert types["OS::Nova::Server"].handles(Action.SUSPEND)
     assert not types["OS::Neutron::Net"].handles(Action.SUSPEND)
     assert types["OS::Neutron::Net"].handles(Action.CHECK)
-    assert types["OS::Heat::WaitConditionHandle"].takes_signals()
-    assert not types["OS::Nova::Server"].takes_signals()
+    assert isinstance(types["OS::Heat::WaitConditionHandle"], Signalled)
+    assert not isinstance(types["OS::Nova::Server"], Signalled)
 
 
 def test_every_declared_type_stands_in_the_index():

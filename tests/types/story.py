@@ -12,6 +12,7 @@ from typing import Any
 import requests
 
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType
 from tests.types.case import Start, Subject, Template
 
 ACTIONS = ("check", "suspend", "resume")
@@ -192,7 +193,7 @@ def _live(
         before = heat.actions(path, resource)
         heat.update(path, template, converge=converge)
         done = heat.actions(path, resource)[len(before) :]
-        if done and not (kind.replaced_at_every_update or kind.nested):
+        if done and not (kind.replaced_at_every_update or isinstance(kind, NestedType)):
             raise Wrong(f"the resource was worked on: {', '.join(done)}")
 
     try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from enum import StrEnum
+from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.model.problem import NotSupported, Problem, Rejected
 from hearth.model.state import Action
 from hearth.resources.live import (
     Change,
@@ -21,7 +21,7 @@ from hearth.resources.live import (
     Progress,
     Ready,
     Scaling,
-    Signalled,
+    SignalResult,
     StackFacts,
     Step,
     Users,
@@ -43,7 +43,7 @@ __all__ = [
     "Ready",
     "ResourceType",
     "Scaling",
-    "Signalled",
+    "SignalResult",
     "StackFacts",
     "Step",
     "Users",
@@ -76,6 +76,13 @@ OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
+def _named(name: str) -> ResourceType:
+    """Return the type of this process for one from another process."""
+    registry = import_module("hearth.resources.registry")  # it knows all types, and so this module
+    found: ResourceType = registry.type_named(name)
+    return found
+
+
 class ResourceType:
     """A resource type: a stateless declaration, one instance per process.
 
@@ -93,7 +100,7 @@ class ResourceType:
     undescribed: ClassVar[str | None] = ""  # what the service shows where nobody described it
     physical_name_limit: int = 255
     pure: ClassVar[bool] = False
-    nested: ClassVar[bool] = False
+    marked: ClassVar[bool] = True  # its objects may carry the mark of the record
     has_show: ClassVar[bool] = True
     identified_by: IntentKey = IntentKey.NONE
     known_by: ClassVar[str] = ""  # what exactly the key is; where there is none, why and what then
@@ -107,10 +114,7 @@ class ResourceType:
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     comes_after: ClassVar[Sequence[Before]] = ()  # what comes first although nothing refers to it
     member_property: ClassVar[str | None] = None  # that defines what a group is made of
-    member_attributes: ClassVar[Set[str]] = frozenset()  # of its child's, whoever reads them
-    scalable: ClassVar[bool] = False  # a group that scaling policies may resize
     refers_to: ClassVar[Sequence[str]] = ()  # properties that must refer within the stack
-    regroups: ClassVar[bool] = False  # what its child shall be depends on what the child is
     substitute: str | None = None  # the type that may take over without a replacement
     service: str | None = None  # without it in the catalogue the type is unavailable
     extension: ClassVar[str | None] = None  # of the network service; the same without it
@@ -126,9 +130,7 @@ class ResourceType:
         return self.type_name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from hearth.resources.registry import type_named  # which knows all types
-
-        return type_named, (self.name,)
+        return _named, (self.name,)
 
     # what is done
 
@@ -289,7 +291,7 @@ class ResourceType:
     def known_attributes(self, live: Live) -> dict[str, Any]:
         """The attributes of `recordable` as templates see them: without marks."""
         known = self.recordable(live)
-        if self.pure or self.nested:  # nothing of theirs carries a mark, and it may be much
+        if not self.marked:  # nothing of theirs carries a mark, and it may be much
             return known
         found: dict[str, Any] = unmarked(known, self.undescribed)
         return found
@@ -334,30 +336,7 @@ class ResourceType:
             if declared.cached and name in body
         }
 
-    def signal(self, live: Live, details: Any) -> Signalled:
-        """What a signal does. Raises Rejected where the type takes none or not this one."""
-        raise Rejected([self.no_signal(live)])
-
-    async def deliver(self, live: Live, details: Any) -> Any:
-        """What `signal` is told in place of the details, for types that call the cloud first.
-
-        Called once for each signal. Raises Rejected or CloudFault where nothing came of it.
-        """
-        return details
-
-    async def collect(self, live: Live) -> Signalled | None:
-        """Signals that wait to be fetched, for types whose transport does not call us."""
-        return None
-
-    def takes_signals(self) -> bool:
-        """Whether the type has a signal handler."""
-        return type(self).signal is not ResourceType.signal
-
-    def no_signal(self, live: Live) -> Problem:
-        """The problem of a signal to a type that takes none."""
-        return NotSupported(None, f"signal is not supported for {live.type_name}.")
-
-    # what the compiler and nested stacks ask
+    # what the compiler asks
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """Names of resources that must come first although nothing refers to them."""
@@ -371,37 +350,6 @@ class ResourceType:
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
         """How many members the nested definition's members stand for, each."""
         return 1
-
-    def child(self, live: Live) -> Child:
-        """The child stack that the properties ask for."""
-        raise NotImplementedError(self.type_name)
-
-    async def prepare(self, live: Live) -> None:
-        """Read into `live.found` what `child` needs to know of the world. Raises CloudFault."""
-
-    def addresses(self, properties: Mapping[str, Any]) -> Sequence[str]:
-        """Addresses of templates that `prepare` fetches."""
-        return ()
-
-    def next_child(self, live: Live) -> Child | None:
-        """What follows when the child is as it was asked for; None: that was all."""
-        return None
-
-    def metadata_after(self, live: Live) -> Mapping[str, Any] | None:
-        """The metadata of a nested stack's resource after its create or update; None: as it is."""
-        return None
-
-    def after_scaling(self, live: Live) -> Mapping[str, Any] | None:
-        """The metadata of a group after it was scaled; None: as it is."""
-        return None
-
-    def balancers(self, live: Live) -> Sequence[str]:
-        """References of the load balancers that shall know the members of a group."""
-        return ()
-
-    async def set_instances(self, live: Live, instances: Sequence[str]) -> None:
-        """Load balancers: have exactly these servers behind it."""
-        raise NotImplementedError(self.type_name)
 
     def location(self, live: Live) -> tuple[str, str, str | None]:
         """Service, path and microversion of the object's own URL."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.model.state import Action
 
 if TYPE_CHECKING:
-    from hearth.resources.base import ResourceType
     from hearth.resources.heat.adjustment import Adjustment
 
 
@@ -104,7 +103,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Signalled:
+class SignalResult:
     """What a signal does: new metadata or private data, and the text of its event.
 
     `reason` None: nothing was done and no event is written.
@@ -201,6 +200,13 @@ def _no_ids() -> str:
     raise AssertionError("no ids are given out here")
 
 
+class Located(Protocol):
+    """A type whose objects have a URL of their own."""
+
+    def location(self, live: Live) -> tuple[str, str, str | None]:
+        """Return service, path and microversion of the object's own URL."""
+
+
 @dataclass
 class Live:
     """One resource being worked on: made by the engine for each node.
@@ -227,7 +233,7 @@ class Live:
     started_at: float = 0.0  # when the action began, by the same clock
     secret: Callable[[], str] = str  # seed of what must look random; the same for all attempts
     update_policy: Mapping[str, Any] = field(default_factory=dict)
-    kind: ResourceType | None = None
+    kind: Located | None = None
     users: Users | None = None
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a nested stack
     outputs: Mapping[str, Any] = field(default_factory=dict)  # of a nested stack

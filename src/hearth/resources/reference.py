@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hearth.resources.base import NOTHING_MADE, ResourceType
+from hearth.resources.capabilities import Signalled
 from hearth.resources.described import example, key_in_full
 from hearth.schema import (
     AllowedPattern,
@@ -94,7 +95,7 @@ def _notes(kind: ResourceType) -> Iterator[str]:
     words = key_in_full(kind)
     if words and words != NOTHING_MADE:
         notes.append(f"Key after a crash: {words}.")
-    if kind.takes_signals():
+    if isinstance(kind, Signalled):
         notes.append("Accepts signals.")
     if kind.snapshot_policy_allowed:
         notes.append("Supports `deletion_policy: Snapshot`.")

@@ -23,6 +23,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
 from hearth.resources.base import Live
+from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
 from hearth.service.house import House
@@ -170,6 +171,7 @@ class _Asked:
         if row.depth >= NESTED_MAX:
             return None
         kind = self.house.programs.kind_of(definition)
+        assert isinstance(kind, NestedType)
         known = await self._stored(record, regroups=kind.regroups)
         properties, stand_ins = nest.evaluated.properties, StandIns()
         if definition.child is None:

@@ -15,6 +15,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.unknown import nulled
+from hearth.resources.capabilities import NestedType
 from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
 from hearth.service.house import House
@@ -55,7 +56,7 @@ async def outputs(
     records = reads.in_charge(found)
     fresh = await _fresh(house, caller, row, program, records.values())
     kinds = house.programs.types_of(records)
-    nested = [name for name, kind in kinds.items() if kind.nested]
+    nested = [name for name, kind in kinds.items() if isinstance(kind, NestedType)]
     broken = await _broken(house, caller, row, program, records, nested)
     there = await _zones(house.cloud(caller)) if asked_for(revision.template) else None
     world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
@@ -127,7 +128,12 @@ async def _fresh(
     asked: dict[tuple[str, str], Record] = {}
     for record in records:
         kind = house.programs.type_of(record)
-        if kind is None or kind.nested or kind.pure or record.held.reference is None:
+        if (
+            kind is None
+            or isinstance(kind, NestedType)
+            or kind.pure
+            or record.held.reference is None
+        ):
             continue
         for read in program.reads.get(record.name, ()):
             declared = kind.attributes.get(read[0])

@@ -11,6 +11,7 @@ from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown
 from hearth.resources.base import Live
+from hearth.resources.capabilities import NestedType
 from hearth.service.house import House
 from hearth.store.rows import StackRow
 from hearth.template import Program, ResourceDefinition, World
@@ -29,7 +30,7 @@ async def missing_outside(
         known = not isinstance(world.reference(definition.name), Unknown)
         if external_id is None or known:
             continue
-        if house.programs.kind_of(definition).nested:
+        if isinstance(house.programs.kind_of(definition), NestedType):
             words = "a nested stack can not have an external_id"
             problems.append(StackValidationFailed(definition.span.under("external_id"), words))
             continue

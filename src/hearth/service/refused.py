@@ -7,11 +7,10 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fetch import NotFetched, fetch
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.service.house import House
 from hearth.template import Program, World
 from hearth.template.child import inside
-
-NO_ADDRESSES = ResourceType.addresses
 
 
 def lost_references(program: Program, world: World) -> list[Problem]:
@@ -39,10 +38,8 @@ async def wrong_at_addresses(house: House, program: Program, world: World) -> li
     module = program.module
     for definition in program.resources.values():
         kind = definition.type_info
-        asks = isinstance(kind, ResourceType) and type(kind).addresses is not NO_ADDRESSES
-        if not asks or definition.external_id is not None:
+        if not isinstance(kind, NestedType) or definition.external_id is not None:
             continue
-        assert isinstance(kind, ResourceType)
         given = await house.compute.evaluated(partial(definition.check, world))
         for url in kind.addresses(given.properties):
             try:

@@ -10,6 +10,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Hook, Status
+from hearth.resources.capabilities import NestedType
 from hearth.resources.heat.access_policy import ALLOWED, AccessPolicy
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.iam.user import User, admits
@@ -113,7 +114,7 @@ async def _waited_at(
 
 def _nests(house: House, record: Record) -> bool:
     kind = house.programs.type_of(record)
-    return kind is not None and kind.nested
+    return isinstance(kind, NestedType)
 
 
 def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
@@ -193,7 +194,7 @@ async def _live(
     house: House, caller: Caller, row: StackRow, record: Record, names: Set[str]
 ) -> dict[str, Any]:
     kind = house.programs.type_of(record)
-    if kind is None or kind.nested or kind.pure or record.held.reference is None:
+    if kind is None or isinstance(kind, NestedType) or kind.pure or record.held.reference is None:
         return {}
     wanted = [n for n, a in kind.attributes.items() if not a.cached and n != "show"]
     wanted += sorted(names & kind.attributes.keys())

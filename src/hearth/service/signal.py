@@ -6,15 +6,14 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action
-from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import DeliversSignals, Signalled
 from hearth.service.caller import Caller
 from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import ResourceActionNotSupported
 from hearth.service.scale import scale
-from hearth.store import accept, events, hooks, reads
+from hearth.store import accept, events, hooks, messages, reads
 from hearth.store.database import Tx
-from hearth.store.messages import Signalled
 from hearth.store.rows import Event, StackRow
 
 TRIES = 50  # against others who write the same metadata
@@ -28,9 +27,9 @@ async def signal(house: House, caller: Caller, row: StackRow, record: Record, de
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
     kind = house.programs.type_of(record)
-    if kind is None or not kind.takes_signals():
+    if not isinstance(kind, Signalled):
         raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
-    if type(kind).deliver is not ResourceType.deliver:
+    if isinstance(kind, DeliversSignals):
         details = await _delivered(house, caller, row, record, kind, details)
     for _ in range(TRIES):
         taken, metadata = await _once(house, caller, row, record, kind, details)
@@ -51,7 +50,7 @@ async def _clear_hook(house: House, row: StackRow, record: Record, hook: str) ->
 
 
 async def _delivered(
-    house: House, caller: Caller, row: StackRow, record: Record, kind: ResourceType, details: Any
+    house: House, caller: Caller, row: StackRow, record: Record, kind: DeliversSignals, details: Any
 ) -> Any:
     """What the type makes of the details in the cloud, before anything is stored."""
     live = await live_of(house, caller, row, record, kind, as_stack=True)
@@ -66,7 +65,7 @@ async def _once(
     caller: Caller,
     row: StackRow,
     record: Record,
-    kind: ResourceType,
+    kind: Signalled,
     details: Any,
 ) -> tuple[bool, Any]:
     """One try: False if somebody else wrote the metadata meanwhile."""
@@ -87,7 +86,7 @@ async def _once(
             return False
         if done.reason is not None:
             events.append(tx, [_event(row, record, event_id, now, done.reason)])
-        accept.send(tx, row.id, Signalled(record.id), now)
+        accept.send(tx, row.id, messages.Signalled(record.id), now)
         return True
 
     return await house.store.run_once(transaction), result

@@ -6,6 +6,7 @@ from typing import Any
 from hearth.engine.core.record import Record
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.template import BelowError, EvaluationError, Facade, asked, walk
 
 
@@ -65,7 +66,7 @@ class StoredWorld:
         if (why := self._broken.get((name, asked_for))) is not None:
             raise BelowError(f"Error in {name} output {asked_for}: {why}")
         kind = self._kinds.get(name)
-        if self._whole and kind is not None and kind.nested and asked_for not in known:
+        if self._whole and isinstance(kind, NestedType) and asked_for not in known:
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
         value = self._fresh.get((name, attribute), known.get(asked_for))
         return walk(value, path) if kind is None else kind.within(asked_for, value, path)

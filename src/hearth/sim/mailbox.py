@@ -13,15 +13,16 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceType,
-    Signalled,
+    SignalResult,
     Step,
 )
+from hearth.resources.capabilities import CollectsSignals
 from hearth.schema.prop import STRING, Attr, Prop
 
 PATIENCE_S = 90.0
 
 
-class Mailbox(ResourceType):
+class Mailbox(CollectsSignals):
     """Keeps what it is told in its metadata. Letters to a `fetched` one lie in the cloud."""
 
     type_name = "Test::Mailbox"
@@ -29,12 +30,12 @@ class Mailbox(ResourceType):
     pure = True
     has_show = False
 
-    def signal(self, live: Live, details: Any) -> Signalled:
+    def signal(self, live: Live, details: Any) -> SignalResult:
         if live.properties.get("how") == "fetched":
             raise Rejected([self.no_signal(live)])
-        return Signalled(metadata={**live.metadata, "word": details}, reason=f"said: {details}")
+        return SignalResult(metadata={**live.metadata, "word": details}, reason=f"said: {details}")
 
-    async def collect(self, live: Live) -> Signalled | None:
+    async def collect(self, live: Live) -> SignalResult | None:
         if live.properties.get("how") != "fetched":
             return None
         letters = await live.cloud.listing("test", f"/letters/{live.key}")
@@ -42,7 +43,7 @@ class Mailbox(ResourceType):
         if not letters or live.data.get("read") == read:
             return None
         word = letters[-1]["word"]
-        return Signalled(
+        return SignalResult(
             metadata={**live.metadata, "word": word},
             data={"read": read},
             reason=f"said: {word}",
@@ -82,9 +83,9 @@ class Tally(Mailbox):
 
     type_name = "Test::Tally"
 
-    def signal(self, live: Live, details: Any) -> Signalled:
+    def signal(self, live: Live, details: Any) -> SignalResult:
         number = str(len(live.metadata) + 1)
-        return Signalled(metadata={**live.metadata, number: details}, reason=f"said: {details}")
+        return SignalResult(metadata={**live.metadata, number: details}, reason=f"said: {details}")
 
 
 class Quorum(Wait):

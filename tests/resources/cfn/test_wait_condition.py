@@ -6,7 +6,7 @@ import pytest
 
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
-from hearth.resources.base import Failed, Ready, Signalled
+from hearth.resources.base import Failed, Ready, SignalResult
 from tests.resources.fake import live_of
 from tests.resources.heat.test_wait_conditions import Desk, run
 
@@ -26,7 +26,7 @@ def test_the_reference_is_the_signed_url():
 def test_signals_need_all_keys_and_null_is_ignored():
     live = handle()
     assert live.kind.signal(live, SIGNAL).metadata["a"]["Data"] == "d"
-    assert live.kind.signal(live, None) == Signalled()
+    assert live.kind.signal(live, None) == SignalResult()
     with pytest.raises(Rejected, match="Metadata format invalid"):
         live.kind.signal(live, {"UniqueId": "a"})
 

@@ -15,6 +15,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.programs.cache import Cache
 from hearth.engine.programs.compute.compute import Compute
 from hearth.resources.base import Change, Child, Live, ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.store.rows import Revision, StackRow, characters_of
 from hearth.template import (
     Environment,
@@ -43,7 +44,7 @@ _Content = tuple[str, frozenset[tuple[str, str]], str]
 def read_of(program: Program | None, revision: Revision, name: str, kind: ResourceType) -> set[str]:
     """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
     wanted = {n for n in revision.exports if n in kind.attributes}
-    if kind.nested:
+    if isinstance(kind, NestedType):
         wanted.update(n for n in revision.exports if n.startswith(MEMBER))
     if program is not None:
         wanted |= names_read(program.reads.get(name, ()))
@@ -228,9 +229,9 @@ class Programs:
             must_replace=lambda before, after, changed: kind.must_replace(
                 Change(before, after, changed)
             ),
-            nested=kind.nested,
+            nested=isinstance(kind, NestedType),
             always=kind.replaced_at_every_update and updating,
-            replace_failed=(False if kind.nested else None) if asks else True,
+            replace_failed=(False if isinstance(kind, NestedType) else None) if asks else True,
             rules=kind.translation,
             succeeds=succeeds,
         )
@@ -240,7 +241,11 @@ class Programs:
         hook, no type that is replaced at every update."""
         for name, binding in module.bindings.items():
             kind = binding.type_info
-            if binding.child is not None or not isinstance(kind, ResourceType) or kind.nested:
+            if (
+                binding.child is not None
+                or not isinstance(kind, ResourceType)
+                or isinstance(kind, NestedType)
+            ):
                 return False
             if kind.replaced_at_every_update or module.environment.hooks(name):
                 return False
@@ -279,7 +284,8 @@ class Programs:
         entry = module.bindings[definition.name].entry
         environment = module.environment.for_child(definition.name, entry)
         template = child.template
-        asked = self.kind_of(definition).member_attributes
+        rtype = self.kind_of(definition)
+        asked = rtype.member_attributes if isinstance(rtype, NestedType) else frozenset()
         through = [(name,) for name in exports if name.startswith(MEMBER)]
         return Revision(
             template=template if isinstance(template, str) else json.dumps(template),

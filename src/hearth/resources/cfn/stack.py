@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.resources.base import Child, Live
-from hearth.resources.heat.template_resource import NestedType, identifier
+from hearth.resources.capabilities import NestedType, identifier
 from hearth.schema import INTEGER, MAP, STRING, Prop, Support
 
 OUTPUTS = "Outputs."

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import Live, Made, Signalled, Step
+from hearth.resources.base import Live, Made, SignalResult, Step
+from hearth.resources.capabilities import Signalled
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
 from hearth.resources.heat.wait_condition import CountsSignals
@@ -14,7 +15,7 @@ KEYS = ("Data", "Reason", "Status")
 STATUSES = ("SUCCESS", "FAILURE")
 
 
-class SignedHandle(StackUser):
+class SignedHandle(Signalled, StackUser):
     """Receives signals by a signed URL, which is its reference id."""
 
     def create_steps(self, live: Live) -> tuple[Step, ...]:
@@ -32,16 +33,16 @@ class SignedHandle(StackUser):
     def reference(self, live: Live) -> str:
         return live.data.get("ec2_signed_url", live.name)
 
-    def signal(self, live: Live, details: Any) -> Signalled:
+    def signal(self, live: Live, details: Any) -> SignalResult:
         if details is None:
-            return Signalled()
+            return SignalResult()
         if not isinstance(details, Mapping) or details.keys() != {*KEYS, "UniqueId"}:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
         if details["Status"] not in STATUSES:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
         entry = {name: details[name] for name in KEYS}
         reason = f"status:{entry['Status']} reason:{entry['Reason']}"
-        return Signalled({**live.metadata, str(details["UniqueId"]): entry}, reason=reason)
+        return SignalResult({**live.metadata, str(details["UniqueId"]): entry}, reason=reason)
 
 
 class WaitConditionHandle(SignedHandle):

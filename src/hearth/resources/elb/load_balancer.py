@@ -7,6 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
+from hearth.resources import capabilities
 from hearth.resources.base import Live, Made, Step
 from hearth.resources.ec2.absent import absent
 from hearth.resources.mark import mark
@@ -32,7 +33,7 @@ ADDRESSES = ("CanonicalHostedZoneName", "DNSName")
 Place = tuple[str, str]  # address and subnet
 
 
-class LoadBalancer(OctaviaResource):
+class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
     """One address in front of servers. Its reference is its name in the template."""
 
     type_name = "AWS::ElasticLoadBalancing::LoadBalancer"

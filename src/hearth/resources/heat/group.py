@@ -10,8 +10,8 @@ from typing import Any
 
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.resources.base import Child, Live
+from hearth.resources.capabilities import NestedType, of_member
 from hearth.resources.heat.batches import Course, batches
-from hearth.resources.heat.template_resource import NestedType, of_member
 from hearth.schema import INTEGER, NUMBER, Prop, Range
 from hearth.template import walk
 

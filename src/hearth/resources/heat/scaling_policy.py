@@ -6,14 +6,15 @@ Source: spec/groups-and-nesting.md, section 6.4.
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from hearth.resources.base import Live, Made, Scaling, Signalled, Step
+from hearth.resources.base import Live, Made, Scaling, SignalResult, Step
+from hearth.resources.capabilities import Signalled
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.resources.heat.signed_url import native_url, signed_url
 from hearth.resources.heat.stack_user import StackUser
 from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Range, Support
 
 
-class Policy(StackUser):
+class Policy(Signalled, StackUser):
     """Changes the size of a group when it is signalled, whatever the signal says."""
 
     group: ClassVar[str]
@@ -49,12 +50,12 @@ class Policy(StackUser):
             percent = next(w for w, k in self.kinds.items() if k is AdjustmentType.PERCENT)
             yield f"{self.min_step} is only for {self.type} {percent}"
 
-    def signal(self, live: Live, details: Any) -> Signalled:
+    def signal(self, live: Live, details: Any) -> SignalResult:
         given = live.properties
         kind = self.kinds[given[self.type]]
         amount, step = float(given[self.amount]), given.get(self.min_step)
         cooldown = given.get(self.cooldown)
-        return Signalled(
+        return SignalResult(
             reason=told(details),
             scaling=Scaling(
                 group=str(given[self.group]),

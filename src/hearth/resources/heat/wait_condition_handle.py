@@ -7,7 +7,8 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed
-from hearth.resources.base import Live, Made, Signalled, Step
+from hearth.resources.base import Live, Made, SignalResult, Step
+from hearth.resources.capabilities import CollectsSignals
 from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
 from hearth.resources.heat.signed_url import NEVER, native_url, signed_url, temporary_url
 from hearth.resources.heat.stack_user import StackUser, users_of
@@ -20,7 +21,7 @@ REASON_MAX = 4096
 KEYS = frozenset({"id", "data", "reason", "status"})
 
 
-class WaitConditionHandle(StackUser):
+class WaitConditionHandle(CollectsSignals, StackUser):
     """Receives signals and keeps them in its metadata, for wait conditions to count."""
 
     type_name = "OS::Heat::WaitConditionHandle"
@@ -113,7 +114,7 @@ class WaitConditionHandle(StackUser):
         await drop_object(live, live.data["container"], live.data["object_name"])
         return Made(data={"object_name": None, "signal_url": None})
 
-    async def collect(self, live: Live) -> Signalled | None:
+    async def collect(self, live: Live) -> SignalResult | None:
         """The signal that lies in the object, if there is one."""
         if "object_name" not in live.data:
             return None
@@ -126,9 +127,9 @@ class WaitConditionHandle(StackUser):
         if live.data.get("collected") == stamp:
             return None
         signalled = self.signal(live, details)
-        return Signalled(signalled.metadata, {"collected": stamp}, signalled.reason)
+        return SignalResult(signalled.metadata, {"collected": stamp}, signalled.reason)
 
-    def signal(self, live: Live, details: Any) -> Signalled:
+    def signal(self, live: Live, details: Any) -> SignalResult:
         details = {} if details is None else details
         if not isinstance(details, Mapping) or details.keys() - KEYS:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
@@ -146,7 +147,7 @@ class WaitConditionHandle(StackUser):
         if entry["status"] not in STATUSES:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
         reason = f"status:{entry['status']} reason:{entry['reason']}"
-        return Signalled({**live.metadata, ident: entry}, reason=reason)
+        return SignalResult({**live.metadata, ident: entry}, reason=reason)
 
     def recordable(self, live: Live) -> dict[str, Any]:
         data, transport = live.data, live.given("signal_transport")

@@ -13,7 +13,8 @@ from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import IntentKey, Live, Made, Signalled, Step
+from hearth.resources.base import IntentKey, Live, Made, SignalResult, Step
+from hearth.resources.capabilities import DeliversSignals
 from hearth.resources.collection import forgiving
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
@@ -106,7 +107,7 @@ DEFAULTS = {
 }
 
 
-class Workflow(StackUser):
+class Workflow(DeliversSignals, StackUser):
     """Tasks that are done one after another or side by side. Its reference is its name."""
 
     type_name = "OS::Mistral::Workflow"
@@ -314,9 +315,9 @@ class Workflow(StackUser):
         made = await live.cloud.request(SERVICE, "POST", "/executions", json=body)
         return made.body["id"]
 
-    def signal(self, live: Live, details: Any) -> Signalled:
+    def signal(self, live: Live, details: Any) -> SignalResult:
         ids = ",".join([str(details), *started(live)])
-        return Signalled(data={"executions": ids}, reason=f"execution {details} started")
+        return SignalResult(data={"executions": ids}, reason=f"execution {details} started")
 
 
 def path_of(name: str) -> str:

@@ -13,6 +13,7 @@ from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
 from hearth.resources.base import Live, ResourceType
+from hearth.resources.capabilities import CollectsSignals, NestedType
 from hearth.resources.live import INHERITED
 from hearth.store import claim, reads
 from hearth.store.reads import demand_metadata
@@ -81,7 +82,8 @@ async def attributes_of(
                 attributes[name] = await rtype.shown_attribute(ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
                 log.info("attribute %s of %s: %s", name, record.name, problem)
-                if not rtype.nested:  # what a nested stack lacks is an error to read
+                # what a nested stack lacks is an error to read
+                if not isinstance(rtype, NestedType):
                     attributes[name] = None
     return attributes
 
@@ -118,7 +120,7 @@ async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
 async def _collected(owned: OwnedStack, record: Record) -> Mapping[str, Any] | None:
     """Fetch signals that wait elsewhere into the metadata; return it, or None if there are none."""
     rtype = owned.tools.programs.type_of(record)
-    if rtype is None or type(rtype).collect is ResourceType.collect:
+    if not isinstance(rtype, CollectsSignals):
         return None
     seen = context_of(owned, record, rtype, record.action, properties=record.held.properties)
     done = await rtype.collect(seen)

@@ -10,6 +10,7 @@ from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.aim import Aim
 from hearth.model.problem import Rejected
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.template import Evaluated, ResourceDefinition
 
 
@@ -17,7 +18,7 @@ def evaluated_of(aim: Aim, definition: ResourceDefinition, rtype: ResourceType) 
     """The evaluated definition; where a snapshot comes back, as its type turns it."""
     evaluated = definition.evaluate(aim.world)
     entry = aim.restored.get(definition.name)
-    if entry is None or evaluated.problems or evaluated.unknown or rtype.nested:
+    if entry is None or evaluated.problems or evaluated.unknown or isinstance(rtype, NestedType):
         return evaluated
     turned = rtype.restored(evaluated.properties, rtype.brought(entry.get("resource_data") or {}))
     return replace(evaluated, properties=turned)

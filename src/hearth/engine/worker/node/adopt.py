@@ -20,6 +20,7 @@ from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -38,10 +39,10 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Outco
         rtype, desired = await _as_adopted(attempt, rtype, desired)
     ctx = attempt.context(rtype, Action.ADOPT, desired.properties)
     begin = partial(attempt.begin, Action.ADOPT, rtype, desired, 0, ctx)
-    if rtype.nested and DOCUMENT in ctx.data:
+    if isinstance(rtype, NestedType) and DOCUMENT in ctx.data:
         await ChildStack(attempt).carry_out(rtype, ctx, Action.ADOPT, begin)
-    elif rtype.nested or ctx.physical_id is None:
-        if rtype.nested:  # an id that a document brings is not that of a stack of this one
+    elif isinstance(rtype, NestedType) or ctx.physical_id is None:
+        if isinstance(rtype, NestedType):  # the id in a document is not that of a stack of ours
             attempt.owned.memory.put(attempt.record.having(physical_id=None), if_current=True)
         failure = ResourceFailure("Error", "Resource ID was not provided.")
         return immediate.fail(attempt.owned, attempt.record, failure)
@@ -121,7 +122,7 @@ async def outsider(
 ) -> Outcome:
     """Refer to a thing that is not ours: adopt it, then check it. Raises ResourceFailure for a
     nested stack, which is always made by the stack around it."""
-    if rtype.nested:
+    if isinstance(rtype, NestedType):
         raise ResourceFailure("StackValidationFailed", "a nested stack can not have an external_id")
     attempt.owned.memory.put(attempt.record.having(physical_id=external_id), if_current=True)
     ctx = attempt.context(rtype, Action.CHECK, desired.properties)

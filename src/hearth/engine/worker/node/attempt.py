@@ -19,6 +19,7 @@ from hearth.engine.worker.node.calls import CloudCalls
 from hearth.engine.worker.node.outcome import Done, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType, Step
+from hearth.resources.capabilities import NestedType
 from hearth.store.commit import Fate
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
@@ -159,13 +160,13 @@ class Attempt:
         if show and before != (action, Status.IN_PROGRESS):
             aim = desired if action is Action.UPDATE else None
             memory.event(record, Status.IN_PROGRESS, if_current=first, desired=aim)
-        steps = () if rtype.nested else self.steps_of(rtype, ctx, action)
+        steps = () if isinstance(rtype, NestedType) else self.steps_of(rtype, ctx, action)
         row = self.row_of(action, "intent", steps[0].name if steps else "", number, desired)
         (memory.if_current.nodes if first else memory.always.moved).append(row)
         if first and makes and desired.metadata and record.id not in memory.if_current.metadata:
             memory.note_metadata(record.id, desired.metadata, if_current=True)
             ctx.metadata = desired.metadata
-        if rtype.nested:  # what is asked of the child is committed with it
+        if isinstance(rtype, NestedType):  # what is asked of the child is committed with it
             return
         await self.until_committed()
 

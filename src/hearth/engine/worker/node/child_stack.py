@@ -15,7 +15,8 @@ from hearth.engine.worker.known.aim import DOCUMENT
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.members import balance, read_members
 from hearth.model.state import Action, Status
-from hearth.resources.base import Child, Live, ResourceType
+from hearth.resources.base import Child, Live
+from hearth.resources.capabilities import NestedType
 from hearth.store import claim
 from hearth.store.accept import ABANDON, CONVERGE, FURTHER, NewStack, Operation, says
 from hearth.store.messages import ChildEnded
@@ -45,7 +46,7 @@ class ChildStack:
                 self._owned.memory.always.read.append(message)
 
     async def carry_out(
-        self, rtype: ResourceType, ctx: Live, action: Action, begin: Begin | None = None
+        self, rtype: NestedType, ctx: Live, action: Action, begin: Begin | None = None
     ) -> None:
         """Ask for it, wait for its end. Raises ResourceFailure with the child's failure.
 
@@ -78,7 +79,7 @@ class ChildStack:
             if metadata is not None:
                 self._owned.memory.note_metadata(ctx.record_id, metadata)
 
-    async def _look(self, rtype: ResourceType, ctx: Live, action: Action) -> bool:
+    async def _look(self, rtype: NestedType, ctx: Live, action: Action) -> bool:
         """Read what the request needs, before anything is put; return whether there is a child."""
         if self._child_id is None or not await is_there(self._attempt):
             return False
@@ -88,7 +89,7 @@ class ChildStack:
 
     # -- one thing after the other -----------------------------------------------------------
 
-    async def _regroup(self, rtype: ResourceType, ctx: Live, ended: ChildEnded) -> ChildEnded:
+    async def _regroup(self, rtype: NestedType, ctx: Live, ended: ChildEnded) -> ChildEnded:
         """Ask for what follows, as long as something does; return the last answer."""
         while True:
             failed = ended.status is not Status.COMPLETE
@@ -111,7 +112,7 @@ class ChildStack:
             await self._attempt.until_committed()
             ended = await self._wait()
 
-    async def _prepare(self, rtype: ResourceType, ctx: Live, action: Action) -> Exception | None:
+    async def _prepare(self, rtype: NestedType, ctx: Live, action: Action) -> Exception | None:
         """Prepare what a child needs; return why that fails. Members that will change get no more
         work."""
         if action not in (Action.CREATE, Action.UPDATE):
@@ -136,7 +137,7 @@ class ChildStack:
             raise Stopped("a newer operation goes on with it")
 
     def _ask(
-        self, rtype: ResourceType, ctx: Live, action: Action, *, there: bool, first: bool
+        self, rtype: NestedType, ctx: Live, action: Action, *, there: bool, first: bool
     ) -> bool:
         """Put the request beside the intent; return False where nothing is to be asked."""
         owned = self._owned
@@ -163,7 +164,7 @@ class ChildStack:
         changes.operate.append((self._child_id, operation))
         return True
 
-    def _create(self, rtype: ResourceType, ctx: Live, action: Action) -> None:
+    def _create(self, rtype: NestedType, ctx: Live, action: Action) -> None:
         attempt, owned = self._attempt, self._owned
         deepest = owned.tools.programs.limits.stack_depth_max
         if owned.memory.stack.depth >= deepest:
@@ -193,7 +194,7 @@ class ChildStack:
         )
 
     def _put_update(
-        self, rtype: ResourceType, ctx: Live, child: Child, *, first: bool, further: bool = False
+        self, rtype: NestedType, ctx: Live, child: Child, *, first: bool, further: bool = False
     ) -> None:
         assert self._child_id is not None
         owned = self._owned
@@ -211,7 +212,7 @@ class ChildStack:
         changes = owned.memory.if_current if first else owned.memory.always
         changes.operate.append((self._child_id, operation))
 
-    def _stands(self, rtype: ResourceType) -> bool:
+    def _stands(self, rtype: NestedType) -> bool:
         """Whether a child that is so already may be left alone: what is read of it is recorded."""
         owned, record = self._owned, self._attempt.record
         module = owned.aim.program.resources[record.name].child
@@ -229,7 +230,7 @@ class ChildStack:
             memory = self._owned.memory
             ctx.data = memory.note_data(ctx.record_id, changed, if_current=if_current)
 
-    def _revision(self, rtype: ResourceType, ctx: Live, child: Child) -> Revision:
+    def _revision(self, rtype: NestedType, ctx: Live, child: Child) -> Revision:
         aim = self._owned.aim
         name = self._attempt.record.name
         revision = self._owned.tools.programs.child_revision(

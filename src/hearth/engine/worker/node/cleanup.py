@@ -15,6 +15,7 @@ from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Done, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType
+from hearth.resources.capabilities import NestedType
 
 USERS_TOLD_MAX = 3
 
@@ -51,11 +52,11 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
     )
     number = attempt.row.attempt if attempt.row else 0
     begin = partial(attempt.begin, Action.DELETE, rtype, desired, number, ctx)
-    if attempt.row is None and not rtype.nested:
+    if attempt.row is None and not isinstance(rtype, NestedType):
         await begin()
     while True:
         try:
-            if rtype.nested:
+            if isinstance(rtype, NestedType):
                 asks = begin if attempt.row is None else None
                 await ChildStack(attempt).carry_out(rtype, ctx, Action.DELETE, asks)
             else:
@@ -74,7 +75,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
         delay_s = retry_delay_s(number, owned.tools.luck())
         words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
         owned.memory.put(attempt.record.having(reason=words))
-        if not rtype.nested:  # the next owner goes on counting
+        if not isinstance(rtype, NestedType):  # the next owner goes on counting
             first = attempt.steps_of(rtype, ctx, Action.DELETE)[0].name
             row = attempt.row_of(Action.DELETE, "intent", first, number, desired)
             owned.memory.always.moved.append(row)

@@ -16,6 +16,7 @@ from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType, Step
+from hearth.resources.capabilities import NestedType
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ async def create(
         ctx = attempt.context(rtype, Action.CREATE, desired.properties, update_policy=policy)
         try:
             begin = partial(attempt.begin, Action.CREATE, rtype, desired, number, ctx)
-            if rtype.nested:
+            if isinstance(rtype, NestedType):
                 await ChildStack(attempt).carry_out(rtype, ctx, Action.CREATE, begin)
             else:
                 await begin()
@@ -98,7 +99,7 @@ async def give_way(attempt: Attempt) -> None:
         if rtype is None or old.physical_id is None or not _makes_way(attempt, old):
             continue
         ctx = attempt.context_for(old, rtype)
-        failed = old.state == "CREATE_FAILED" and not rtype.nested
+        failed = old.state == "CREATE_FAILED" and not isinstance(rtype, NestedType)
         if failed and not immediate.left_alone(owned, old, rtype):
             await _gone_before(attempt, rtype, ctx)
         else:

@@ -18,6 +18,7 @@ from hearth.engine.worker.node.attempt import held
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceType
+from hearth.resources.capabilities import NestedType
 
 
 def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
@@ -41,7 +42,7 @@ def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) ->
     its own things."""
     if record.held.deletion_policy == "Retain" or _handed_on(owned, record):
         return True
-    return owned.aim.retains(record) and (rtype is None or not rtype.nested)
+    return owned.aim.retains(record) and (rtype is None or not isinstance(rtype, NestedType))
 
 
 def _handed_on(owned: OwnedStack, record: Record) -> bool:

@@ -11,7 +11,8 @@ from hearth.engine.worker.known.context import attributes_of, context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import Live
+from hearth.resources.capabilities import LoadBalancer, NestedType
 from hearth.resources.heat.scaling_group import PENDING, Scaled, pending
 from hearth.store import claim
 from hearth.store.messages import ChildEnded
@@ -33,7 +34,7 @@ async def read_members(owned: OwnedStack, ctx: Live) -> None:
 
 
 async def balance(
-    owned: OwnedStack, rtype: ResourceType, ctx: Live, *, without: Collection[str] = ()
+    owned: OwnedStack, rtype: NestedType, ctx: Live, *, without: Collection[str] = ()
 ) -> None:
     """Pass on to the load balancers of a group which of its members are well. Raises CloudFault."""
     balancers = rtype.balancers(ctx)
@@ -44,14 +45,14 @@ async def balance(
     ]
     for record in [one for one in owned.memory.records.values() if one.held.reference in balancers]:
         balancer = owned.tools.programs.type_of(record)
-        if balancer is not None:
+        if isinstance(balancer, LoadBalancer):
             seen = context_of(
                 owned, record, balancer, Action.UPDATE, properties=record.held.properties
             )
             await _set_instances(balancer, seen, well)
 
 
-async def _set_instances(balancer: ResourceType, seen: Live, well: Sequence[str]) -> None:
+async def _set_instances(balancer: LoadBalancer, seen: Live, well: Sequence[str]) -> None:
     for _ in range(TRIES):
         try:
             await balancer.set_instances(seen, well)
@@ -81,7 +82,7 @@ async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool
 
 async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool:
     rtype = owned.tools.programs.type_of(record)
-    if rtype is None or record.leaving:
+    if not isinstance(rtype, NestedType) or record.leaving:
         return False
     await owned.aim.compiled()
     ctx = context_of(owned, record, rtype, record.action, properties=record.held.properties)
@@ -109,7 +110,7 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
 
 
 def _notice(
-    owned: OwnedStack, rtype: ResourceType, ctx: Live, note: Scaled, ended: ChildEnded
+    owned: OwnedStack, rtype: NestedType, ctx: Live, note: Scaled, ended: ChildEnded
 ) -> ScalingNotice:
     """Return how a scaling ended, for those who follow the messages."""
     failed = ended.status is not Status.COMPLETE

@@ -11,6 +11,7 @@ from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.store import claim
 from hearth.store.database import Tx
 from hearth.store.document import document
@@ -56,7 +57,7 @@ async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> d
         "resource_data": dict(data),
     }
     rtype = owned.tools.programs.type_of(record)
-    if rtype is not None and rtype.nested and record.physical_id is not None:
+    if isinstance(rtype, NestedType) and record.physical_id is not None:
         entry["resources"] = await taken_by(owned, record.physical_id)
     return entry
 

@@ -20,6 +20,7 @@ from hearth.engine.worker.node.create import create, give_way, others_of, remove
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.store.rows import AttemptRow
 
 _GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)  # with the same record
@@ -47,7 +48,8 @@ async def update(attempt: Attempt) -> Outcome:
         return immediate.fail(owned, attempt.record, failure_of(problem))
     if (refused := immediate.restricted(owned, attempt.record, decision)) is not None:
         return refused
-    sleeps = asleep(attempt.record) and not rtype.nested  # a nested stack's own resources say so
+    # of a nested stack its own resources say so
+    sleeps = asleep(attempt.record) and not isinstance(rtype, NestedType)
     if sleeps and decision.verdict is not Verdict.REPLACE:
         return Failed(f"Resource RESUME failed: {attempt.record.reason}")
     if decision.verdict in _GOES_ON and attempt.record.type != definition.type:
@@ -79,14 +81,16 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> De
         return Decision(Verdict.CREATE)
     before = owned.tools.programs.type_of(record)
     there = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
-    if rtype.nested and not record.new and not await is_there(attempt):
+    if isinstance(rtype, NestedType) and not record.new and not await is_there(attempt):
         attempt.not_stale()
         return Decision(Verdict.REPLACE, "its nested stack is gone")
     replace_failed = record.failed and await rtype.replace_failed(there())
-    check_failed = not (rtype.nested and record.failed and await nested_failed(attempt))
+    check_failed = not (
+        isinstance(rtype, NestedType) and record.failed and await nested_failed(attempt)
+    )
     observed: Mapping[str, Any] | None = {}
     outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts  # not ours to make anew
-    if owned.aim.observes() and not (record.new or rtype.nested or outside):
+    if owned.aim.observes() and not (record.new or isinstance(rtype, NestedType) or outside):
         observed = await adopt.observed(rtype, there())
     attempt.not_stale()
     if record.replaced_by is not None:  # a rollback returns to it
@@ -107,7 +111,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> De
         must_replace=lambda before, after, changed: rtype.must_replace(
             Change(before, after, changed)
         ),
-        nested=rtype.nested and not owned.aim.done_with(record),
+        nested=isinstance(rtype, NestedType) and not owned.aim.done_with(record),
         always=owned.aim.always_replaces(rtype, record),
         check_failed=check_failed,
         substitute=before is not None and before.substitute == desired.kind,
@@ -148,7 +152,7 @@ async def _update(
         update_policy=desired.update_policy,
     )
     begin = partial(attempt.begin, Action.UPDATE, rtype, desired, 0, ctx)
-    if rtype.nested:
+    if isinstance(rtype, NestedType):
         await ChildStack(attempt).carry_out(rtype, ctx, Action.UPDATE, begin)
     else:
         await begin()
@@ -183,7 +187,7 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
             rtype, action, desired.properties, update_policy=desired.update_policy
         )
     try:
-        if rtype.nested:
+        if isinstance(rtype, NestedType):
             await ChildStack(attempt).carry_out(rtype, ctx, action)
         else:
             first = partial(give_way, attempt) if action is Action.CREATE else None

@@ -18,6 +18,7 @@ from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Live, ResourceType
+from hearth.resources.capabilities import NestedType
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
     action = owned.memory.stack.action
     rtype = owned.tools.programs.type_of(record)
     # an unknown type is not passed over: its task reports it
-    handled = rtype is None or rtype.nested or rtype.handles(action)
+    handled = rtype is None or isinstance(rtype, NestedType) or rtype.handles(action)
     match visit.call(record, action, handled=handled):
         case Call.CARRY_OUT:
             return None
@@ -110,7 +111,7 @@ async def _act(attempt: Attempt, action: Action) -> None:
     before = ctx.data if row is None or row.phase == "intent" else {}
     try:
         begin = partial(attempt.begin, action, rtype, desired, 0, ctx) if row is None else None
-        if rtype.nested:
+        if isinstance(rtype, NestedType):
             await ChildStack(attempt).carry_out(rtype, ctx, action, begin)
         else:
             if begin is not None:
@@ -137,7 +138,7 @@ async def _give_up(
         return
     owned = attempt.owned
     failure = None
-    if rtype.nested and ctx.physical_id is not None:
+    if isinstance(rtype, NestedType) and ctx.physical_id is not None:
         failure = await snapshots.drop_taken(owned, ctx.physical_id)
     elif ctx.data != before:
         failure = await snapshots.drop_one(rtype, ctx)

@@ -23,6 +23,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources import zones
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.store.accept import FURTHER, says
 from hearth.store.reads import resources_beside
 from hearth.store.snapshots import Snapshot
@@ -290,7 +291,7 @@ class _Change(_Beginning):
         data.pop(DOCUMENT, None)
         if "resources" in entry:
             data[DOCUMENT] = json.dumps(entry)
-        elif rtype is not None and rtype.nested:
+        elif isinstance(rtype, NestedType):
             pass  # a stack that is there already belongs to another resource, or to nobody
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
