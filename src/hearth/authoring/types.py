@@ -25,7 +25,7 @@ from hearth.schema import (
     Prop,
     Range,
     Support,
-    Wrong,
+    Violation,
 )
 from hearth.schema.prop import UNSET
 from hearth.template.types import TypeInfo
@@ -57,7 +57,7 @@ class DeclaredType:
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str | Wrong]:
+    ) -> Iterable[str | Violation]:
         """Nothing is declared of properties taken together."""
         return ()
 

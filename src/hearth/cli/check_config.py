@@ -7,11 +7,11 @@ from pathlib import Path
 from sqlalchemy.exc import ArgumentError
 
 from hearth.cli.configuration import Configuration, read
-from hearth.cli.early import WrongSetting
 from hearth.cli.from_conf import settings
 from hearth.cli.logs import checked_levels
 from hearth.cli.options import OPTIONS
 from hearth.cli.options.register import values
+from hearth.cli.process import WrongSetting
 from hearth.cli.serve import address
 from hearth.cli.settings import Settings
 from hearth.service.policy import Policy, WrongRules

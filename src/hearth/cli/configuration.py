@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hearth.cli import options
-from hearth.cli.early import WrongSetting
 from hearth.cli.options.register import register, values
+from hearth.cli.process import WrongSetting
 from hearth.model.problem import hint
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hearth.cli.early import (
+from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
     listening,
@@ -132,7 +132,7 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
 def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings":
     from hearth.cli.settings import Settings
     from hearth.cloud.credential import PasswordCredential
-    from hearth.service.house import Limits
+    from hearth.service.services import Limits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:
         return PasswordCredential(auth_url, name, password, user_domain_name=domain, **scope)

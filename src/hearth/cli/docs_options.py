@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from hearth.cli.options import OPTIONS, without_meaning
+from hearth.cli.options import OPTIONS, no_effect
 from hearth.cli.options.cloud import SERVICES
 from hearth.cli.options.option import Option
 
@@ -80,11 +80,11 @@ def _default(option: Option) -> str:
 
 def _idle() -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
-    for group, found in without_meaning.OPTIONS.items():
+    for group, found in no_effect.OPTIONS.items():
         for name, why in found.items():
             place = name if group == "DEFAULT" else f"[{group}] {name}"
             by_reason.setdefault(why, []).append(place)
-    for group, why in without_meaning.GROUPS.items():
+    for group, why in no_effect.GROUPS.items():
         by_reason.setdefault(why, []).append(f"[{group}]")
     yield "| reason | settings |\n| --- | --- |"
     for why, places in sorted(by_reason.items()):

@@ -7,15 +7,15 @@ from typing import Any
 
 from hearth.api.front.settings import Cors, FrontSettings, Health, Rate
 from hearth.bus.notification import LEVELS, Notifications, addresses
-from hearth.cli.early import WrongSetting
 from hearth.cli.options.cloud import SERVICES
+from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Judging, Settings, with_version
 from hearth.cli.signers import signers
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.reach import Reach, Tls
 from hearth.resources.nova.defaults import ServerDefaults
-from hearth.service.house import Limits
+from hearth.service.services import Limits
 from hearth.store.retention import Retention
 from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
 

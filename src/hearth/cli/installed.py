@@ -7,7 +7,7 @@ the group `hearth.functions`. Source: rule R8.
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from hearth.cli.early import WrongSetting
+from hearth.cli.process import WrongSetting
 from hearth.resources.registry import BadPackage, installed_types
 from hearth.template.functions import Function
 from hearth.template.versions import add_function

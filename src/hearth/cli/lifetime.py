@@ -144,7 +144,7 @@ async def _keep_time(running: Running) -> None:
     while True:
         await asyncio.sleep(ASK_S)
         try:
-            await running.clock.ask(running.house.store)
+            await running.clock.ask(running.services.store)
         except SQLAlchemyError as problem:
             log.warning("the database's time is not known: %s", str(problem).partition("\n")[0])
 
@@ -159,11 +159,11 @@ async def _taken_leave(running: Running) -> None:
 
 async def _send(running: Running, to: Notifications) -> None:
     """Send notifications for as long as the process works."""
-    house = running.house
+    services = running.services
 
     async def send(publish: Publish, failures: type[Exception]) -> None:
-        sender = Sender(house.store, house.programs, running.engine.id, to, publish, failures)
-        house.bus.listen(sender.wake)
+        sender = Sender(services.store, services.programs, running.engine.id, to, publish, failures)
+        services.bus.listen(sender.wake)
         await sender.run()
 
     async def only_log(message: Message) -> None:
@@ -186,11 +186,11 @@ async def _send(running: Running, to: Notifications) -> None:
 
 async def _post_events(running: Running) -> None:
     """Post events to sinks for as long as the process works, over connections of their own."""
-    house = running.house
+    services = running.services
     pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
     pool.may_write = running.engine.confirmed
-    poster = EventPoster(house.store, StackClouds(pool), running.engine.id, house.clock)
-    house.bus.listen(poster.wake)
+    poster = EventPoster(services.store, StackClouds(pool), running.engine.id, services.clock)
+    services.bus.listen(poster.wake)
     try:
         await poster.run()
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hearth.cli.early import LINE, WrongSetting
+from hearth.cli.process import LINE, WrongSetting
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(

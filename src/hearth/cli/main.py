@@ -12,13 +12,6 @@ from hearth.cli.commands import Commands
 from hearth.cli.manage_commands import configs_option, manage
 
 
-class Told(click.ClickException):
-    """Something the user can mend: one line, exit status 1."""
-
-    def show(self, file: object = None) -> None:
-        click.echo(f"hearth: {self.message}", err=True)
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(hearth.__version__, prog_name="hearth", message="%(prog)s %(version)s")
 def cli() -> None:

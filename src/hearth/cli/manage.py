@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from hearth.cli.configuration import read
-from hearth.cli.early import WrongSetting
+from hearth.cli.process import WrongSetting
 from hearth.store import migrate, reads
 from hearth.store.database import Store, Tx
 from hearth.store.engines import EngineRow, clean, engines

@@ -38,7 +38,7 @@ def manage(context: click.Context, configs: tuple[Path, ...]) -> None:
 
 def _job(context: click.Context, name: str, *arguments: Any) -> None:
     from hearth.cli import manage as jobs
-    from hearth.cli.early import WrongSetting
+    from hearth.cli.process import WrongSetting
 
     job: Callable[..., None] = getattr(jobs, name)
     try:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from hearth.cli.configuration import Configuration
-from hearth.cli.early import WrongSetting
 from hearth.cli.logs import checked_levels, levels
 from hearth.cli.options import OPTIONS
+from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Settings
 from hearth.cli.wiring import Running, template_limits
 from hearth.service.policy import Policy, WrongRules
@@ -61,11 +61,11 @@ class Reloading:
 
 def put(running: Running, settings: Settings, policy: Policy) -> None:
     """Put in force what may change while a process runs."""
-    house = running.house
-    house.limits = settings.limits
-    house.fetching = settings.fetching
-    house.policy = policy
-    house.programs.limits = template_limits(settings.limits)
-    house.store.retention = settings.retention
-    house.store.action_timeout_s = settings.action_timeout_s
+    services = running.services
+    services.limits = settings.limits
+    services.fetching = settings.fetching
+    services.policy = policy
+    services.programs.limits = template_limits(settings.limits)
+    services.store.retention = settings.retention
+    services.store.action_timeout_s = settings.action_timeout_s
     running.front.settings = settings.front

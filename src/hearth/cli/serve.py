@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearth.cli.configuration import Configuration, read
-from hearth.cli.early import (
+from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
     listening,
@@ -72,7 +72,7 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
     async with wired(settings) as running:
         if role != "engine":
             try:
-                running.house.policy.load()
+                running.services.policy.load()
             except WrongRules as problem:
                 raise WrongSetting(str(problem)) from None
         tell_of_readable(told.files)

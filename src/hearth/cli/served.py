@@ -34,13 +34,13 @@ def applications(running: Running) -> tuple[Any, Any]:
     asked = settings.signers or (service,)
     signers = [Identity(judges.cloud(one), one.auth_url) for one in asked]
     gate = Gate(signers, tokens, auth_url, settings.stack_user_role)
-    house, front = running.house, running.front
+    services, front = running.services, running.front
     rates = Rates(front)
-    main = application(house, tokens, gate, auth_url, rates)
-    cfn = cfn_application(house, gate, rates)
+    main = application(services, tokens, gate, auth_url, rates)
+    cfn = cfn_application(services, gate, rates)
 
     async def database() -> object:
-        return await house.store.read(engines)
+        return await services.store.read(engines)
 
     return fronted(main, front, database), fronted(cfn, front, database)
 

@@ -14,7 +14,7 @@ from hearth.cloud.reach import Reach, Tls
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.caller import STACK_USER_ROLE
-from hearth.service.house import Limits
+from hearth.service.services import Limits
 from hearth.store.database import ACTION_TIMEOUT_S
 from hearth.store.retention import Retention
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hearth.cli.early import WrongSetting
+from hearth.cli.process import WrongSetting
 from hearth.cloud.credential import PasswordCredential
 
 SECTION = "ec2authtoken"

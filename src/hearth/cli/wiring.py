@@ -14,10 +14,10 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hearth.api.front.settings import Front
 from hearth.bus.local import Bus
-from hearth.cli.chance import new_id
-from hearth.cli.early import WrongSetting, lock
 from hearth.cli.global_environment import global_environment
+from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
+from hearth.cli.process import WrongSetting, lock
 from hearth.cli.settings import Settings, with_version
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
@@ -33,8 +33,8 @@ from hearth.engine.worker.programs import Programs
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.nova.defaults import with_defaults
 from hearth.resources.registry import default_catalog, share
-from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
+from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
 from hearth.store import claim
@@ -52,9 +52,9 @@ COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
 
 @dataclass
 class Running:
-    """A wired process: the house for requests, the engine for work."""
+    """A wired process: the services for requests, the engine for work."""
 
-    house: House
+    services: Services
     engine: Engine
     pool: CloudPool
     judges: CloudPool
@@ -126,12 +126,12 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         luck=random.random, endpoints=endpoints, plugins=plugins,
-        retries=settings.retries, fetch=lambda url: fetch_template(url, house.fetching),
+        retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
         refused_types=partial(refused_types, policy),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
-    house = House(
+    services = Services(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, fetching=settings.fetching,
         policy=policy,
@@ -139,7 +139,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     if held is not None:  # nobody else can be alive: what was theirs is ours at once
         await store.run(claim.expire_all)
     try:
-        yield Running(house, engine, pool, judges, settings, Front(settings.front), clock)
+        yield Running(services, engine, pool, judges, settings, Front(settings.front), clock)
     finally:
         compute.close()
         for one in {pool, judges}:

@@ -42,8 +42,8 @@ from hearth.schema.relation import (
     RequiredFor,
     Same,
     Unless,
+    Violation,
     Where,
-    Wrong,
     broken,
 )
 from hearth.schema.translation import Add, Delete, Replace, Resolve, Rule, ordered
@@ -86,8 +86,8 @@ __all__ = [
     "Support",
     "SupportStatus",
     "Unless",
+    "Violation",
     "Where",
-    "Wrong",
     "as_json",
     "broken",
     "coerce",

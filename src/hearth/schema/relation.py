@@ -15,7 +15,7 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True)
-class Wrong:
+class Violation:
     """What is wrong with one property in the light of the others; `path` leads to it."""
 
     path: str

@@ -19,7 +19,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.resources.heat.deployment_results import Results, results_of
 from hearth.resources.heat.objects import OBJECTS
 from hearth.service.caller import Caller
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import software_deployments as deployments
 from hearth.store.database import Tx
 from hearth.store.software_configs import Config
@@ -32,22 +32,26 @@ RESULTS_BYTES_MAX = 1024 * 1024  # more than agents send
 MESSAGES = "messaging"
 
 
-async def fetched(house: House, caller: Caller, one: Deployment, config: Config) -> Deployment:
+async def fetched(
+    services: Services, caller: Caller, one: Deployment, config: Config
+) -> Deployment:
     """The deployment with the results that wait for it, if there are any."""
     try:
         async with asyncio.timeout(FETCH_S):
             match config.input("deploy_signal_transport"):
                 case "TEMP_URL_SIGNAL":
-                    return await _of_object(house, house.cloud(caller), one, config)
+                    return await _of_object(services, services.cloud(caller), one, config)
                 case "ZAQAR_SIGNAL":
-                    return await _of_queue(house, house.cloud(caller), one, config)
+                    return await _of_queue(services, services.cloud(caller), one, config)
     except (CloudFault, TimeoutError) as problem:
         words = "the results of deployment %s cannot be fetched: %s"
         log.warning(words, one.id, problem or "no answer in time")
     return one
 
 
-async def _of_object(house: House, cloud: Cloud, one: Deployment, config: Config) -> Deployment:
+async def _of_object(
+    services: Services, cloud: Cloud, one: Deployment, config: Config
+) -> Deployment:
     """Only what was put after the last change of the deployment is its result."""
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:
@@ -58,7 +62,7 @@ async def _of_object(house: House, cloud: Cloud, one: Deployment, config: Config
     if too_large or (one.updated_at is not None and _put_at(head) <= one.updated_at):
         return one
     sent = _as_map((await cloud.request(OBJECTS, "GET", path)).body)
-    return one if sent is None else await _take(house, one, config, sent)
+    return one if sent is None else await _take(services, one, config, sent)
 
 
 def _path_in(account: str, url: str) -> str | None:
@@ -84,7 +88,9 @@ def _put_at(headers: Mapping[str, str]) -> float:
         return 0.0
 
 
-async def _of_queue(house: House, cloud: Cloud, one: Deployment, config: Config) -> Deployment:
+async def _of_queue(
+    services: Services, cloud: Cloud, one: Deployment, config: Config
+) -> Deployment:
     """Messages go only after what they tell is stored."""
     queue = f"/v2/queues/{quote(str(config.input('deploy_queue_id') or ''), safe='')}/messages"
     headers = {"Client-ID": str(uuid.uuid5(uuid.NAMESPACE_URL, one.id))}
@@ -95,7 +101,7 @@ async def _of_queue(house: House, cloud: Cloud, one: Deployment, config: Config)
             break
         sent = _as_map(message["body"])
         if sent is not None:
-            one = await _take(house, one, config, sent)
+            one = await _take(services, one, config, sent)
         await cloud.request(
             MESSAGES, "DELETE", f"{queue}/{quote(message['id'])}", headers=headers, idempotent=True
         )
@@ -113,10 +119,10 @@ def _as_map(body: Any) -> Mapping[str, Any] | None:
 
 
 async def _take(
-    house: House, seen: Deployment, config: Config, sent: Mapping[str, Any]
+    services: Services, seen: Deployment, config: Config, sent: Mapping[str, Any]
 ) -> Deployment:
     """Store results, unless the deployment has moved on since it was seen."""
-    results, now = results_of(sent, config.outputs), house.clock.now()
+    results, now = results_of(sent, config.outputs), services.clock.now()
 
     def transaction(tx: Tx) -> Deployment:
         found = deployments.find(tx, seen.project_id, seen.id, lock=True)
@@ -126,7 +132,7 @@ async def _take(
         deployments.change(tx, after)
         return after
 
-    return await house.store.run_once(transaction)
+    return await services.store.run_once(transaction)
 
 
 def taking(one: Deployment, results: Results, now: float) -> Deployment:

@@ -9,8 +9,8 @@ from typing import Any
 from hearth.engine.core.record import Record
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.resources import find_resource, guest_may
+from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -26,7 +26,9 @@ class Described:
     description: str
 
 
-async def describe_resource(house: House, caller: Caller, identity: str, name: str) -> Described:
+async def describe_resource(
+    services: Services, caller: Caller, identity: str, name: str
+) -> Described:
     """The resource of a stack of the caller's project. Raises Rejected.
 
     A user of a stack's own project reaches the resource that it was made for.
@@ -42,10 +44,10 @@ async def describe_resource(house: House, caller: Caller, identity: str, name: s
         _, data, metadata = reads.data_of(tx, record.id)
         return row, record, data, metadata
 
-    row, record, data, metadata = await house.store.read(look)
+    row, record, data, metadata = await services.store.read(look)
     if row is None:
         raise Rejected([EntityNotFound(None, "Stack", identity)])
     if record is None:
-        record = await find_resource(house, row, name)  # refuses, and says whether it is to come
-    await guest_may(house, caller, row, record, data)
-    return Described(row, record, metadata, await house.description(row, name))
+        record = await find_resource(services, row, name)  # refuses, and says whether it is to come
+    await guest_may(services, caller, row, record, data)
+    return Described(row, record, metadata, await services.description(row, name))

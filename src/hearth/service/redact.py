@@ -5,7 +5,7 @@ from typing import Any
 
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.template import load
 from hearth.template.hidden import masked_in, texts_in
 from hearth.template.parameters import MASK
@@ -19,14 +19,14 @@ TEMPLATE = "template"
 ALL = "*"  # in place of names: no template tells which parameters are hidden
 
 
-def may_export(house: House, caller: Caller) -> bool:
+def may_export(services: Services, caller: Caller) -> bool:
     """Whether the caller may have the document of a stack as it is."""
-    return house.policy.allows(EXPORT, caller)
+    return services.policy.allows(EXPORT, caller)
 
 
-def may_see_hidden(house: House, caller: Caller) -> bool:
+def may_see_hidden(services: Services, caller: Caller) -> bool:
     """Whether the caller may see outputs and attributes that were made of hidden values."""
-    return house.policy.allows(SHOW_HIDDEN, caller)
+    return services.policy.allows(SHOW_HIDDEN, caller)
 
 
 def redacted(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from hearth.engine.core.decide import differing
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.unknown import unknown_in
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import texts
 from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow
@@ -29,34 +29,34 @@ class Kept:
     program: Program | None
 
 
-async def list_revisions(house: House, row: StackRow) -> list[RevisionRow]:
+async def list_revisions(services: Services, row: StackRow) -> list[RevisionRow]:
     """The revisions that are kept, newest first."""
-    return await house.store.read(lambda tx: texts.list_revisions(tx, row.id))
+    return await services.store.read(lambda tx: texts.list_revisions(tx, row.id))
 
 
-async def stored_revision(house: House, row: StackRow, number: int) -> Revision:
+async def stored_revision(services: Services, row: StackRow, number: int) -> Revision:
     """A revision of the stack. Raises Rejected with EntityNotFound."""
-    return (await _read(house, row, number))[1]
+    return (await _read(services, row, number))[1]
 
 
-async def show_revision(house: House, row: StackRow, number: int) -> Kept:
+async def show_revision(services: Services, row: StackRow, number: int) -> Kept:
     """A revision with what it means. Raises Rejected with EntityNotFound."""
-    about, revision = await _read(house, row, number)
+    about, revision = await _read(services, row, number)
     try:
-        program = await house.programs.of(row, revision)
+        program = await services.programs.of(row, revision)
     except Rejected:
         program = None
     return Kept(about, revision, program)
 
 
-async def _read(house: House, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
+async def _read(services: Services, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
     def look(tx: Tx) -> tuple[RevisionRow, Revision]:
         for about in texts.list_revisions(tx, row.id):
             if about.number == number:
                 return about, texts.get_revision(tx, row.id, number)
         raise Rejected([EntityNotFound(None, "Revision", str(number))])
 
-    return await house.store.read(look)
+    return await services.store.read(look)
 
 
 def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
@@ -107,14 +107,14 @@ def parameters_of(kept: Kept) -> dict[str, str]:
     return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)
 
 
-async def compare(house: House, project: str, before: Kept, after: Kept) -> dict[str, Any]:
+async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
     """What leads from one revision to another. `resources` is None where one of them does not
     compile any more."""
     changed = None
     if before.program is not None and after.program is not None:
         one, other = before.program, after.program
-        changed = await house.compute.evaluated(lambda: _resources(one, other), project)
-    differences = await house.compute.run(
+        changed = await services.compute.evaluated(lambda: _resources(one, other), project)
+    differences = await services.compute.run(
         _texts,
         *(before.revision, after.revision),
         project=project,

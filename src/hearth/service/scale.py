@@ -13,8 +13,8 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Live, Scaling
 from hearth.resources.heat.scaling_group import PENDING, Scalable, Scaled, cooldown_end, pending
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.live import live_of
+from hearth.service.services import Services
 from hearth.store import accept, claim, events, reads
 from hearth.store.database import Tx
 from hearth.store.outbox import ScalingNotice, put_scalings
@@ -23,28 +23,38 @@ from hearth.store.rows import Event, StackRow
 ASKED_BY = "scaling"  # in the place of a traversal of the parent
 
 
-async def scale(house: House, caller: Caller, row: StackRow, wanted: Scaling, event: Event) -> bool:
+async def scale(
+    services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
+) -> bool:
     """Have the group resized, unless nothing is to be done: it has the size, or may not be scaled
     now. False if somebody else wrote its data meanwhile. Raises Rejected."""
-    group, kind = await _group(house, row, wanted.group)
-    live = await live_of(house, caller, row, group, kind, as_stack=True)
-    return await house.store.run_once(lambda tx: _resize(tx, house, row, live, kind, wanted, event))
+    group, kind = await _group(services, row, wanted.group)
+    live = await live_of(services, caller, row, group, kind, as_stack=True)
+    return await services.store.run_once(
+        lambda tx: _resize(tx, services, row, live, kind, wanted, event)
+    )
 
 
-async def _group(house: House, row: StackRow, name: str) -> tuple[Record, Scalable]:
-    records = reads.in_charge(await house.store.read(lambda tx: reads.records(tx, row.id)))
+async def _group(services: Services, row: StackRow, name: str) -> tuple[Record, Scalable]:
+    records = reads.in_charge(await services.store.read(lambda tx: reads.records(tx, row.id)))
     found = [one for one in records.values() if name in (one.held.reference, one.name)]
     for record in found:
-        kind = house.programs.type_of(record)
+        kind = services.programs.type_of(record)
         if isinstance(kind, Scalable) and record.physical_id is not None:
             return record, kind
     raise Rejected([EntityNotFound(None, "Scaling Group", name)])
 
 
 def _resize(
-    tx: Tx, house: House, row: StackRow, live: Live, kind: Scalable, wanted: Scaling, event: Event
+    tx: Tx,
+    services: Services,
+    row: StackRow,
+    live: Live,
+    kind: Scalable,
+    wanted: Scaling,
+    event: Event,
 ) -> bool:
-    now = house.clock.now()
+    now = services.clock.now()
     parent = accept.lock(tx, row.id)
     group = reads.in_charge(reads.records_named(tx, row.id, live.name)).get(live.name)
     if group is None or group.physical_id is None or not _at_rest(parent, group):
@@ -66,7 +76,7 @@ def _resize(
         return False  # before anything else is written; from here on the row is ours
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
     asked = accept.Operation(Action.UPDATE, revision, parent_traversal=ASKED_BY)
-    traversal = accept.operate(tx, child.id, asked, now, house.new_id).traversal
+    traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
     change = wanted.adjustment
     told = {
         "adjustment": change.amount, "adjustment_type": wanted.type,
@@ -79,7 +89,7 @@ def _resize(
     events.append(tx, [event])
     message = f"Start resizing the group {live.physical_name}"
     facts = {**told, "capacity": before, "message": message}
-    notice = ScalingNotice(house.new_id(), now, row.id, Status.IN_PROGRESS, facts)
+    notice = ScalingNotice(services.new_id(), now, row.id, Status.IN_PROGRESS, facts)
     put_scalings(tx, [notice])
     accept.send(tx, row.id, "data", {"record": group.id}, now)
     return True

@@ -13,7 +13,7 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.heat.objects import put_document
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.server_metadata import Server
@@ -35,33 +35,33 @@ class _Parcel:
     cloud: Cloud
 
 
-async def deliver(house: House, servers: Iterable[Server]) -> None:
+async def deliver(services: Services, servers: Iterable[Server]) -> None:
     """Put the metadata of servers into their objects. A failure is logged: a later change brings
     the whole document anyway."""
     for server in servers:
         try:
             async with asyncio.timeout(DELIVERY_S):
-                await _deliver(house, server)
+                await _deliver(services, server)
         except (CloudFault, TimeoutError) as problem:
             words = "the metadata of resource %s of stack %s was not delivered: %s"
             log.warning(words, server.resource_id, server.stack_id, problem or "no answer in time")
 
 
-async def _deliver(house: House, server: Server) -> None:
+async def _deliver(services: Services, server: Server) -> None:
     """Whoever writes last writes the newest: each looks again after it has written."""
     written = None
     for _ in range(ROUNDS_MAX):
-        parcel = await house.store.read(lambda tx: _parcel(tx, house, server))
+        parcel = await services.store.read(lambda tx: _parcel(tx, services, server))
         if parcel is None or parcel.version == written:
             return
         await put_document(parcel.cloud, parcel.container, parcel.name, parcel.document)
         written = parcel.version
 
 
-def _parcel(tx: Tx, house: House, server: Server) -> _Parcel | None:
+def _parcel(tx: Tx, services: Services, server: Server) -> _Parcel | None:
     version, data, metadata = reads.data_of(tx, server.resource_id)
     row = reads.stack_by_physical_id(tx, server.stack_id)
     if "metadata_object" not in data or row is None:
         return None
-    cloud = house.clouds.of(row, reads.credential_of(tx, row))
+    cloud = services.clouds.of(row, reads.credential_of(tx, row))
     return _Parcel(version, metadata, data["metadata_container"], data["metadata_object"], cloud)

@@ -18,7 +18,7 @@ from hearth.cloud.credential import (
     TokenCredential,
     TrustCredential,
 )
-from hearth.cloud.either import EitherCloud, NobodysCloud
+from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
 from hearth.cloud.pool import CREDENTIALS_MAX, CloudPool
@@ -92,10 +92,10 @@ class StackClouds:
         return TrustCredential(trustee, trust_id)
 
     def _make_either(self, token: TokenCredential, trust: Credential) -> Cloud:
-        return EitherCloud(self.pool.cloud(token), self.pool.cloud(trust))
+        return FallbackCloud(self.pool.cloud(token), self.pool.cloud(trust))
 
     def _make_alone(self, token: TokenCredential, why: str) -> Cloud:
-        return EitherCloud(self.pool.cloud(token), NobodysCloud(why))
+        return FallbackCloud(self.pool.cloud(token), UnauthorizedCloud(why))
 
     async def trusted(self, credential: tuple[str, Any]) -> bool:
         """Whether nothing is to be made: the trust is the requester's and works."""

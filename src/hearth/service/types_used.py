@@ -5,26 +5,26 @@ from typing import Any
 
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.policy import Policy
+from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.rows import StackRow
 
 
-def demand_types(house: House, caller: Caller, names: Set[str]) -> None:
+def demand_types(services: Services, caller: Caller, names: Set[str]) -> None:
     """Raises Rejected with Forbidden for types that policy keeps from the caller."""
-    house.policy.demand_types(names, caller)
+    services.policy.demand_types(names, caller)
 
 
-async def demand_types_of(house: House, caller: Caller, row: StackRow) -> None:
+async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> None:
     """The same for what a stack has now, for whoever wants to change it. Raises Rejected."""
     try:
-        _, program = await house.program(row)
+        _, program = await services.program(row)
     except Rejected:  # it cannot be read any more: what is known is what was made
-        records = await house.store.read(lambda tx: reads.records(tx, row.id))
-        house.policy.demand_types({record.type for record in records}, caller)
+        records = await services.store.read(lambda tx: reads.records(tx, row.id))
+        services.policy.demand_types({record.type for record in records}, caller)
     else:
-        demand_types(house, caller, program.module.types)
+        demand_types(services, caller, program.module.types)
 
 
 def refused_types(

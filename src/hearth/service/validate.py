@@ -6,9 +6,9 @@ from typing import Any
 from hearth.engine.worker.programs import compiled, drafted
 from hearth.model.problem import Problem, Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.revisions import masked_environment
-from hearth.service.wanted import Wanted, requested
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest, requested
 from hearth.store.rows import Revision
 from hearth.template import Environment, Limits, Module, Program, TypeCatalog
 from hearth.template.check import examine
@@ -23,14 +23,14 @@ SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sink
 
 
 async def validate(
-    house: House, caller: Caller, wanted: Wanted, *, show_nested: bool
+    services: Services, caller: Caller, request: StackRequest, *, show_nested: bool
 ) -> dict[str, Any]:
     """What the template declares. Values need not be allowed ones, nor be there. Raises Rejected
     with everything that is wrong."""
-    revision = await requested(house, caller, wanted)
-    return await house.compute.run(
+    revision = await requested(services, caller, request)
+    return await services.compute.run(
         _validated,
-        *(*house.programs.sources(revision), revision, caller.project_id, show_nested),
+        *(*services.programs.sources(revision), revision, caller.project_id, show_nested),
         project=caller.project_id,
         characters=revision.characters,
     )
@@ -76,15 +76,17 @@ def _passed_below(problem: Problem) -> bool:
     return problem.code == UNKNOWN_PROPERTY and at is not None and "<" in at.path
 
 
-async def findings(house: House, caller: Caller, wanted: Wanted) -> list[dict[str, Any]]:
+async def findings(
+    services: Services, caller: Caller, request: StackRequest
+) -> list[dict[str, Any]]:
     """Everything wrong with a template and its child templates, and what is hardly meant, as
     `hearth lint` has it. Raises Rejected for an environment that makes no sense.
     """
-    revision = await requested(house, caller, wanted)
-    sent = frozenset(wanted.files) - frozenset(wanted.environment_files or ())
-    return await house.compute.run(
+    revision = await requested(services, caller, request)
+    sent = frozenset(request.files) - frozenset(request.environment_files or ())
+    return await services.compute.run(
         _findings,
-        *(*house.programs.sources(revision), sent),
+        *(*services.programs.sources(revision), sent),
         project=caller.project_id,
         characters=revision.characters,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
-from hearth.schema import Findings, Prop, Replace, Rule, Wrong, coerce_all
+from hearth.schema import Findings, Prop, Replace, Rule, Violation, coerce_all
 from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
@@ -197,7 +197,7 @@ class ResourceDefinition:
         at = self._place("properties")
         return [
             StackValidationFailed(self._locate(at.under(one.path)), one.words, "Property error")
-            if isinstance(one, Wrong)
+            if isinstance(one, Violation)
             else StackValidationFailed(at, one, "Property error")
             for one in found
         ]

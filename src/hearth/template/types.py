@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hearth.schema import Attr, Prop, Support, Wrong
+from hearth.schema import Attr, Prop, Support, Violation
 
 if TYPE_CHECKING:
     from hearth.template.program import Program, ResourceDefinition
@@ -44,7 +44,7 @@ class TypeInfo(Protocol):
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str | Wrong]:
+    ) -> Iterable[str | Violation]:
         """What is wrong with properties taken together; those that are open have no value yet."""
 
     def implicit_requires(

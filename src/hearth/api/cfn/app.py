@@ -13,13 +13,13 @@ from hearth.api.answer import JSONResponse
 from hearth.api.auth import unauthorized
 from hearth.api.cfn import actions, faults, signal
 from hearth.api.cfn.auth import Gate, NoToken
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import read
 from hearth.api.front.rate import Rates
-from hearth.api.v1.context import house_of
+from hearth.api.v1.context import services_of
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
-from hearth.service.house import House
+from hearth.service.services import Services
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -34,15 +34,15 @@ async def query(request: Request) -> Response:
     request.state.caller = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
-        raise Refused("Throttling", f"wait for {wait_s:.1f} s")
+        raise CfnError("Throttling", f"wait for {wait_s:.1f} s")
     action = actions.ACTIONS.get(asked.params.get("Action", ""))
     if action is None:
         named = asked.params.get("Action")
-        raise Refused("InvalidAction", f"{named} is none" if named else "Action is missing")
-    house = house_of(request)
-    if not house.policy.allows(action.rule, caller):
-        raise Refused("AccessDenied", action.rule)
-    found = await action.act(actions.Request(house, caller, asked.params))
+        raise CfnError("InvalidAction", f"{named} is none" if named else "Action is missing")
+    services = services_of(request)
+    if not services.policy.allows(action.rule, caller):
+        raise CfnError("AccessDenied", action.rule)
+    found = await action.act(actions.Request(services, caller, asked.params))
     return faults.answer(request, {f"{action.name}Result": found}, f"{action.name}Response")
 
 
@@ -57,7 +57,7 @@ async def versions(request: Request) -> Response:
 
 async def unknown(request: Request) -> Response:
     """Any other path or method of this version."""
-    raise Refused("InvalidAction", f"there is no {request.method} {request.url.path}")
+    raise CfnError("InvalidAction", f"there is no {request.method} {request.url.path}")
 
 
 async def unheard(request: Request, problem: Exception) -> Response:
@@ -81,7 +81,7 @@ def _route(path: str, by_method: dict[str, Handler]) -> Route:
     return Route(path, handle, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
-def application(house: House, gate: Gate, rates: Rates) -> Starlette:
+def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
     """The ASGI application."""
     app = Starlette(
         routes=[
@@ -93,7 +93,7 @@ def application(house: House, gate: Gate, rates: Rates) -> Starlette:
             _route("/v1/{rest:path}", {}),
         ],
         exception_handlers={
-            Refused: faults.refused,
+            CfnError: faults.refused,
             NoToken: unheard,
             Rejected: faults.rejected,
             CloudFault: faults.cloud_fault,
@@ -102,7 +102,7 @@ def application(house: House, gate: Gate, rates: Rates) -> Starlette:
         },
     )
     app.router.redirect_slashes = False
-    app.state.house = house
+    app.state.services = services
     app.state.gate = gate
     app.state.rates = rates
     return app

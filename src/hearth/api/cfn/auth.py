@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from starlette.requests import Request
 
 from hearth.api.auth import Tokens, caller_from
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import Asked
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -75,20 +75,20 @@ class Gate:
         if found is None:
             if "x-auth-user" in request.headers:
                 return await self._by_token(request)
-            raise Refused("IncompleteSignature", "there is no signature")
+            raise CfnError("IncompleteSignature", "there is no signature")
         if not found.access:
-            raise Refused("MissingAuthenticationToken")
+            raise CfnError("MissingAuthenticationToken")
         if found.four and request.method == "POST" and (loose := _unsigned(asked)):
             words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
-            raise Refused("IncompleteSignature", words)
+            raise CfnError("IncompleteSignature", words)
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
-            raise Refused("RequestExpired", "the request is dated ahead")
+            raise CfnError("RequestExpired", "the request is dated ahead")
         credentials = credentials_of(request, asked, found)
-        last = Refused("AccessDenied")
+        last = CfnError("AccessDenied")
         for identity in self._identities:
             try:
                 return await _by_signature(identity, credentials, self._guest_role)
-            except Refused as refused:
+            except CfnError as refused:
                 last = refused
         raise last
 
@@ -98,7 +98,7 @@ class Gate:
             caller = await self._tokens.caller(token) if token else None
         except CloudFault as fault:
             log.error("a token cannot be checked: %s", fault)
-            raise Refused("ServiceUnavailable", "Keystone cannot check the token") from None
+            raise CfnError("ServiceUnavailable", "Keystone cannot check the token") from None
         if caller is None or not caller.project_id:
             raise NoToken
         return caller
@@ -176,19 +176,19 @@ async def _by_signature(
     if token:
         caller = caller_from(answer.part("token"), token, identity.auth_url, guest_role)
     if caller is None or not caller.project_id:
-        raise Refused("AccessDenied", "the signer has no project")
+        raise CfnError("AccessDenied", "the signer has no project")
     return caller
 
 
-def _refusal(fault: CloudFault) -> Refused:
+def _refusal(fault: CloudFault) -> CfnError:
     words = fault.message.lower()
     if "access key not found" in words or fault.status == 404:
-        return Refused("InvalidClientTokenId")
+        return CfnError("InvalidClientTokenId")
     if "signature not supplied" in words:
-        return Refused("SignatureDoesNotMatch")
+        return CfnError("SignatureDoesNotMatch")
     if fault.status in (0, 429) or fault.status > 500:
         log.error("a signature cannot be checked: %s", fault)
-        return Refused("ServiceUnavailable", "Keystone cannot check the signature")
+        return CfnError("ServiceUnavailable", "Keystone cannot check the signature")
     if fault.status == 500:  # how Keystone takes a signature of a form that it does not know
         log.warning("Keystone failed over a signature: %s", fault)
-    return Refused("AccessDenied")
+    return CfnError("AccessDenied")

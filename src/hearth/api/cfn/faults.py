@@ -52,7 +52,7 @@ OF_PROBLEM: Mapping[str, str] = {
 """Codes of problems by their kind; InvalidParameterValue is that of all others."""
 
 
-class Refused(Exception):
+class CfnError(Exception):
     """A request that gets an error of this API; `code` is one of CODES."""
 
     def __init__(self, code: str, detail: str = "") -> None:
@@ -70,13 +70,13 @@ def answer(request: Request, tree: Any, root: str, status: int = 200) -> Respons
     return Response(body_xml, status_code=status, media_type="application/xml")
 
 
-def of_problems(problems: tuple[Problem, ...]) -> Refused:
+def of_problems(problems: tuple[Problem, ...]) -> CfnError:
     """One refusal for all that is wrong: the first gives the code, each its own line."""
     code = OF_PROBLEM.get(problems[0].kind, "InvalidParameterValue")
-    return Refused(code, "\n".join(problem.message for problem in problems))
+    return CfnError(code, "\n".join(problem.message for problem in problems))
 
 
-def shown(request: Request, refused: Refused) -> Response:
+def shown(request: Request, refused: CfnError) -> Response:
     """The body of a refusal."""
     status, words = CODES[refused.code]
     error = {
@@ -88,8 +88,8 @@ def shown(request: Request, refused: Refused) -> Response:
 
 
 async def refused(request: Request, problem: Exception) -> Response:
-    """Handler for `Refused`."""
-    assert isinstance(problem, Refused)
+    """Handler for `CfnError`."""
+    assert isinstance(problem, CfnError)
     return shown(request, problem)
 
 
@@ -103,14 +103,14 @@ async def cloud_fault(request: Request, problem: Exception) -> Response:
     """Handler for faults of the cloud that reach the edge."""
     assert isinstance(problem, CloudFault)
     if problem.status in (401, 403):
-        return shown(request, Refused("AccessDenied", problem.message))
+        return shown(request, CfnError("AccessDenied", problem.message))
     if problem.status in (404, 409):
-        return shown(request, Refused("InvalidParameterValue", problem.message))
-    return shown(request, Refused("ServiceUnavailable", str(problem)))
+        return shown(request, CfnError("InvalidParameterValue", problem.message))
+    return shown(request, CfnError("ServiceUnavailable", str(problem)))
 
 
 async def unexpected(request: Request, problem: Exception) -> Response:
     """Handler for what only we can fix; tells nothing that may be secret."""
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
-    return shown(request, Refused("InternalFailure"))
+    return shown(request, CfnError("InternalFailure"))

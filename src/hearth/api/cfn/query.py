@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from hearth.api.cfn.faults import Refused
-from hearth.api.v1.context import house_of
+from hearth.api.cfn.faults import CfnError
+from hearth.api.v1.context import services_of
 
 FORM = "application/x-www-form-urlencoded"
 FORM_GROWTH = 3  # bytes that one byte may take in a form
@@ -36,7 +36,7 @@ class Asked:
 async def read(request: Request, *, form: bool) -> Asked:
     """Parameters and body. With `form` a body that is one adds to them. Raises Refused."""
     query = _pairs(bytes(request.scope.get("query_string", b"")))
-    limit = house_of(request).limits.body_bytes
+    limit = services_of(request).limits.body_bytes
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     filled = form and request.method == "POST" and kind == FORM
     raw = await _body(request, limit * FORM_GROWTH if filled else limit)
@@ -52,7 +52,7 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
         if key.startswith(prefix):
             place = _MEMBER.fullmatch(key.removeprefix(prefix))
             if place is None:
-                raise Refused("InvalidParameterValue", f"{key} is no member of {name}")
+                raise CfnError("InvalidParameterValue", f"{key} is no member of {name}")
             found.setdefault(int(place["index"]), {})[place["field"]] = value
     return [found[index] for index in sorted(found)]
 
@@ -62,11 +62,11 @@ async def _body(request: Request, limit: int) -> bytes:
     raw = bytearray()
     words = f"a body may have {limit} bytes"
     if declared.isdecimal() and int(declared) > limit:
-        raise Refused("RequestLimitExceeded", words)
+        raise CfnError("RequestLimitExceeded", words)
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > limit:
-            raise Refused("RequestLimitExceeded", words)
+            raise CfnError("RequestLimitExceeded", words)
     return bytes(raw)
 
 
@@ -79,10 +79,10 @@ def _pairs(text: bytes) -> dict[str, str]:
             max_num_fields=FIELDS_MAX,
         )
     except UnicodeDecodeError:
-        raise Refused("InvalidQueryParameter", "it is not UTF-8, percent-encoded") from None
+        raise CfnError("InvalidQueryParameter", "it is not UTF-8, percent-encoded") from None
     except ValueError:  # by its documentation: more fields than may be
         words = f"a request may have {FIELDS_MAX} parameters"
-        raise Refused("RequestLimitExceeded", words) from None
+        raise CfnError("RequestLimitExceeded", words) from None
     if any("\0" in key or "\0" in value for key, value in found):
-        raise Refused("InvalidQueryParameter", "it holds the character NUL")
+        raise CfnError("InvalidQueryParameter", "it holds the character NUL")
     return dict(found)

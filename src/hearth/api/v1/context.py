@@ -4,17 +4,17 @@ from typing import cast
 
 from starlette.requests import Request
 
-from hearth.api.operation import Operation
+from hearth.api.endpoint import Endpoint
 from hearth.model.problem import EntityNotFound, HTTPBadRequest, Rejected
 from hearth.service.caller import Caller
 from hearth.service.find_stack import find_stack
-from hearth.service.house import House
 from hearth.service.problems import HTTPForbidden
+from hearth.service.services import Services
 from hearth.store.rows import StackRow
 
 
-def house_of(request: Request) -> House:
-    return cast(House, request.app.state.house)
+def services_of(request: Request) -> Services:
+    return cast(Services, request.app.state.services)
 
 
 def caller_of(request: Request) -> Caller:
@@ -22,26 +22,26 @@ def caller_of(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
 
 
-def admit(request: Request, operation: Operation) -> None:
+def admit(request: Request, endpoint: Endpoint) -> None:
     """Let the caller in, or raise Rejected: by the project in the path and by the rule."""
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
         words = "There is a null character in the address."  # not all databases can look for it
         raise Rejected([HTTPBadRequest(None, words)])
-    caller, policy = caller_of(request), house_of(request).policy
+    caller, policy = caller_of(request), services_of(request).policy
     tenant = request.path_params["tenant_id"]
     if not caller.project_id:
         raise _forbidden("The token is not of a project.")
     if tenant != caller.project_id and not (
-        (operation.guest and caller.guest) or policy.is_admin(caller)
+        (endpoint.guest and caller.guest) or policy.is_admin(caller)
     ):
         raise _forbidden(f"You are not authorized to access project {tenant}.")
-    if operation.rule is not None:
-        policy.demand(operation.rule, caller)
+    if endpoint.rule is not None:
+        policy.demand(endpoint.rule, caller)
 
 
 def demand(request: Request, rule: str) -> None:
     """Ask one rule more, which hangs on what the request says. Raises Rejected."""
-    house_of(request).policy.demand(rule, caller_of(request))
+    services_of(request).policy.demand(rule, caller_of(request))
 
 
 def _forbidden(words: str) -> Rejected:
@@ -50,7 +50,7 @@ def _forbidden(words: str) -> Rejected:
 
 def scope_of(request: Request) -> str | None:
     """The project in whose things a thing is looked for by its id: an administrator's are all."""
-    if house_of(request).policy.is_admin(caller_of(request)):
+    if services_of(request).policy.is_admin(caller_of(request)):
         return None
     return str(request.path_params["tenant_id"])
 
@@ -62,7 +62,7 @@ async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(
-        house_of(request),
+        services_of(request),
         caller,
         path["tenant_id"],
         path["stack_id"],

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 
-from hearth.api.operation import Operation, Query
+from hearth.api.endpoint import Endpoint, Query
 from hearth.api.v1 import queries
-from hearth.api.v1.context import caller_of, house_of
+from hearth.api.v1.context import caller_of, services_of
 from hearth.api.v1.shapes import COUNT, FLAG_TEXT
 from hearth.model.problem import (
     HTTPBadRequest,
@@ -21,7 +21,7 @@ from hearth.model.problem import (
     RequestLimitExceeded,
 )
 from hearth.service.gather import gathered
-from hearth.service.wanted import Wanted
+from hearth.service.stack_request import StackRequest
 from hearth.store.reads import EventFilter, StackFilter
 from hearth.template.versions import VERSION_KEYS
 
@@ -44,7 +44,7 @@ def bad(words: str) -> Rejected:
 
 async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     """The JSON object of a request; empty where there is none and none is needed."""
-    limit = house_of(request).limits.body_bytes
+    limit = services_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > limit:
         raise too_large(int(declared), limit)
@@ -74,7 +74,7 @@ def too_large(size: int, limit: int) -> Rejected:
     return Rejected([RequestLimitExceeded(None, f"{words}({limit} bytes).")])
 
 
-def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
+def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRequest:
     """The common body of create, update, preview and validate."""
     names = data.get("environment_files") or []
     if not isinstance(names, list):
@@ -87,7 +87,7 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     minutes = None if timeout is None else integer(timeout, "timeout_mins")
     if minutes == 0:
         log.warning("timeout_mins 0 stands for the limit that stacks have anyway")
-    return Wanted(
+    return StackRequest(
         template=_template(data.get("template")),
         template_url=None if "template" in data else _text(data, "template_url"),
         parameters=_parameters(data),
@@ -108,15 +108,17 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     )
 
 
-async def wanted_of(request: Request, data: Mapping[str, Any]) -> Wanted:
+async def stack_request_of(request: Request, data: Mapping[str, Any]) -> StackRequest:
     """What a body asks for, with all that it only names. Raises Rejected."""
-    return await gathered(house_of(request), caller_of(request), wanted(data))
+    return await gathered(services_of(request), caller_of(request), stack_request(data))
 
 
-async def wanted_update(request: Request, data: Mapping[str, Any], *, existing: bool) -> Wanted:
+async def update_request_of(
+    request: Request, data: Mapping[str, Any], *, existing: bool
+) -> StackRequest:
     """The body of an update, its preview or plan; it may name an earlier revision instead."""
-    found = wanted(data, existing=existing)
-    found = await gathered(house_of(request), caller_of(request), found)
+    found = stack_request(data, existing=existing)
+    found = await gathered(services_of(request), caller_of(request), found)
     if data.get("revision") is None:
         return found
     if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:
@@ -237,9 +239,9 @@ def given(request: Request, query: Query) -> list[str]:
     """The values of a query parameter, which has to be one of the operation's. Forms send empty
     ones for what was left open: no value.
     """
-    operation: Operation = request.scope["operation"]
-    if query not in operation.query:
-        raise LookupError(f"{operation.name} declares no query parameter {query.name}")
+    endpoint: Endpoint = request.scope["hearth.endpoint"]
+    if query not in endpoint.query:
+        raise LookupError(f"{endpoint.name} declares no query parameter {query.name}")
     return [value for value in request.query_params.getlist(query.name) if value]
 
 
@@ -266,9 +268,9 @@ def _words(request: Request, query: Query) -> tuple[str, ...]:
 
 def filters(request: Request) -> dict[str, tuple[Any, ...]]:
     """The values that the operation's filters may have, by column."""
-    operation: Operation = request.scope["operation"]
+    endpoint: Endpoint = request.scope["hearth.endpoint"]
     equal: dict[str, tuple[Any, ...]] = {}
-    for query in operation.filters:
+    for query in endpoint.filters:
         values = given(request, query)
         if not values:
             continue

@@ -5,7 +5,7 @@ Source: facts/api_constants.json, query_parameters.
 
 from collections.abc import Iterator, Mapping
 
-from hearth.api.operation import Query, Shape
+from hearth.api.endpoint import Query, Shape
 from hearth.api.v1.shapes import COUNT as NUMBER
 from hearth.api.v1.shapes import FLAG_TEXT as FLAG
 from hearth.api.v1.shapes import TEXT

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 import hearth
 from hearth.api.answer import JSONResponse
-from hearth.api.v1.context import house_of
+from hearth.api.v1.context import services_of
 from hearth.engine.worker.engine import BEAT_S
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPServiceUnavailable
@@ -16,7 +16,7 @@ from hearth.store.engines import EngineRow, engines
 
 async def index(request: Request) -> Response:
     """List the engines, each with the time of its last heartbeat."""
-    found = await house_of(request).store.read(engines)
+    found = await services_of(request).store.read(engines)
     if not any(one.up for one in found):
         words = "No engine is running: nothing of what is asked for will be done."
         raise Rejected([HTTPServiceUnavailable(None, words)])

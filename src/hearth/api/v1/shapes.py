@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hearth.api.operation import Shape
+from hearth.api.endpoint import Shape
 
 TEXT: Shape = {"type": "string"}
 MAYBE_TEXT: Shape = {"type": ["string", "null"]}

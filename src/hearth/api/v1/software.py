@@ -12,8 +12,8 @@ from hearth.model.problem import HTTPBadRequest, Invalid, Problem, Rejected
 from hearth.model.span import Span
 from hearth.resources.heat import software_io
 from hearth.resources.heat.software_io import UNGROUPED
-from hearth.service.software_configs import WantedConfig
-from hearth.service.software_deployments import WantedDeployment
+from hearth.service.software_configs import ConfigRequest
+from hearth.service.software_deployments import DeploymentRequest
 from hearth.template.walk import too_deep
 
 NAME_CHARACTERS_MAX = 255
@@ -21,10 +21,10 @@ PROJECT_CHARACTERS_MAX = 64
 STATUSES = ("IN_PROGRESS", "COMPLETE", "FAILED")
 
 
-def config(data: Mapping[str, Any]) -> WantedConfig:
+def config(data: Mapping[str, Any]) -> ConfigRequest:
     """The body of a new configuration. Raises Rejected."""
     fields = _Fields(data)
-    found = WantedConfig(
+    found = ConfigRequest(
         name=fields.text("name"),
         group=fields.text("group") or UNGROUPED,
         config=fields.value("config"),
@@ -36,10 +36,10 @@ def config(data: Mapping[str, Any]) -> WantedConfig:
     return found
 
 
-def deployment(data: Mapping[str, Any]) -> WantedDeployment:
+def deployment(data: Mapping[str, Any]) -> DeploymentRequest:
     """The body of a new deployment. Raises Rejected."""
     fields = _Fields(data)
-    found = WantedDeployment(
+    found = DeploymentRequest(
         config_id=fields.needed("config_id"),
         server_id=fields.needed("server_id"),
         input_values=fields.map("input_values") or {},

@@ -10,8 +10,8 @@ from starlette.requests import Request
 
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
-from hearth.service.house import House
 from hearth.service.outputs import OutputValue
+from hearth.service.services import Services
 from hearth.store.reads import NumberedEvent
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
@@ -119,11 +119,11 @@ def stack(
     return body
 
 
-async def documented(house: House, row: StackRow, body: Mapping[str, Any]) -> Body:
+async def documented(services: Services, row: StackRow, body: Mapping[str, Any]) -> Body:
     """As `document`, made where it keeps nobody waiting."""
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
-    return await house.compute.run(document, body, project=row.project_id, characters=characters)
+    return await services.compute.run(document, body, project=row.project_id, characters=characters)
 
 
 def document(body: Mapping[str, Any]) -> Body:
@@ -142,7 +142,7 @@ def document(body: Mapping[str, Any]) -> Body:
     return shown
 
 
-async def snapshot(house: House, row: StackRow, one: Snapshot) -> Body:
+async def snapshot(services: Services, row: StackRow, one: Snapshot) -> Body:
     """A snapshot, with its document once that is complete."""
     body = one.body if one.status is Status.COMPLETE else None
     return {
@@ -152,7 +152,7 @@ async def snapshot(house: House, row: StackRow, one: Snapshot) -> Body:
         "status": one.status.value,
         "status_reason": one.reason,
         "creation_time": time(one.created_at),
-        "data": await documented(house, row, body) if body else None,
+        "data": await documented(services, row, body) if body else None,
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hearth.cli.options import cloud, edge, main, without_meaning
+from hearth.cli.options import cloud, edge, main, no_effect
 from hearth.cli.options.option import Option
 from hearth.model.problem import nearest
 
@@ -13,9 +13,9 @@ NESTED = "ec2authtoken."
 
 def reason(group: str, name: str) -> str | None:
     """Why an option that is known does nothing here; None for one that does, or is not known."""
-    if group in without_meaning.GROUPS:
-        return without_meaning.GROUPS[group]
-    return without_meaning.OPTIONS.get(_base(group), {}).get(name)
+    if group in no_effect.GROUPS:
+        return no_effect.GROUPS[group]
+    return no_effect.OPTIONS.get(_base(group), {}).get(name)
 
 
 def known(group: str, name: str) -> bool:
@@ -27,13 +27,13 @@ def names(group: str) -> list[str]:
     """All names that a section may hold, those without a meaning too."""
     base = _base(group)
     mine = [name for place, name in _PLACES if place == base]
-    return sorted({*mine, *without_meaning.OPTIONS.get(base, ())})
+    return sorted({*mine, *no_effect.OPTIONS.get(base, ())})
 
 
 def groups() -> list[str]:
     """All sections there may be."""
     found = {option.group for option in OPTIONS}
-    return sorted(found | without_meaning.OPTIONS.keys() | without_meaning.GROUPS.keys())
+    return sorted(found | no_effect.OPTIONS.keys() | no_effect.GROUPS.keys())
 
 
 def suggestion(group: str, name: str) -> str | None:

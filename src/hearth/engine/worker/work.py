@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Wanted
-from hearth.engine.core.foresee import MASK
+from hearth.engine.core.predict import MASK
 from hearth.engine.core.record import Record
 from hearth.engine.worker import life_log, strays
 from hearth.engine.worker.nest import news

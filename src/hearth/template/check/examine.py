@@ -10,7 +10,7 @@ from hearth.model.problem import CircularDependencyException, Problem, hint, nea
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.model.value import Kind
-from hearth.schema import Findings, SupportStatus, Wrong, coerce_all
+from hearth.schema import Findings, SupportStatus, Violation, coerce_all
 from hearth.template.budget import spending
 from hearth.template.check.cycles import cycles
 from hearth.template.check.names import Names
@@ -315,7 +315,7 @@ class _Template:
         properties = coerce_all(schema, known, at, lax)
         if not lax.problems:
             for one in type_info.conflicts(properties, frozenset(unsure)):
-                if isinstance(one, Wrong):
+                if isinstance(one, Violation):
                     steps: list[Step] = [self.grammar.word("properties"), *one.path.split(".")]
                     place = source.node.nearest_to(steps).span(self.file, at.under(one.path).path)
                     self.report.wrong(place, "wrong-value", one.words)

@@ -28,7 +28,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Endpoint:
     """What the API can do. Paths are below `/v1`; `rule` is asked before the handler is called.
 
     `answer` is the shape of the body of a success, None where there is none. `guest` lets users of

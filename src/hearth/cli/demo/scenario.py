@@ -1,4 +1,4 @@
-"""The play itself: create, signal, update, outputs, delete, and an empty cloud."""
+"""The scenario of the demo: create, signal, update, outputs, delete, and an empty cloud."""
 
 import signal
 import sys
@@ -8,8 +8,8 @@ from typing import Any
 
 from hearth.cli.demo.board import Board, Line
 from hearth.cli.demo.client import FOLDER, ROOT, Client, outputs_of, request_body
+from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev
 from hearth.cli.demo.guest import read_script, signal_in
-from hearth.cli.demo.house import House, Trouble, hearth_dev
 from hearth.cli.demo.screen import Plain, Screen, Terminal, View
 
 NAME = "shop"
@@ -20,19 +20,19 @@ STACKS = "orchestration"
 
 
 def run(*, transcript: bool) -> int:
-    """Play; the exit status."""
+    """Run the scenario and return the exit status."""
     stop = _Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     screen = _screen()
     try:
-        with hearth_dev() as house:
-            Play(house, screen, transcript=transcript).all()
+        with hearth_dev() as server:
+            Scenario(server, screen, transcript=transcript).all()
     except KeyboardInterrupt:
         pass
     except Exception as trouble:
         if not stop.asked:  # else it is the end of Hearth, which a terminal stops as well
-            if not isinstance(trouble, Trouble):
+            if not isinstance(trouble, DemoFailed):
                 raise
             print(f"hearth: {trouble}", file=sys.stderr)
             return 1
@@ -43,7 +43,7 @@ def run(*, transcript: bool) -> int:
 
 
 class _Stop:
-    """Ends the play at a signal, and remembers that it was one."""
+    """Ends the scenario at a signal, and remembers that it was one."""
 
     asked = False
 
@@ -60,22 +60,22 @@ def _screen() -> Screen:
     return Plain()
 
 
-class Play:
+class Scenario:
     """One performance on one cloud."""
 
-    def __init__(self, house: House, screen: Screen, *, transcript: bool) -> None:
-        self._house = house
+    def __init__(self, server: DevServer, screen: Screen, *, transcript: bool) -> None:
+        self._server = server
         self._screen = screen
         self._transcript = transcript
-        self._user = Client(house, "demo")
-        self._admin = Client(house, "admin")
+        self._user = Client(server, "demo")
+        self._admin = Client(server, "admin")
         self._board = Board(NAME)
         self._began = time.monotonic()
         self._signalled = False
 
     def all(self) -> None:
-        """Every act, in order. Raises Trouble as soon as something is not as it should be."""
-        self._screen.say(f"Hearth and its cloud are up (identity {self._house.auth_url}).")
+        """Every act, in order. Raises DemoFailed as soon as something is not as it should be."""
+        self._screen.say(f"Hearth and its cloud are up (identity {self._server.auth_url}).")
         for words in (
             "hearth dev --data .hearth    # in another terminal; this demo's own goes with it",
             ". .hearth/openrc",
@@ -128,11 +128,11 @@ class Play:
             while not self._board.status.startswith(action) or self._running():
                 self._look(given, view)
                 if time.monotonic() > began + LIMIT_S:
-                    raise Trouble(f"{title}: not done after {LIMIT_S} s")
+                    raise DemoFailed(f"{title}: not done after {LIMIT_S} s")
                 time.sleep(STEP_S)
             self._look(given, view)
         if self._board.status != f"{action}_COMPLETE":
-            raise Trouble(f"{title}: {self._board.status}: {self._reason(given)}")
+            raise DemoFailed(f"{title}: {self._board.status}: {self._reason(given)}")
         self._screen.say(f"{self._board.status} in {time.monotonic() - began:.1f} s")
 
     def _running(self) -> bool:
@@ -171,20 +171,20 @@ class Play:
             tier: s for s in found for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
         }
         if len(found) != 3 or len(tiers) != 3:
-            raise Trouble(f"three servers are expected, there are {[s['name'] for s in found]}")
+            raise DemoFailed(f"three servers are expected, there are {[s['name'] for s in found]}")
         return tiers
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """One server untouched, one changed, one new."""
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
-            raise Trouble(f"only app was to be replaced; the same are {', '.join(sorted(same))}")
+            raise DemoFailed(f"only app was to be replaced; the same are {', '.join(sorted(same))}")
         if before["db"] != after["db"]:
-            raise Trouble("db was to be left alone")
+            raise DemoFailed("db was to be left alone")
         if after["web"]["metadata"].get("release") != "1.1":
-            raise Trouble("web was to carry its new release")
+            raise DemoFailed("web was to carry its new release")
         if after["app"]["key_name"] != "test_key":
-            raise Trouble("app was to have its new key")
+            raise DemoFailed("app was to have its new key")
         self._screen.say(
             "db was left alone, web was changed in place (release 1.0 -> 1.1), "
             "app was replaced (another key)"
@@ -204,7 +204,7 @@ class Play:
         left = [entry for entry in made if entry["deleted"] is None]
         if left:
             words = ", ".join(f"{e['service']} {e['collection']} {e['name']}" for e in left)
-            raise Trouble(f"left over in the cloud: {words}")
+            raise DemoFailed(f"left over in the cloud: {words}")
         kinds = Counter(entry["collection"] for entry in made)
         shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         self._screen.say(f"The cloud is empty: {len(made)} creates, {len(made)} deletes ({shown})")

@@ -47,7 +47,7 @@ class Limits:
 
 
 @dataclass
-class House:
+class Services:
     """The store, the compiler, the clouds and the bus of this process."""
 
     store: Store

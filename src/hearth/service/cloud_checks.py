@@ -7,7 +7,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fetch import NotFetched, fetch
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import ResourceType
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.template import Program, World
 from hearth.template.child import inside
 
@@ -33,7 +33,7 @@ def lost_references(program: Program, world: World) -> list[Problem]:
     return problems
 
 
-async def wrong_at_addresses(house: House, program: Program, world: World) -> list[Problem]:
+async def wrong_at_addresses(services: Services, program: Program, world: World) -> list[Problem]:
     """What is wrong with templates that are named by their addresses, before anything is made."""
     problems: list[Problem] = []
     module = program.module
@@ -43,11 +43,11 @@ async def wrong_at_addresses(house: House, program: Program, world: World) -> li
         if not asks or definition.external_id is not None:
             continue
         assert isinstance(kind, ResourceType)
-        given = await house.compute.evaluated(partial(definition.check, world))
+        given = await services.compute.evaluated(partial(definition.check, world))
         for url in kind.addresses(given.properties):
             try:
-                text = module.files.get(url) or await fetch(url, house.fetching)
-                await house.programs.module(text, module.files, module.environment)
+                text = module.files.get(url) or await fetch(url, services.fetching)
+                await services.programs.module(text, module.files, module.environment)
             except NotFetched as why:
                 words = f"Failed to fetch the template at {url}: {why}."
                 problems.append(StackValidationFailed(definition.span, words))
@@ -58,7 +58,7 @@ async def wrong_at_addresses(house: House, program: Program, world: World) -> li
 
 
 async def refused_in_cloud(
-    house: House, cloud: Cloud, program: Program, world: World
+    services: Services, cloud: Cloud, program: Program, world: World
 ) -> list[Problem]:
     """Refusals of the template's own resources; those of stacks below come when they are made.
 
@@ -73,7 +73,7 @@ async def refused_in_cloud(
             continue
         assert isinstance(kind, ResourceType)
         at = replace(definition.span, path="")
-        evaluated = await house.compute.evaluated(partial(definition.check, world))
+        evaluated = await services.compute.evaluated(partial(definition.check, world))
         known = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}
         refusals = await kind.refused(known, cloud)
         problems += [StackValidationFailed(at, words) for words in refusals]

@@ -13,12 +13,12 @@ END_S = 15
 READY = re.compile(r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)$")
 
 
-class Trouble(Exception):
+class DemoFailed(Exception):
     """Something is not as the demo says it is."""
 
 
 @dataclass(frozen=True)
-class House:
+class DevServer:
     """Where Hearth and its cloud answer."""
 
     auth_url: str
@@ -35,8 +35,8 @@ class House:
 
 
 @contextlib.contextmanager
-def hearth_dev() -> Iterator[House]:
-    """Hearth with its embedded cloud; nothing of it is left in the end. Raises Trouble."""
+def hearth_dev() -> Iterator[DevServer]:
+    """Hearth with its embedded cloud; nothing of it is left in the end. Raises DemoFailed."""
     command = [sys.executable, "-m", "hearth.cli.main", "dev", "--ephemeral", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -44,8 +44,8 @@ def hearth_dev() -> Iterator[House]:
             assert process.stdout is not None
             found = READY.search(process.stdout.readline())
             if found is None:
-                raise Trouble("`hearth dev` did not start")
-            yield House(found["identity"], Path(found["openrc"].strip()))
+                raise DemoFailed("`hearth dev` did not start")
+            yield DevServer(found["identity"], Path(found["openrc"].strip()))
         finally:
             process.terminate()
             try:

@@ -11,7 +11,7 @@ from hearth.cloud.reach import Tls
 T = TypeVar("T")
 
 
-class NobodysCloud:
+class UnauthorizedCloud:
     """Where no credential is left: every call is a 401 that says why."""
 
     def __init__(self, why: str) -> None:
@@ -35,14 +35,14 @@ class NobodysCloud:
     async def token(self) -> str:
         raise self._refusal()
 
-    def elsewhere(self, **where: Any) -> "NobodysCloud":
+    def elsewhere(self, **where: Any) -> "UnauthorizedCloud":
         return self
 
     def _refusal(self) -> CloudFault:
         return CloudFault("identity", 401, "Unauthorized", self._why)
 
 
-class EitherCloud:
+class FallbackCloud:
     """`first` until it is refused with a 401 (its token has ended), from then on `second`.
 
     A refused call was not carried out, so it is made again at once.
@@ -84,7 +84,7 @@ class EitherCloud:
         first = self._now.elsewhere(region=region, credential=credential, tls=tls)
         if credential is not None:
             return first
-        return EitherCloud(first, self._second.elsewhere(region=region, tls=tls))
+        return FallbackCloud(first, self._second.elsewhere(region=region, tls=tls))
 
     async def _made(self, call: Callable[[Cloud], Awaitable[T]]) -> T:
         cloud = self._now
