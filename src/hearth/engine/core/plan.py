@@ -1,7 +1,7 @@
 """The plan of an operation: a pure function of the records and the program aimed at.
 
-It says which record stands for each name, which records provably stay as they are, what goes, and
-in what order. Preview shows it and the engine carries out the same object.
+It contains the record of each name, the records that provably stay as they are, the deletions, and
+the order. A preview shows the plan, and the engine carries out the same object.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ class Aim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an operation leads: its revision, the one it starts from, the one it goes back to."""
+    """The revision that an operation leads to, the one before it, and the target of a rollback."""
 
     revision: int
     before: int
@@ -52,8 +52,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a plan; `inner` is the plan of the stack that the resource is, `later` are the
-    properties that are not known yet, with the resources whose values they wait for.
+    """One line of a plan.
+
+    `inner` is the plan of the nested stack. `later` maps each property that is not known yet to the
+    resources whose values it needs.
     """
 
     name: str
@@ -66,7 +68,7 @@ class Entry:
     later: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """As the API shows it; what does not apply is left out."""
+        """Return the entry in the API's format; keys that do not apply are left out."""
         body: dict[str, Any] = {
             "resource": self.name,
             "type": self.type,
@@ -104,7 +106,7 @@ class Plan:
 
     @property
     def still(self) -> bool:
-        """Whether nothing at all will change, in nested stacks neither."""
+        """Whether nothing will change, including nested stacks."""
         return all(
             entry.planned is PlannedAction.KEEP or (entry.inner is not None and entry.inner.still)
             for entry in self.entries
@@ -117,7 +119,7 @@ class Plan:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as JSON; `hash` is equal for equal plans."""
+        """Return the plan as JSON; `hash` is equal for equal plans."""
         lines = [entry.as_json() for entry in self.entries]
         text = json.dumps(lines, sort_keys=True, default=str)
         return {"hash": hashlib.sha256(text.encode()).hexdigest(), "resources": lines}
@@ -192,7 +194,7 @@ def plan(
     for one in records:
         if one.id not in chosen:
             entries.append(_going(one, wanted))
-            if one.until is None and program is not None:  # else the record itself soon goes
+            if one.until is None and program is not None:  # else the record itself is deleted soon
                 touched.append(one.having(until=target.revision))
     return Plan(
         target,
@@ -216,10 +218,11 @@ def must_look(
     reads: Collection[str],
     world: World,
 ) -> bool:
-    """Whether a record of the same definition may hold other values than it shall.
+    """Return whether a record of the same definition may hold values other than the desired ones.
 
-    `required` are the ids of the records it needs now, `reads` the attributes of it that somebody
-    reads. Both the engine and a preview ask this, of what they would else leave alone.
+    `required` are the ids of the records that it needs now, `reads` its attributes that other
+    values use. The engine and a preview both ask this about each record that would otherwise be
+    kept.
     """
     if traits.always or traits.nested or any(n not in record.held.attributes for n in reads):
         return True
@@ -269,12 +272,12 @@ def _created(fresh: Record, definition: Any, predictor: _Predictor | None) -> En
         later = _later(evaluated)
     reasons: tuple[Reason, ...] = ()
     if definition.external_id is not None:
-        reasons = (Reason(f"it stands for {definition.external_id}, which is there already"),)
+        reasons = (Reason(f"it refers to the existing {definition.external_id}"),)
     return _entry(fresh, Prediction(PlannedAction.CREATE, reasons), inner, later=later)
 
 
 def _later(evaluated: Evaluated) -> dict[str, frozenset[str]]:
-    """The properties that are not known yet, with what they wait for."""
+    """Return the properties that are not known yet, each with the resources it waits for."""
     values = {name: evaluated.properties.get(name) for name in sorted(evaluated.open_properties)}
     found = {name: unknown_in(value) for name, value in values.items()}
     return {name: unknown.until for name, unknown in found.items() if unknown is not None}
@@ -287,7 +290,7 @@ def _kept(record: Record, definition: Any, predictor: _Predictor | None) -> Entr
 
 
 def _open(record: Record, definition: Any, predictor: _Predictor | None) -> Entry:
-    """A record whose fate shows when its values are known, as far as they are."""
+    """Return the entry of a record whose values must be compared, as far as they are known."""
     if predictor is None:
         return _entry(record, Prediction(PlannedAction.EXAMINE), None)
     preview, world = predictor.preview, predictor.world
@@ -307,7 +310,7 @@ def _open(record: Record, definition: Any, predictor: _Predictor | None) -> Entr
 
 
 def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World) -> dict[str, Any]:
-    """The parts of a definition beside its properties that are compared by an update."""
+    """Return the parts of a definition that an update compares besides the properties."""
     outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
     return {
         "metadata": evaluated.metadata,
@@ -320,7 +323,7 @@ def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World)
 
 def _going(record: Record, wanted: Collection[str]) -> Entry:
     retained = record.held.deletion_policy == "Retain"
-    why = "an older one of that name" if record.name in wanted else "no longer in the template"
+    why = "an older resource of that name" if record.name in wanted else "no longer in the template"
     prediction = Prediction(
         PlannedAction.RETAIN if retained else PlannedAction.DELETE, (Reason(why),)
     )

@@ -1,7 +1,7 @@
-"""What an operation will do to a resource, as far as that can be known before it runs.
+"""Predictions: what an operation will do to a resource, as far as that is known before it runs.
 
-The rules are those of `decide`. A value that is not known yet may turn out to differ or not, so
-what follows from it is told as a "may".
+The rules are those of `decide`. A value that is not known yet may or may not differ, so the
+prediction that depends on it is a "may".
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ MASK = "******"
 
 
 class PlannedAction(StrEnum):
-    """What is planned for a resource. EXAMINE stands where nobody asked for more."""
+    """The action planned for a resource; EXAMINE where no prediction was requested."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -39,7 +39,7 @@ class PlannedAction(StrEnum):
 
     @property
     def certain(self) -> bool:
-        """Whether the engine will do just that, if nothing fails before."""
+        """Whether the engine will do exactly this, if nothing fails before."""
         return self not in (
             PlannedAction.MAY_UPDATE,
             PlannedAction.MAY_REPLACE,
@@ -49,7 +49,10 @@ class PlannedAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why; of a property, its value before and after where both can be told, as (before, after)."""
+    """A reason.
+
+    `of` is the property it is about; `values` are (before, after) where both are known.
+    """
 
     text: str
     of: str | None = None
@@ -57,7 +60,7 @@ class Reason:
     awaits: frozenset[str] = frozenset()
 
     def as_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """Return the reason in the API's format."""
         body: dict[str, Any] = {"reason": self.text}
         if self.of is not None:
             body["property"] = self.of
@@ -70,11 +73,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What the rules must know of a resource type.
+    """The traits of a resource type that the rules depend on.
 
     `always`: any update replaces it. `replace_failed`: whether an update replaces a failed one,
-    None where only the cloud can tell. `succeeds` tells of another type by name that this one may
-    take over what that one made.
+    None where that depends on the cloud. `succeeds` returns whether this type may take over a
+    resource of the type with the given name.
     """
 
     name: str
@@ -89,7 +92,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a resource shall be: parts and resolved properties, either with unknowns in them."""
+    """The desired parts and resolved properties of a resource; both may contain unknown values."""
 
     parts: Mapping[str, Any]
     properties: Mapping[str, Any]
@@ -111,7 +114,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """The plan of a nested stack, and what its resource will show after it."""
+    """The plan of a nested stack, and the values that its resource will have afterwards."""
 
     plan: "Plan"
     attributes: Mapping[str, Any]
@@ -122,11 +125,11 @@ class Inner:
 class PreviewContext:
     """What a prediction needs from outside the engine core.
 
-    `reads` are the attributes of a resource that somebody reads. `resolve` gives the properties
-    with names turned into ids, `inner` the plan of the nested stack that a definition makes, or
-    None where there is none or nothing can be told. `restricted` are the verdicts that the
-    environment forbids for a name. With `observe` the real state will be looked at first, with
-    `masked` no value of a property is shown.
+    `reads` returns the attributes of a resource that other values use. `resolve` returns the
+    properties with names replaced by ids. `inner` returns the plan of the nested stack of a
+    definition, or None where there is none or it is not known. `restricted` returns the actions
+    that the environment forbids for a name. With `observe` the engine will examine the real state
+    first. With `masked` no value of a property is shown.
     """
 
     traits: Callable[[ResourceDefinition], Traits]
@@ -141,7 +144,7 @@ class PreviewContext:
 
 @dataclass
 class PredictedWorld:
-    """What is recorded, as far as the plan leaves it as it is. The rest is unknown."""
+    """The recorded values that the plan does not change. All other values are unknown."""
 
     facade: Facade | None = None
     _known: dict[str, tuple[Record | None, PlannedAction, Inner | None]] = field(
@@ -158,17 +161,17 @@ class PredictedWorld:
         inner: Inner | None = None,
         secret: bool = False,
     ) -> None:
-        """What will become of the resource of that name."""
+        """Add the predicted action of the resource `name`."""
         self._known[name] = (record, planned, inner)
         if secret or (record is not None and record.held.secret):
             self._secret.add(name)
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Something hidden went into the resource: its attributes may tell it."""
+        """Return whether a hidden value went into the resource: its attributes may reveal it."""
         return name in self._secret
 
     def reference(self, name: str) -> Any:
-        """An update in place leaves a reference that holds the physical id."""
+        """Return the reference; an update in place keeps one that contains the physical id."""
         unknown = Unknown(frozenset({name}))
         record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.held.reference is None:
@@ -185,7 +188,7 @@ class PredictedWorld:
                 return unknown
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
-        """Recorded, or told by the plan of a nested stack."""
+        """Return the recorded attribute, or the one in the plan of a nested stack."""
         unknown = Unknown(frozenset({name}))
         record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.new:
@@ -203,13 +206,14 @@ class PredictedWorld:
 def predict(
     record: Record, expected: Expected, traits: Traits, *, masked: bool = False
 ) -> Prediction:
-    """The outlook for a record that stands for a name of the template."""
+    """Return the prediction for the record of a name in the template."""
     if record.new:
         return Prediction(PlannedAction.CREATE)
     if not record.held.kind:
-        return Prediction(PlannedAction.MAY_REPLACE, (Reason("nothing has been done with it yet"),))
+        return Prediction(PlannedAction.MAY_REPLACE, (Reason("it has no successful create yet"),))
     if asleep(record):
-        return Prediction(PlannedAction.MAY_REPLACE, (Reason("it sleeps: it is woken first"),))
+        words = "it is suspended: it is resumed first"
+        return _because(PlannedAction.MAY_REPLACE, words)
     if (at_once := _by_state(record, expected, traits)) is not None:
         return at_once
     held = record.held
@@ -232,7 +236,7 @@ def predict(
 
 
 def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Prediction:
-    """The outlook under what the environment forbids and what must be looked at first."""
+    """Return the prediction after restrictions of the environment and `observe` are applied."""
     if prediction.planned.value in preview.restricted(name):
         why = f"{prediction.planned} is restricted for resource."
         return Prediction(PlannedAction.FAIL, (Reason(why), *prediction.reasons))
@@ -240,13 +244,16 @@ def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Predi
     if preview.observe and (
         frozen or prediction.planned in (PlannedAction.KEEP, PlannedAction.UPDATE)
     ):
-        why = "the real state is looked at first"
+        why = "the real state is examined first"
         return Prediction(PlannedAction.MAY_REPLACE, (Reason(why), *prediction.reasons))
     return prediction
 
 
 def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction | None:
-    """What follows from the state of a record whatever its values. Source: spec/engine.md, 6."""
+    """Return the prediction that follows from the record's state alone.
+
+    Source: spec/engine.md, 6.
+    """
     held = record.held
     if held.kind != traits.name and not traits.succeeds(held.kind):
         return _because(
@@ -256,14 +263,14 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction 
     if outside != expected.parts.get(EXTERNAL):
         return _because(PlannedAction.FAIL, "its external_id must never change")
     if outside is not None and held.reference is None:
-        return _because(PlannedAction.CREATE, f"{outside} could not be taken in so far")
+        return _because(PlannedAction.CREATE, f"{outside} is not adopted yet")
     if outside is not None:
         return Prediction(PlannedAction.KEEP)
     if record.action is Action.DELETE:
         return _because(PlannedAction.REPLACE, "it was being deleted")
     if record.failed and record.action is Action.CHECK:
         planned = PlannedAction.MAY_REPLACE if traits.nested else PlannedAction.REPLACE
-        return _because(planned, "the last check of it failed")
+        return _because(planned, "its last check failed")
     if record.failed and traits.replace_failed:
         return _because(PlannedAction.REPLACE, f"its {record.action} failed")
     if record.failed and traits.replace_failed is None:
@@ -287,7 +294,7 @@ def _verdict(
     *,
     moved: bool,
 ) -> tuple[PlannedAction, str | None]:
-    """What comes of changed and awaited properties, and the type's own reason for it."""
+    """Return the action for changed and awaited properties, with the type's own reason."""
     before = record.held.properties
     schema = traits.schema
     fixed = any(name in schema and not schema[name].update_allowed for name in changed)
@@ -305,7 +312,7 @@ def _verdict(
 
 
 def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Reason, ...]:
-    """Parts of the definition beside the properties that differ, or may."""
+    """Return the parts of the definition that differ, or may, besides the properties."""
     reasons = []
     for name in sorted(before.keys() | after.keys()):
         unknown = unknown_in(after.get(name))
@@ -354,7 +361,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _reached(secret: frozenset[str], rules: Sequence[Rule]) -> frozenset[str]:
-    """The properties that a secret gets to when a type's rules move it."""
+    """Return the properties that contain a secret after the type's rules have moved it."""
     found = set(secret)
     for rule in rules:
         if isinstance(rule, Add | Replace) and rule.value_path and rule.value_path[0] in found:

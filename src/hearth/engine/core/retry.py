@@ -1,11 +1,12 @@
-"""How often and when something is tried again inside one operation."""
+"""The number and the delays of retries within one operation."""
 
 CREATE_RETRIES_MAX = 5
 JITTER_S = 2.0
 
 
 def retry_delay_s(attempt: int, jitter: float) -> float:
-    """Seconds before create retry `attempt` (1 is the first): 2**attempt and up to 2 more.
+    """Return the seconds before create retry `attempt` (1 is the first): 2**attempt and up to 2
+    more.
 
     `jitter` is in [0, 1), drawn by the caller. Source: spec/engine.md, section 10.
     """
