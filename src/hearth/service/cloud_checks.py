@@ -1,4 +1,4 @@
-"""What the cloud has against resources that are to be made, asked by their types beforehand."""
+"""Checks of a template against the cloud before anything is created."""
 
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ NO_ADDRESSES = ResourceType.addresses
 
 
 def lost_references(program: Program, world: World) -> list[Problem]:
-    """Properties that only name what they should refer to."""
+    """Return a problem for each property that gives a name where it needs a reference."""
     problems: list[Problem] = []
     for definition in program.resources.values():
         kind = definition.type_info
@@ -34,7 +34,7 @@ def lost_references(program: Program, world: World) -> list[Problem]:
 
 
 async def wrong_at_addresses(services: Services, program: Program, world: World) -> list[Problem]:
-    """What is wrong with templates that are named by their addresses, before anything is made."""
+    """Return the problems of templates that are given by address."""
     problems: list[Problem] = []
     module = program.module
     for definition in program.resources.values():
@@ -60,10 +60,10 @@ async def wrong_at_addresses(services: Services, program: Program, world: World)
 async def refused_in_cloud(
     services: Services, cloud: Cloud, program: Program, world: World
 ) -> list[Problem]:
-    """Refusals of the template's own resources; those of stacks below come when they are made.
+    """Return the cloud's objections to the template's own resources.
 
-    Programs compare the words from their beginning, so the resource is told by its line alone.
-    Raises CloudFault.
+    Those of nested stacks follow when the nested stacks are created. Clients compare the beginning
+    of the message, so only the line names the resource. Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():

@@ -26,9 +26,9 @@ async def create_stack(
     *,
     adopt: str | None = None,
 ) -> StackRow:
-    """The new stack, in CREATE_IN_PROGRESS. Raises Rejected.
+    """Return the new stack, in CREATE_IN_PROGRESS. Raises Rejected.
 
-    With `adopt`, the document of a stack, it is made around the things that the document names.
+    With `adopt`, the document of a stack, the new stack adopts the objects in the document.
     """
     check_name(name)
     given: dict[str, Any] = {}
@@ -60,7 +60,7 @@ async def create_stack(
 
 
 def sketch(new: accept.NewStack, now: float) -> StackRow:
-    """The row of a stack that is not stored (yet)."""
+    """Return the row of a stack that is not stored (yet)."""
     return StackRow(
         id=new.id, project_id=new.project_id, name=new.name, live_name=new.name, root_id=new.id,
         parent_id=None, parent_record=None, parent_traversal=None, depth=0, action=Action.CREATE,

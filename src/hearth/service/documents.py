@@ -19,13 +19,13 @@ from hearth.template import Environment
 
 
 async def export_stack(services: Services, row: StackRow) -> dict[str, Any]:
-    """The document of a stack. Raises Rejected where the operator does not allow it."""
+    """Return the document of a stack. Raises Rejected where the operator does not allow it."""
     _allowed(services.limits.abandon, "Stack Abandon")
     return await services.store.read(lambda tx: document(tx, row))
 
 
 async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> dict[str, Any]:
-    """The document of a stack, whose delete is under way and retains everything."""
+    """Begin a delete that retains every resource, and return the stack's document."""
     _allowed(services.limits.abandon, "Stack Abandon")
     now = services.clock.now()
     operation = accept.Operation(
@@ -48,9 +48,9 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
 async def adoption(
     services: Services, caller: Caller, text: str, request: StackRequest
 ) -> tuple[StackRequest, dict[str, Any]]:
-    """A request to adopt as an ordinary one, and what the document gives each resource.
+    """Return an adopt request as a create request, and the data of each resource in the document.
 
-    What the request itself says wins over the document. Raises Rejected.
+    Values of the request override those of the document. Raises Rejected.
     """
     _allowed(services.limits.adopt, "Stack Adopt")
     found = await services.compute.run(
@@ -78,7 +78,7 @@ async def adoption(
 
 
 def revision_of_document(body: Mapping[str, Any], word: str) -> Revision:
-    """The revision that a document describes; `word` says what its resources are given for."""
+    """Return the revision that a document describes; `word` is the purpose of its resource data."""
     template = body.get("template")
     if not template:
         raise Rejected([HTTPBadRequest(None, "the document has no template")])

@@ -19,7 +19,7 @@ async def find_stack(
     deleted: bool = False,
     anywhere: bool = False,
 ) -> StackRow:
-    """The stack of that id or name in the project. Raises Rejected with EntityNotFound.
+    """Return the stack with that id or name in the project. Raises Rejected with EntityNotFound.
 
     With `anywhere` an administrator finds it by id in any project.
     """
@@ -39,7 +39,7 @@ async def find_stack(
 async def list_stacks(
     services: Services, wanted: StackFilter, *, count: bool
 ) -> tuple[Sequence[StackRow], int | None]:
-    """Stacks, and how many there are in all where that is asked for."""
+    """Return a page of stacks, and with `count` the number of all matching stacks."""
     rows = await services.store.read(lambda tx: reads.list_stacks(tx, wanted))
     total = await services.store.read(lambda tx: reads.count_stacks(tx, wanted)) if count else None
     return rows, total

@@ -1,4 +1,4 @@
-"""What a request only names, fetched: a template by its address, files in the object store."""
+"""Fetch the parts that a request only names: a template by its URL, files in the object store."""
 
 import base64
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ FILES_MAX = 1000
 
 
 async def gathered(services: Services, caller: Caller, request: StackRequest) -> StackRequest:
-    """The same with its template and files at hand. Raises Rejected."""
+    """Return the request with its template and files fetched. Raises Rejected."""
     if request.template is None and request.template_url is not None:
         request = replace(request, template=await template_at(services, request.template_url))
     if request.files_container is not None:
@@ -29,7 +29,7 @@ async def gathered(services: Services, caller: Caller, request: StackRequest) ->
 
 
 async def template_at(services: Services, url: str) -> str:
-    """The text at an address, where the operator lets it be fetched. Raises Rejected."""
+    """Return the text at a URL, if the operator allows it. Raises Rejected."""
     try:
         return await fetch(url, services.fetching)
     except NotFetched as why:
@@ -40,7 +40,7 @@ async def template_at(services: Services, url: str) -> str:
 async def _files(
     cloud: Cloud, container: str, known: Mapping[str, str], limit: int
 ) -> dict[str, str]:
-    """The objects of a container that are not `known`, by name; `limit` is in bytes."""
+    """Return the objects of a container that are not in `known`, by name; `limit` is in bytes."""
     place = f"/{quote(container, safe='')}"
     try:
         listed = await _listed(cloud, place, known, limit)
@@ -74,7 +74,7 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
 
 
 async def _text(cloud: Cloud, place: str, name: str) -> str:
-    """An object as clients put files into requests: text, or base64 of what is none."""
+    """Return an object as clients encode files in requests: text, or base64 of binary data."""
     answer = await cloud.request("object-store", "GET", f"{place}/{quote(name, safe='')}")
     try:
         return answer.raw.decode()

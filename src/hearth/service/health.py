@@ -1,4 +1,4 @@
-"""Marks of health, by users and by what watches for them."""
+"""Health marks on resources, set by users and monitoring services."""
 
 import asyncio
 
@@ -15,10 +15,10 @@ REASON = "state changed by resource_mark_unhealthy api"
 
 
 async def mark(services: Services, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
-    """Mark a resource, named by its logical or physical name. Raises Rejected.
+    """Mark a resource, given by its logical or physical name. Raises Rejected.
 
-    Whoever looks afterwards sees the mark: an engine that has the stack in its memory is waited
-    for, though not for ever.
+    The next read returns the mark: this waits, with a limit, for an engine that holds the stack in
+    memory.
     """
     record = await _find(services, row, name)
     now, event_id, why = services.clock.now(), services.new_id(), reason or REASON

@@ -1,4 +1,4 @@
-"""A resource as its type sees it, outside of any operation: for attributes and signals."""
+"""The context of a resource outside of operations: for attributes and signals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,12 +23,12 @@ async def live_of(
     *,
     as_stack: bool = False,
 ) -> Live:
-    """The record. The cloud is the caller's, or with `as_stack` that of the stack's credential."""
+    """Return the context of a record. The cloud is the caller's; with `as_stack` the stack's."""
 
     def look(tx: Tx) -> tuple[Any, dict[str, str], Any, str | None]:
         _, data, metadata = reads.data_of(tx, record.id)
         credential = reads.credential_of(tx, row) if as_stack else None
-        # whoever sees a user of the stack's project sees the project, too
+        # a caller that sees a user of the stack's project may see the project, too
         return credential, data, metadata, row.user_project_id or reads.user_project(tx, row.id)
 
     credential, data, metadata, project_id = await services.store.read(look)

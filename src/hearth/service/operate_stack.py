@@ -12,7 +12,10 @@ from hearth.store.rows import StackRow
 async def operate_stack(
     services: Services, caller: Caller, row: StackRow, action: Action
 ) -> StackRow:
-    """The stack in ACTION_IN_PROGRESS, or as it is where nothing is to do. Raises Rejected."""
+    """Return the stack in ACTION_IN_PROGRESS, or unchanged if it needs no action.
+
+    Raises Rejected.
+    """
     if action is not Action.CHECK:
         await demand_types_of(services, caller, row)
     operation = accept.Operation(action, requester=requester(caller), by=caller.user_name)

@@ -1,7 +1,7 @@
-"""Outputs, evaluated when they are asked for.
+"""Outputs, evaluated for each request from recorded attributes.
 
-From recorded attributes; those that are typed as never to be cached are read live with the caller's
-token, within a bound, else the last recorded value is taken.
+Attributes that their type never caches are read from the cloud with the caller's token, within a
+time limit. Otherwise the last recorded value is used.
 """
 
 import asyncio
@@ -34,19 +34,19 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class OutputValue:
-    """An output: its value, or why there is none."""
+    """An output: its value, or the reason why it has none."""
 
     key: str
     description: str
     value: Any = None
     error: str | None = None
-    reason: str | None = None  # the same without the place
+    reason: str | None = None  # the reason without the place
 
 
 async def outputs(
     services: Services, caller: Caller, row: StackRow, only: str | None = None
 ) -> list[OutputValue]:
-    """All outputs of a stack, or the one named."""
+    """Return all outputs of a stack, or the one named `only`."""
     revision, program = await services.program(row)
     wanted = [o for name, o in program.outputs.items() if only in (None, name)]
     if not wanted:
@@ -64,7 +64,7 @@ async def outputs(
 
 
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
-    """The outputs' values; without `sees` those made of hidden values are masked."""
+    """Return the values of outputs; without `sees` those made of hidden values are masked."""
     values = []
     with spending():
         for output in wanted:
@@ -94,9 +94,9 @@ async def _broken(
     records: Mapping[str, Record],
     nested: Collection[str],
 ) -> dict[tuple[str, str], str]:
-    """Why outputs of stacks below that are read here have no value: {(resource, output): reason}.
+    """Return why outputs of nested stacks have no value: {(resource, output): reason}.
 
-    Only what has a value is recorded: a stack below is looked at where something is lacking.
+    Only outputs with a value are recorded, so this reads the nested stack where one is missing.
     """
     found: dict[tuple[str, str], str] = {}
     for name in nested:
@@ -123,7 +123,7 @@ async def _broken(
 async def _fresh(
     services: Services, caller: Caller, row: StackRow, program: Program, records: Iterable[Record]
 ) -> dict[tuple[str, str], Any]:
-    """Values of attributes that are never cached, as they are now."""
+    """Return the current values of attributes that are never cached."""
     asked: dict[tuple[str, str], Record] = {}
     for record in records:
         kind = services.programs.type_of(record)

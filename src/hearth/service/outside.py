@@ -1,4 +1,4 @@
-"""Resources with an external id: what they stand for must be there before anything is stored."""
+"""Resources with an external id: the object must exist before anything is stored."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -19,9 +19,9 @@ from hearth.template import Program, ResourceDefinition, World
 async def missing_outside(
     services: Services, cloud: Cloud, row: StackRow, program: Program, world: World
 ) -> list[Problem]:
-    """Those that the stack does not have yet, and that the cloud does not have either.
+    """Return a problem for each new external resource whose object the cloud does not have.
 
-    Types that show nothing of their own are taken at their word. Raises CloudFault.
+    Types without a readable object are not checked. Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():

@@ -1,7 +1,7 @@
-"""Plans told before the change: the engine's own planner, with all that it asks answered first.
+"""Predictions of changes: the engine's own planner, with its questions answered first.
 
-What only I/O can answer (names as ids, nested stacks) is asked while planning; the answers are
-fetched together and the plan is made again, until nothing new is asked.
+Planning collects the questions that need I/O (ids of names, nested stacks). Their answers are
+fetched together and the plan is made again, until there is no new question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,15 +33,15 @@ from hearth.store.rows import Revision, StackRow
 from hearth.template import Evaluated, Facade, Program, ResourceDefinition
 from hearth.template.budget import spending
 
-ROUNDS_MAX = 20  # of asking; what is not answered by then counts as not known
+ROUNDS_MAX = 20  # of questions; values that are still open count as unknown
 NESTED_MAX = 5
 UNBORN = "None"
-"""The id of a stack that is not there, as clients are shown it."""
+"""The id of a stack that does not exist, as shown to clients."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A stack and what it shall be. `row` may be one that is not stored."""
+    """A stack with its desired state. `row` need not be stored."""
 
     row: StackRow
     revision: Revision
@@ -53,7 +53,7 @@ class Aim:
 
 @dataclass(frozen=True)
 class StackPrediction:
-    """A plan with what it was made from; `below` are those of nested stacks, by resource."""
+    """A plan and its aim; `below` are those of nested stacks, by resource."""
 
     aim: Aim
     plan: Plan
@@ -61,7 +61,7 @@ class StackPrediction:
 
 
 async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPrediction:
-    """The plan of an update to (or a create of) the aim. Raises Rejected, CloudFault."""
+    """Return the plan of an update to (or a create of) the aim. Raises Rejected, CloudFault."""
     asked = _Asked(services, cloud, aim)
     while True:
         found = await services.compute.evaluated(asked.plan, aim.row.project_id)
@@ -95,7 +95,7 @@ class _Asked:
     below: dict[str, StackPrediction] = field(default_factory=dict)
 
     def plan(self) -> Plan:
-        """The plan, as far as it is known."""
+        """Return the plan with the answers known so far."""
         self.names.clear()
         self.nests.clear()
         services, aim = self.services, self.aim
@@ -149,7 +149,7 @@ class _Asked:
         return known[1]
 
     async def answer(self) -> bool:
-        """Fetch what was asked; False if that was nothing, or too often."""
+        """Answer the open questions; return False if there are none, or after too many rounds."""
         names, self.names = self.names, {}
         nests, self.nests = self.nests, {}
         self.rounds += 1
@@ -165,7 +165,7 @@ class _Asked:
         return True
 
     async def _below(self, nest: _Nest) -> Inner | None:
-        """The plan of a nested stack; None where its definition is not known yet."""
+        """Return the plan of a nested stack, or None where its definition is not known yet."""
         row, definition, record = self.aim.row, nest.definition, nest.record
         if row.depth >= NESTED_MAX:
             return None
@@ -179,7 +179,7 @@ class _Asked:
         live = _live(self.services, self.cloud, row, self.aim.records, nest, properties, known)
         try:
             await kind.prepare(live)
-        except CloudFault:  # the update itself will say it
+        except CloudFault:  # the update itself will report it
             return None
         child = stand_ins.declared(kind.child(live))
         revision = self.services.programs.child_revision(
@@ -188,7 +188,7 @@ class _Asked:
         inside = known.row or _sketch(row, live, UNBORN)
         try:
             program = await self.services.programs.of(inside, revision)
-        except Rejected:  # what it is made of hangs on values that are not known yet
+        except Rejected:  # its template depends on values that are not known yet
             return None
         secret = nest.evaluated.secret or (record is not None and record.held.secret)
         aim = Aim(
@@ -231,7 +231,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What is stored of a nested stack and of its resource."""
+    """The stored rows of a nested stack and of its resource."""
 
     row: StackRow | None = None
     records: list[Record] = field(default_factory=list)
@@ -250,7 +250,7 @@ def _live(
     properties: Mapping[str, Any],
     known: _Stored,
 ) -> Live:
-    """The resource as its type will see it, as far as the definition of its stack needs it."""
+    """Return the resource's context, as far as the definition of its nested stack needs it."""
     kind = services.programs.kind_of(nest.definition)
     record = nest.record
     record_id = record.id if record is not None else services.new_id()
@@ -286,7 +286,7 @@ def _live(
 async def _metadata(
     services: Services, records: Iterable[Record], reference: str
 ) -> Mapping[str, Any]:
-    """The metadata of the resource with that reference id."""
+    """Return the metadata of the resource with that reference id."""
     for one in records:
         if one.until is None and one.held.reference == reference:
             _, _, found = await services.store.read(partial(reads.data_of, resource_id=one.id))
@@ -295,13 +295,13 @@ async def _metadata(
 
 
 def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] | None:
-    """The stored properties of the resource with that reference id."""
+    """Return the stored properties of the resource with that reference id."""
     found = (one for one in records if one.until is None and one.held.reference == reference)
     return next((one.held.properties for one in found), None)
 
 
 def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:
-    """The row of a nested stack that is not there yet."""
+    """Return the row of a nested stack that does not exist yet."""
     return parent.having(
         id=stack_id, name=live.physical_name, parent_id=parent.id,
         depth=parent.depth + 1, revision=0, previous_revision=0,
@@ -309,7 +309,7 @@ def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:
 
 
 def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
-    """The outputs after the plan; what is not known then is known only after the resource."""
+    """Return the outputs after the plan; open values wait for the resource itself."""
     assert inner.world is not None
     found: dict[str, Any] = {}
     with spending():

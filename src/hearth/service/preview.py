@@ -35,23 +35,23 @@ GROUPS: Mapping[PlannedAction, str] = {
     PlannedAction.MAY_UPDATE: "updated",
     PlannedAction.FAIL: "updated",
 }
-"""The groups of an update preview. What is not certain stands with the most that may happen."""
+"""The groups of an update preview. An uncertain action counts as the largest possible change."""
 
 Item = dict[str, Any]
 """A resource as previews show it; `creation_time` and `updated_time` in seconds, or None."""
-SHOW = "show"  # the attribute that is all the others
+SHOW = "show"  # the attribute that contains all the others
 
 
 @dataclass(frozen=True)
 class Above:
-    """Where a nested stack stands: in which resource of the stack of what name."""
+    """The place of a nested stack: the name of its parent stack, and its resource there."""
 
     stack_name: str
     resource: str
 
 
 def _identity(row: StackRow) -> dict[str, str]:
-    """A stack as the protocol between Heat's services names it."""
+    """Return the identity of a stack as in the protocol between Heat's services."""
     return {
         "tenant": row.project_id,
         "stack_name": row.name,
@@ -63,7 +63,7 @@ def _identity(row: StackRow) -> dict[str, str]:
 async def plan_create(
     services: Services, caller: Caller, name: str, request: StackRequest
 ) -> StackPrediction:
-    """What a create would do; one that would be refused is refused here too. Raises Rejected."""
+    """Return what a create would do. Raises Rejected where the create would."""
     check_name(name)
     await services.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
     revision = await requested(services, caller, request)
@@ -90,10 +90,10 @@ async def plan_update(
     *,
     recorded: bool = False,
 ) -> StackPrediction:
-    """What an update would do; one that would be refused is refused here too. Raises Rejected.
+    """Return what an update would do. Raises Rejected where the update would.
 
-    With `recorded`, what is recorded counts as the real state even if the update would look at it
-    first: the words of an update preview have no "may".
+    With `recorded`, the records count as the real state even if the update would examine it first:
+    the actions of an update preview have no "may".
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
@@ -104,7 +104,7 @@ async def plan_update(
 
 
 def created_outputs(found: StackPrediction) -> list[OutputValue]:
-    """The outputs that the stack would have: attributes are null, references names until then."""
+    """Return the outputs that the stack would have: attributes are null, references are names."""
     world = found.plan.world
     assert world is not None
     told = []
@@ -116,8 +116,10 @@ def created_outputs(found: StackPrediction) -> list[OutputValue]:
 
 
 def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
-    """The resources of a create preview; a nested stack, which has no name yet, is a list of its
-    own and called after the stack and the resource `above` it.
+    """Return the resources of a create preview.
+
+    A nested stack is a list of its own. It has no name yet, so it is named after the stack and the
+    resource `above` it.
     """
     aim, world = found.aim, found.plan.world
     assert world is not None
@@ -139,8 +141,8 @@ def created_items(found: StackPrediction, above: Above | None = None) -> list[It
 
 
 def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
-    """Properties, null where not given, and metadata; nothing of them where they were computed
-    from something hidden."""
+    """Return properties, null where not given, and metadata. Values computed from hidden ones are
+    masked."""
     evaluated = definition.check(world)
     values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
     properties = {
@@ -154,7 +156,7 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
 
 
 def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:
-    """The attributes of a resource that is not there yet: those that only repeat a property."""
+    """Return the attributes of a resource before its create: those that only repeat a property."""
     mirrors = getattr(definition.type_info, "mirrors", {})
     names = sorted(set(definition.type_info.attributes) - {SHOW})
     return {name: properties[mirrors[name]] if name in mirrors else None for name in names}
@@ -163,7 +165,7 @@ def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> 
 async def changes(
     services: Services, found: StackPrediction, *, show_nested: bool
 ) -> dict[str, list[Item]]:
-    """The resources by what would happen to them, those of nested stacks in the same lists."""
+    """Return the resources by planned action, those of nested stacks in the same lists."""
     stacks = await services.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
     for entry, one, above in _shown(found, None, show_nested=show_nested):
@@ -192,7 +194,7 @@ def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
 
 
 def _born(found: StackPrediction, entry: Entry, above: str | None) -> Item:
-    """A resource that is not there yet."""
+    """Return a resource that does not exist yet."""
     aim = found.aim
     item = _item(aim.row, entry.name, entry.type, None, above)
     if (definition := aim.program.resources.get(entry.name)) is not None:
@@ -213,8 +215,8 @@ def _there(
     *,
     masked: bool,
 ) -> Item:
-    """A resource that is there. With `masked`, and where something hidden went in, no attribute
-    is shown.
+    """Return an existing resource. With `masked`, or where a hidden value went in, no attribute is
+    shown.
     """
     item = _item(row, record.name, record.type, record, above)
     attributes = recorded_attributes(services, record, sees=False)
@@ -225,7 +227,7 @@ def _there(
 
 
 def _gone(services: Services, record: Record, stacks: Stored, *, masked: bool) -> Iterator[Item]:
-    """The resources that go with a nested stack."""
+    """Yield the resources that are deleted with a nested stack."""
     masked = masked or bool(record.held.secret)
     row, records = stacks.get(record.physical_id or "", (None, []))
     if row is None:
@@ -242,8 +244,8 @@ def _required_by(program: Program, name: str) -> list[str]:
 def _shown(
     found: StackPrediction, above: str | None, *, show_nested: bool
 ) -> Iterator[tuple[Entry, StackPrediction, str | None]]:
-    """All but older records of a name, which are still to be cleaned up; each with its plan and
-    the resource `above` it.
+    """Yield each entry with its plan and the resource `above` it, without older records of a name,
+    which only wait for clean-up.
     """
     standing = {record.id for record in reads.in_charge(found.aim.records).values()}
     for entry in found.plan.entries:
@@ -255,7 +257,7 @@ def _shown(
 
 
 def _item(row: StackRow, name: str, rtype: str, record: Record | None, above: str | None) -> Item:
-    """A resource without its definition; `above` is the resource that its nested stack is."""
+    """Return a resource without its definition; `above` is the parent resource of its stack."""
     identity = _identity(row)
     item: Item = {
         "resource_name": name,

@@ -1,4 +1,4 @@
-"""The resources of a stack, with what stands below them."""
+"""The resources of a stack and of its nested stacks."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A resource with its surroundings."""
+    """A resource with its stack and nested stack."""
 
     stack: StackRow
     record: Record
@@ -48,7 +48,7 @@ class Shown:
 async def resources(
     services: Services, caller: Caller, row: StackRow, *, depth: int = 0, detail: bool = False
 ) -> list[Shown]:
-    """The resources of a stack and of `depth` levels of nested ones, in one list."""
+    """Return the resources of a stack and of `depth` levels of nested stacks, in one list."""
 
     names: dict[str, str] = {}  # of resources that are nested stacks, by the stack's id
 
@@ -89,7 +89,7 @@ async def resources(
 
 
 async def _program(services: Services, row: StackRow) -> Program | None:
-    """What a stack in progress is brought to; None where nothing is, or it no longer compiles."""
+    """Return the program of a stack in progress, or None if it is idle or no longer compiles."""
     if row.status is not Status.IN_PROGRESS:
         return None
     try:
@@ -101,7 +101,7 @@ async def _program(services: Services, row: StackRow) -> Program | None:
 async def _waited_at(
     services: Services, row: StackRow, chosen: Mapping[str, Record], program: Program | None
 ) -> Mapping[str, Hook]:
-    """By record id the hook at which it waits."""
+    """Return the hook at which each record waits, by record id."""
     if program is None:
         return {}
     environment = program.module.environment
@@ -125,14 +125,14 @@ def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
 
 
 def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The attributes; masked where something hidden went in and the caller may not see it."""
+    """Return the attributes; masked if they contain a hidden value that the caller may not see."""
     secret = bool(record.held.secret) and not sees
     return dict.fromkeys(attributes, MASK) if secret else attributes
 
 
 def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Mapping[str, Any]:
-    """The attributes as recorded; masked where something hidden went in, unless the caller
-    `sees` such.
+    """Return the recorded attributes; masked if a hidden value went in and the caller does not
+    `see` such values.
     """
     return _seen(sees, record, _recorded(services, record))
 
@@ -140,14 +140,14 @@ def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Ma
 def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
     kind = services.programs.type_of(record)
     recorded = record.held.attributes
-    if isinstance(kind, TemplateResource):  # its attributes are the outputs of the stack below
+    if isinstance(kind, TemplateResource):  # its attributes are the outputs of the nested stack
         return {n: value for n, value in recorded.items() if not n.startswith("resource.")}
     declared = kind.attributes if kind is not None else {}
     return {name: recorded.get(name) for name in declared if name != "show"}
 
 
 async def find_resource(services: Services, row: StackRow, name: str) -> Record:
-    """The record that stands for a name. Raises Rejected with ResourceNotFound."""
+    """Return the record in charge of a name. Raises Rejected with ResourceNotFound."""
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
     found = reads.in_charge(records).get(name)
     if found is None:
@@ -162,14 +162,14 @@ async def find_resource(services: Services, row: StackRow, name: str) -> Record:
 async def show_resource(
     services: Services, caller: Caller, row: StackRow, name: str, with_attributes: Set[str]
 ) -> Shown:
-    """A resource with its attributes, read live where they can be.
+    """Return a resource with its attributes, read from the cloud where possible.
 
-    Each of `with_attributes` is there, null where the resource has no such attribute.
+    Each of `with_attributes` is present, null where the resource has no such attribute.
     """
     record = await find_resource(services, row, name)
     shown = await resources(services, caller, row)
     around = next((one for one in shown if one.record.name == name), None)
-    if around is None:  # it went while it was looked for
+    if around is None:  # it was deleted meanwhile
         raise Rejected([ResourceNotFound(None, name, row.name)])
     attributes = dict(_recorded(services, record))
     attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
@@ -210,7 +210,7 @@ async def _live(
 
 
 async def metadata(services: Services, caller: Caller, row: StackRow, name: str) -> Any:
-    """A resource's metadata; polled by guests, so it costs two reads."""
+    """Return a resource's metadata with only two reads, because servers poll it."""
     record = await find_resource(services, row, name)
     await guest_may(services, caller, row, record)
     _, _, found = await services.store.read(lambda tx: reads.data_of(tx, record.id))
@@ -224,10 +224,10 @@ async def guest_may(
     record: Record,
     data: Mapping[str, str] | None = None,
 ) -> None:
-    """A user of a stack's own project reaches the resource that it was made for.
+    """Raise Rejected with Forbidden, unless a user of a stack's own project may read the resource.
 
-    One that the template made for its own purposes reaches what the template lets it. `data` is the
-    resource's private data where it has been read already. Raises Rejected with Forbidden.
+    Such a user may read the resource that it was created for. A user that the template creates may
+    read what the template allows. `data` is the resource's private data if it was read already.
     """
     if not caller.guest:
         return
@@ -241,7 +241,7 @@ async def guest_may(
 
 
 async def _admitted(services: Services, caller: Caller, row: StackRow, record: Record) -> bool:
-    """Whether the caller is a user of the template's that may reach the resource."""
+    """Return whether the caller is a user of the template and may read the resource."""
 
     def look(tx: Tx) -> tuple[list[Record], list[Record]]:
         there = list(reads.in_charge(reads.records(tx, row.id)).values())

@@ -1,7 +1,8 @@
-"""Scaling: a policy was signalled, and its group gets another size.
+"""Scaling: a signal to a policy changes the size of its group.
 
-The child is asked at once, in the transaction that takes the signal; the stack that the group is in
-has no operation of its own. Source: spec/groups-and-nesting.md, sections 6.3 and 6.5.
+The transaction that accepts the signal also requests the update of the group's nested stack. The
+stack that contains the group has no operation of its own. Source: spec/groups-and-nesting.md,
+sections 6.3 and 6.5.
 """
 
 import json
@@ -20,14 +21,16 @@ from hearth.store.database import Tx
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.rows import Event, StackRow
 
-ASKED_BY = "scaling"  # in the place of a traversal of the parent
+ASKED_BY = "scaling"  # instead of a traversal of the parent
 
 
 async def scale(
     services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
 ) -> bool:
-    """Have the group resized, unless nothing is to be done: it has the size, or may not be scaled
-    now. False if somebody else wrote its data meanwhile. Raises Rejected."""
+    """Resize the group, unless it has the size already or may not be scaled now.
+
+    Return False if another request changed its data meanwhile. Raises Rejected.
+    """
     group, kind = await _group(services, row, wanted.group)
     live = await live_of(services, caller, row, group, kind, as_stack=True)
     return await services.store.run_once(
@@ -73,7 +76,7 @@ def _resize(
         return True
     definition = kind.scaled(live, size)
     if not reads.set_data(tx, row.id, group.id, version, data, metadata):
-        return False  # before anything else is written; from here on the row is ours
+        return False  # first write: from here on this transaction holds the row
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
     asked = accept.Operation(Action.UPDATE, revision, parent_traversal=ASKED_BY)
     traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
@@ -96,7 +99,7 @@ def _resize(
 
 
 def _at_rest(parent: StackRow, group: Record) -> bool:
-    """Whether nothing is done to a group, nor will be by an operation that is under way."""
+    """Return whether no operation in progress changes the group, now or later."""
     if group.status is not Status.COMPLETE or group.action in (Action.DELETE, Action.SUSPEND):
         return False
     return parent.status is not Status.IN_PROGRESS or group.traversal == parent.traversal

@@ -1,6 +1,6 @@
-"""Bringing a server's new metadata to where the server looks for it.
+"""Delivers new metadata to servers.
 
-Servers that poll an API find it there; others get it as an object. Source:
+Servers that poll an API find it there; the others get it as an object. Source:
 spec/software-config.md, sections 4 and 8.
 """
 
@@ -21,12 +21,12 @@ from hearth.store.server_metadata import Server
 log = logging.getLogger(__name__)
 
 DELIVERY_S = 5.0
-ROUNDS_MAX = 5  # while others write the metadata meanwhile
+ROUNDS_MAX = 5  # if others change the metadata meanwhile
 
 
 @dataclass(frozen=True)
 class _Parcel:
-    """A document, the version that it is of, and the object it goes to, under the stack's cloud."""
+    """A metadata document with its version, and its object in the stack's cloud."""
 
     version: int
     document: Any
@@ -36,8 +36,10 @@ class _Parcel:
 
 
 async def deliver(services: Services, servers: Iterable[Server]) -> None:
-    """Put the metadata of servers into their objects. A failure is logged: a later change brings
-    the whole document anyway."""
+    """Write the metadata of servers to their objects.
+
+    A failure is logged: the next change writes the whole document again.
+    """
     for server in servers:
         try:
             async with asyncio.timeout(DELIVERY_S):
@@ -48,7 +50,7 @@ async def deliver(services: Services, servers: Iterable[Server]) -> None:
 
 
 async def _deliver(services: Services, server: Server) -> None:
-    """Whoever writes last writes the newest: each looks again after it has written."""
+    """Write the newest document: read it again after each write, until it has not changed."""
     written = None
     for _ in range(ROUNDS_MAX):
         parcel = await services.store.read(lambda tx: _parcel(tx, services, server))

@@ -1,4 +1,4 @@
-"""Signals: what the outside tells a resource."""
+"""Signals to resources."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ from hearth.store import accept, events, hooks, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow
 
-TRIES = 50  # against others who write the same metadata
+TRIES = 50  # if others write the same metadata
 
 
 async def signal(
     services: Services, caller: Caller, row: StackRow, record: Record, details: Any
 ) -> Any:
-    """Hand a signal to a resource; gives its metadata afterwards. Raises Rejected."""
+    """Deliver a signal to a resource and return its metadata afterwards. Raises Rejected."""
     if isinstance(details, dict) and "unset_hook" in details:
         return await _clear_hook(services, row, record, str(details["unset_hook"]))
     if record.action in (Action.SUSPEND, Action.DELETE):
@@ -43,7 +43,7 @@ async def signal(
 
 
 async def _clear_hook(services: Services, row: StackRow, record: Record, hook: str) -> Any:
-    """Let a resource go on that waits at a hook; gives its metadata. Raises Rejected."""
+    """Release a resource that waits at a hook and return its metadata. Raises Rejected."""
     now, event_id = services.clock.now(), services.new_id()
     await services.store.run_once(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))
     services.bus.tell()
@@ -59,12 +59,12 @@ async def _delivered(
     kind: ResourceType,
     details: Any,
 ) -> Any:
-    """What the type makes of the details in the cloud, before anything is stored."""
+    """Let the type deliver the details to the cloud; return its result. Nothing is stored yet."""
     live = await live_of(services, caller, row, record, kind, as_stack=True)
     try:
         return await kind.deliver(live, details)
     except CloudFault as fault:
-        raise Rejected([NotSupported(None, f"the signal came to nothing: {fault}")]) from None
+        raise Rejected([NotSupported(None, f"the signal could not be delivered: {fault}")]) from None
 
 
 async def _once(
@@ -75,7 +75,7 @@ async def _once(
     kind: ResourceType,
     details: Any,
 ) -> tuple[bool, Any]:
-    """One try: False if somebody else wrote the metadata meanwhile."""
+    """Try once; return False if another request wrote the metadata meanwhile."""
     version, data, metadata = await services.store.read(lambda tx: reads.data_of(tx, record.id))
     live = await live_of(services, caller, row, record, kind, as_stack=True)
     live.data, live.metadata = data, metadata

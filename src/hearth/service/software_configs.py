@@ -1,4 +1,4 @@
-"""Software configurations: make, list, show, delete."""
+"""Software configurations: create, list, show, delete."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ from hearth.store.software_configs import Config
 
 @dataclass(frozen=True)
 class ConfigRequest:
-    """A configuration that is asked for, checked."""
+    """The checked request for a new configuration."""
 
     name: str | None = None
     group: str = UNGROUPED
@@ -25,7 +25,7 @@ class ConfigRequest:
 
 
 async def create_config(services: Services, project_id: str, request: ConfigRequest) -> Config:
-    """A new configuration. Raises Rejected with RequestLimitExceeded."""
+    """Create a configuration. Raises Rejected with RequestLimitExceeded."""
     new = Config(
         services.new_id(), project_id, request.name, services.clock.now(), request.group,
         request.config, request.inputs, request.outputs, request.options,
@@ -49,14 +49,14 @@ async def list_configs(
     limit: int | None = None,
     marker: str | None = None,
 ) -> list[Config]:
-    """The configurations of a project, or of all, newest first."""
+    """Return the configurations of a project, or of all projects, newest first."""
     return await services.store.read(
         lambda tx: configs.of_project(tx, project_id, limit=limit, marker=marker)
     )
 
 
 async def show_config(services: Services, project_id: str | None, config_id: str) -> Config:
-    """One configuration of a project, None is any. Raises Rejected with NotFound."""
+    """Return a configuration of a project; None is any. Raises Rejected with NotFound."""
     found = await services.store.read(lambda tx: configs.find(tx, project_id, config_id))
     if found is None:
         raise _missing(config_id)
@@ -64,7 +64,7 @@ async def show_config(services: Services, project_id: str | None, config_id: str
 
 
 async def delete_config(services: Services, project_id: str | None, config_id: str) -> None:
-    """Delete a configuration of a project, None is any.
+    """Delete a configuration of a project; None is any.
 
     Raises Rejected with NotFound, or ConfigInUse.
     """

@@ -1,8 +1,8 @@
-"""Software deployments: make, list, show, change, delete; and what a server finds to do.
+"""Software deployments: create, list, show, change, delete; and the deployments of a server.
 
 None as a project is any project: for administrators.
 
-What changes the configurations of a server changes the metadata that the server reads, too.
+A change of a server's deployments also changes the metadata that the server reads.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
 @dataclass(frozen=True)
 class DeploymentRequest:
-    """A deployment that is asked for, checked."""
+    """The checked request for a new deployment."""
 
     config_id: str
     server_id: str
@@ -39,7 +39,7 @@ class DeploymentRequest:
 async def create_deployment(
     services: Services, project_id: str, request: DeploymentRequest
 ) -> Deployment:
-    """A new deployment. Raises Rejected."""
+    """Create a deployment. Raises Rejected."""
     new = Deployment(
         id=services.new_id(),
         project_id=project_id,
@@ -67,14 +67,14 @@ async def create_deployment(
 async def list_deployments(
     services: Services, project_id: str, server_id: str | None = None
 ) -> list[Deployment]:
-    """The deployments that a project sees, of one server or all, oldest first."""
+    """Return the deployments that a project sees, of one server or all, oldest first."""
     return await services.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
 
 
 async def show_deployment(
     services: Services, caller: Caller, project_id: str | None, deployment_id: str
 ) -> Deployment:
-    """One deployment, with the results that wait for it in the cloud. Raises Rejected."""
+    """Return a deployment, with its results in the cloud. Raises Rejected."""
 
     def look(tx: Tx) -> tuple[Deployment, Config | None]:
         found = _found(tx, project_id, deployment_id)
@@ -89,7 +89,7 @@ async def show_deployment(
 async def update_deployment(
     services: Services, project_id: str | None, deployment_id: str, changes: Mapping[str, Any]
 ) -> Deployment:
-    """The deployment with other values, by the names of `Deployment`. Raises Rejected."""
+    """Change fields of a deployment, by the names of `Deployment`. Raises Rejected."""
     now = services.clock.now()
 
     def transaction(tx: Tx) -> tuple[Deployment, list[Server]]:
@@ -121,7 +121,7 @@ async def delete_deployment(services: Services, project_id: str | None, deployme
 async def server_configs(
     services: Services, project_id: str, server_id: str, *, guest: bool = False
 ) -> list[Config]:
-    """What a server has to do, by name. A guest sees what its own stack's deployments tell."""
+    """Return the configurations that a server must apply. A guest sees only those of its stack."""
     return await services.store.read(
         lambda tx: deployments.configs_of(tx, project_id, server_id, users_only=guest)
     )
@@ -136,7 +136,7 @@ def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = F
 
 
 def _hold_config(tx: Tx, project_id: str, config_id: str) -> None:
-    """The configuration is there, and stays so until the transaction ends."""
+    """Make sure that the configuration exists until the transaction ends."""
     if software_configs.find(tx, project_id, config_id, lock=True) is None:
         words = f"there is no software config {config_id} in this project"
         raise Rejected([Invalid(Span(path="config_id"), words)])

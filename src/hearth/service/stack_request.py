@@ -1,6 +1,6 @@
-"""What a request asks a stack to be, checked: compiled, valued, compared with the cloud.
+"""Requests for a stack, checked: compiled, evaluated, compared with the cloud.
 
-Everything wrong is told in one answer, and nothing has been stored by then.
+One answer reports all errors, before anything is stored.
 """
 
 import re
@@ -40,7 +40,7 @@ class StackRequest:
     """The body of a create, update, preview or validate request."""
 
     template: str | None = None
-    template_url: str | None = None  # where to fetch the template, if none is given
+    template_url: str | None = None  # the template's URL, if the request has no template
     parameters: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] | str = field(default_factory=dict)
     environment_files: tuple[str, ...] = ()
@@ -56,12 +56,12 @@ class StackRequest:
 
     @property
     def told(self) -> str | None:
-        """What an update is told beside its action; None keeps what the last one was told."""
+        """The options of an update; None keeps those of the last update."""
         return None if self.converge is None else accept.CONVERGE if self.converge else ""
 
 
 def revision_of(request: StackRequest, current: Revision | None = None) -> Revision:
-    """The revision a request asks for; with `existing` laid over the current one.
+    """Return the revision of a request; with `existing` merged into the current one.
 
     Raises Rejected. Source: spec/rest-api.md, 2.2 and 2.5.
     """
@@ -95,7 +95,7 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
 async def requested(
     services: Services, caller: Caller, request: StackRequest, current: Revision | None = None
 ) -> Revision:
-    """As `revision_of`, computed where it keeps nobody waiting."""
+    """As `revision_of`, computed without blocking the event loop."""
     characters = characters_of(request.template or "", request.files)
     if isinstance(request.environment, str):
         characters += len(request.environment)
@@ -107,9 +107,9 @@ async def requested(
 
 
 def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
-    """Parameters, as they are shown, that a request with `existing` gives and no template has.
+    """Return the parameters of a request with `existing` that no template declares.
 
-    As in Heat they are left out; a request without `existing` is refused with them.
+    As in Heat they are ignored; a request without `existing` is refused with them.
     """
     if not request.existing or not request.parameters:
         return []
@@ -118,7 +118,7 @@ def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
 
 
 def revision_from(request: StackRequest, source: Revision, current: Revision) -> Revision:
-    """An older revision with the request's parameters laid over its own. Raises Rejected."""
+    """Return an older revision with the request's parameters merged in. Raises Rejected."""
     given = Environment.parse({}).with_parameters(request.parameters)
     environment = _laid_over(source, given, (), source.template, source.files)
     return Revision(
@@ -167,7 +167,7 @@ async def checked(
     *,
     world: World = NOWHERE,
 ) -> Program:
-    """The program of a revision, with everything checked that can be known now. Raises Rejected."""
+    """Return the program of a revision, after all checks that are possible now. Raises Rejected."""
     try:
         program = await services.programs.of(row, revision)
     except Rejected as rejected:
@@ -192,9 +192,9 @@ async def checked(
 async def _besides(
     services: Services, row: StackRow, revision: Revision, told: Sequence[Problem]
 ) -> Sequence[Problem]:
-    """What else is wrong in a refused template, that compiling it would tell only at the next try.
+    """Return the problems of a refused template that compiling would report only at the next try.
 
-    It is what lint finds at places of which nothing is told yet, without its warnings.
+    These are the errors of lint, without warnings, at places that have no reported problem yet.
     """
     try:
         found = await services.compute.run(
@@ -203,7 +203,7 @@ async def _besides(
             project=row.project_id,
             characters=revision.characters,
         )
-    except Rejected:  # it is no template at all, or too much of one
+    except Rejected:  # it is no template at all, or too large
         return ()
     places = {_place(one) for one in told}
     left = PROBLEMS_MAX - len(told)
@@ -212,7 +212,7 @@ async def _besides(
 
 
 def _examined(*sources: Any) -> list[Problem]:
-    """What lint finds in a template."""
+    """Return the findings of lint in a template."""
     return list(examine(drafted(*sources)))
 
 
@@ -248,7 +248,7 @@ async def _against_the_cloud(
 
 
 def check_name(name: str) -> None:
-    """Raises Rejected for a name no stack may have."""
+    """Raise Rejected for an invalid stack name."""
     if not STACK_NAME.match(name):
         words = (
             f"Invalid stack name {name}: it must begin with a letter, hold only letters, digits, "

@@ -8,10 +8,10 @@ from hearth.template import load
 
 
 async def as_object(services: Services, row: StackRow, text: str) -> Any:
-    """A template of a stack as maps and lists, whatever it was written in."""
+    """Return a stack's template as maps and lists, whatever its format."""
     return await services.compute.run(plain, text, project=row.project_id, characters=len(text))
 
 
 def plain(text: str, file: str = "template") -> Any:
-    """A template text as maps and lists. Raises Rejected."""
+    """Return a template text as maps and lists. Raises Rejected."""
     return load(text, file).plain()

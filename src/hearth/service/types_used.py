@@ -1,4 +1,4 @@
-"""The resource types that a stack has, and whether its caller may have them."""
+"""The resource types of a stack, and whether policy allows them to the caller."""
 
 from collections.abc import Collection, Mapping, Set
 from typing import Any
@@ -12,15 +12,15 @@ from hearth.store.rows import StackRow
 
 
 def demand_types(services: Services, caller: Caller, names: Set[str]) -> None:
-    """Raises Rejected with Forbidden for types that policy keeps from the caller."""
+    """Raise Rejected with Forbidden for types that policy denies to the caller."""
     services.policy.demand_types(names, caller)
 
 
 async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> None:
-    """The same for what a stack has now, for whoever wants to change it. Raises Rejected."""
+    """Check the types that a stack has now, for a caller that changes it. Raises Rejected."""
     try:
         _, program = await services.program(row)
-    except Rejected:  # it cannot be read any more: what is known is what was made
+    except Rejected:  # it no longer compiles: only the created resources are known
         records = await services.store.read(lambda tx: reads.records(tx, row.id))
         services.policy.demand_types({record.type for record in records}, caller)
     else:
@@ -30,10 +30,10 @@ async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> 
 def refused_types(
     policy: Policy, credential: tuple[str, Mapping[str, Any]], names: Collection[str]
 ) -> str | None:
-    """Why a nested stack may not have resources of all these types, or None.
+    """Return why a nested stack may not have resources of all these types, or None.
 
-    The policy is asked about the requester whose rights the stack's credential holds. A credential
-    without rights comes from the command line or from an earlier release, and may have all types.
+    The policy checks the requester whose rights the stack's credential holds. A credential without
+    rights comes from the command line or from an earlier release, and allows all types.
     """
     rights = credential[1].get("rights")
     if rights is None:

@@ -29,7 +29,10 @@ log = logging.getLogger(__name__)
 async def update_stack(
     services: Services, caller: Caller, row: StackRow, request: StackRequest
 ) -> StackRow:
-    """The stack in UPDATE_IN_PROGRESS. A refused request changes nothing. Raises Rejected."""
+    """Return the stack in UPDATE_IN_PROGRESS. A refused request changes nothing.
+
+    Raises Rejected.
+    """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
     aim = await aim_of(services, caller, row, request)
@@ -58,12 +61,12 @@ async def update_stack(
 
 
 def _told(services: Services, request: StackRequest) -> str | None:
-    """What an update is told; None keeps what the last one was told."""
+    """Return the options of an update; None keeps those of the last update."""
     return accept.CONVERGE if services.limits.observe_on_update else request.told
 
 
 async def aim_of(services: Services, caller: Caller, row: StackRow, request: StackRequest) -> Aim:
-    """What an update would lead to, checked. Raises Rejected."""
+    """Return the checked aim of an update. Raises Rejected."""
     current, before = await services.program(row)
     if request.revision is None:
         revision = await requested(services, caller, request, current)
@@ -86,7 +89,7 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
 
 
 async def delete_stack(services: Services, caller: Caller, row: StackRow) -> None:
-    """Begin the delete, or join the one that runs."""
+    """Begin the delete, or continue the one in progress."""
     await demand_types_of(services, caller, row)
     operation = accept.Operation(Action.DELETE, requester=requester(caller), by=caller.user_name)
     now = services.clock.now()
@@ -97,7 +100,7 @@ async def delete_stack(services: Services, caller: Caller, row: StackRow) -> Non
 
 
 async def cancel_update(services: Services, row: StackRow, *, rollback: bool) -> None:
-    """Stop what runs. Raises Rejected where nothing can be cancelled."""
+    """Cancel the operation in progress. Raises Rejected if there is none to cancel."""
     now = services.clock.now()
     await services.store.run_once(lambda tx: accept.cancel(tx, row.id, rollback, now))
     services.bus.tell()
