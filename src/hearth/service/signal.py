@@ -64,7 +64,9 @@ async def _delivered(
     try:
         return await kind.deliver(live, details)
     except CloudFault as fault:
-        raise Rejected([NotSupported(None, f"the signal could not be delivered: {fault}")]) from None
+        raise Rejected(
+            [NotSupported(None, f"the signal could not be delivered: {fault}")]
+        ) from None
 
 
 async def _once(

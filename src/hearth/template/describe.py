@@ -8,11 +8,10 @@ from typing import Any
 from hearth.model.problem import Rejected
 from hearth.model.unknown import unknown_in
 from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
-from hearth.template.functions.texts import TEXTS
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
 from hearth.template.program import Evaluated, Program, ResourceDefinition, told_below
 from hearth.template.scope import NOWHERE
-from hearth.template.versions import BY_VERSION, GRAMMARS, Grammar
+from hearth.template.versions import BY_VERSION, GRAMMARS, function_text
 
 
 def parameter_texts(program: Program) -> dict[str, str]:
@@ -141,11 +140,4 @@ def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
     names = {name: known for name, known in grammar.functions.items() if known}
     if conditions:
         names.update(grammar.condition_functions)
-    return [{"functions": name, "description": _text(grammar, name)} for name in sorted(names)]
-
-
-def _text(grammar: Grammar, name: str) -> str:
-    if name in TEXTS:
-        return TEXTS[name]
-    function = grammar.function(name)
-    return function.description if function is not None else ""
+    return [{"functions": name, "description": function_text(name)} for name in sorted(names)]

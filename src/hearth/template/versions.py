@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from hearth.template.functions import Function, named
 from hearth.template.functions.entry import register
+from hearth.template.functions.texts import TEXTS
 
 HOT_KEY = "heat_template_version"
 CFN_KEY = "HeatTemplateFormatVersion"
@@ -271,6 +272,15 @@ BY_VERSION: Mapping[tuple[str, str], Grammar] = {
     for grammar in GRAMMARS
     for name in (grammar.value, *grammar.aliases)
 }
+
+
+def function_text(word: str) -> str:
+    """Return the one-line description of a function by its word in templates; empty if unknown."""
+    if word in TEXTS:
+        return TEXTS[word]
+    known = (one for grammar in GRAMMARS if (one := grammar.function(word)))
+    function = next(known, None)
+    return function.description if function is not None else ""
 
 
 def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value) -> None:

@@ -19,9 +19,8 @@ from hearth.authoring.language.history import (
 from hearth.authoring.language.markdown import code
 from hearth.template.functions.entry import REGISTRY, Function, Reads
 from hearth.template.functions.signature import spoken
-from hearth.template.functions.texts import TEXTS
 from hearth.template.load import load
-from hearth.template.versions import Grammar
+from hearth.template.versions import Grammar, function_text
 
 KNOWN_WHEN = {
     Reads.NOTHING: "as soon as its arguments are known",
@@ -42,7 +41,7 @@ def cfn_functions() -> str:
 
 def _section(word: str) -> str:
     words = written().get(word)
-    parts = [f"### {word}", _summary(word)]
+    parts = [f"### {word}", function_text(word)]
     if words is None:  # of an installed package
         return "\n\n".join([*parts, "\n".join(_facts(word, None))])
     parts.append(f"Form: {code(f'{word}: {words.form}')}")
@@ -55,13 +54,6 @@ def _section(word: str) -> str:
         parts.append("\n".join(f"- {note}" for note in words.notes))
     parts += [example.shown for example in words.examples]
     return "\n\n".join(parts)
-
-
-def _summary(word: str) -> str:
-    if word in TEXTS:
-        return TEXTS[word]
-    known = next(one for grammar in HOT if (one := grammar.functions.get(word)))
-    return REGISTRY[known].description
 
 
 def _facts(word: str, words: Words | None) -> Iterator[str]:
