@@ -1,4 +1,4 @@
-"""The application: the route table, and what every request passes before and after it."""
+"""The application: the route table and the middleware around it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -44,12 +44,12 @@ async def version_document(request: Request) -> Response:
 
 
 async def version_one(request: Request) -> Response:
-    """GET /v1: the same without the question."""
+    """GET /v1: the same with status 200."""
     return JSONResponse(_versions(request))
 
 
 async def version_other(request: Request) -> Response:
-    """GET /v2 and the like: what there is instead."""
+    """GET /v2 and the like: the available versions."""
     if request.path_params["number"] == 1:
         raise HTTPException(404)
     return JSONResponse(_versions(request), status_code=300)
@@ -62,15 +62,15 @@ def _versions(request: Request) -> dict[str, object]:
 
 
 async def openapi_document(request: Request) -> Response:
-    """GET /openapi.json: what the API can do, for programs."""
+    """GET /openapi.json: the OpenAPI document."""
     return JSONResponse(document(base(request)))
 
 
 class VersionOne:
-    """Gives the path of version 1 to requests that name the version otherwise.
+    """Adds the path of version 1 to requests that name the version in another way.
 
-    `/v1.0`, its id in the version document, stands for `/v1`; and a client may name the version in
-    its Accept header alone.
+    `/v1.0`, its id in the version document, means `/v1`. A client may also name the version only in
+    its Accept header.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -91,7 +91,7 @@ def _accepts_one(scope: Scope) -> bool:
 
 
 def _moved(scope: Scope, cut: int) -> Scope:
-    """The same request below /v1, without the first `cut` characters of its path."""
+    """Return the request below /v1, without the first `cut` characters of its path."""
     root: str = scope.get("root_path", "")
     raw = (scope.get("raw_path") or scope["path"].encode()).removeprefix(root.encode())
     path, raw = f"{root}/v1{below(scope)[cut:]}", root.encode() + b"/v1" + raw[cut:]
@@ -101,7 +101,7 @@ def _moved(scope: Scope, cut: int) -> Scope:
 def application(
     services: Services, tokens: Tokens, gate: Gate, auth_url: str, rates: Rates | None = None
 ) -> Starlette:
-    """The ASGI application of the Orchestration API, with the one of CloudFormation below /cfn."""
+    """Return the ASGI application of the Orchestration API, with CloudFormation's below /cfn."""
     rates = rates or Rates(Front())
     arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
     routes = [
@@ -136,7 +136,7 @@ def application(
 
 
 def _by_path(table: Sequence[Endpoint]) -> list[Route]:
-    """One route per path, so that another method on it is a 405."""
+    """Return one route per path, so that another method on it is a 405."""
     paths: dict[str, dict[str, Endpoint]] = {}
     for endpoint in table:
         paths.setdefault("/v1" + endpoint.path, {})[endpoint.method] = endpoint
@@ -153,7 +153,7 @@ def _dispatch(by_method: Mapping[str, Endpoint]) -> Handler:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=allow)
         endpoint = by_method.get(request.method)
-        if endpoint is None:  # the framework lets HEAD in wherever GET is
+        if endpoint is None:  # the framework allows HEAD wherever GET is allowed
             raise HTTPException(405, headers=allow)
         request.scope["hearth.endpoint"] = endpoint
         admit(request, endpoint)

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the Orchestration API, made of its route table."""
+"""The OpenAPI document of the Orchestration API, made from its route table."""
 
 import re
 from typing import Any
@@ -11,12 +11,12 @@ from hearth.api.v1.shapes import COMPONENTS, ref
 Body = dict[str, Any]
 PARAMETER = re.compile(r"{(\w+)}")
 FAULTS = {
-    400: "The request makes no sense, or asks for what cannot be.",
-    403: "Not allowed to this user.",
-    404: "There is no such thing.",
-    409: "What there is stands in the way.",
-    500: "A fault of the service.",
-    503: "A service that is needed does not answer.",
+    400: "The request is malformed or invalid.",
+    403: "Forbidden for this user.",
+    404: "The object does not exist.",
+    409: "The current state does not allow it.",
+    500: "Internal error.",
+    503: "A required service does not answer.",
 }
 PATH_TEXTS = {
     "tenant_id": "The id of the project, or of the stack's own project for its users.",
@@ -27,7 +27,7 @@ PATH_TEXTS = {
 
 
 def document(server: str) -> Body:
-    """The document; `server` is the address of the API, with the version."""
+    """Return the document; `server` is the URL of the API, with the version."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -82,7 +82,7 @@ def _endpoint(endpoint: Endpoint, tag: str) -> Body:
 
 
 def operation_id(endpoint: Endpoint) -> str:
-    """A name that no other operation has."""
+    """Return the unique operationId of an endpoint."""
     if not endpoint.name.startswith("stack_lookup"):
         return endpoint.name
     _, _, word = endpoint.path.partition("{stack_identity}")

@@ -1,6 +1,6 @@
-"""The API reference: made of the route table, with an exchange that took place for each operation.
+"""The API reference: made from the route table, with a recorded exchange for each endpoint.
 
-The exchanges are kept beside this file; the walk over the routes that the tests make writes them.
+The exchanges are stored next to this file; `make walk` writes them.
 """
 
 import json
@@ -88,6 +88,6 @@ def _exchange(method: str, kept: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that is written in one line where that is short."""
+    """Return JSON, in one line if that is short."""
     flat = json.dumps(value, ensure_ascii=False)
     return flat if len(flat) <= 100 else json.dumps(value, indent=1, ensure_ascii=False)

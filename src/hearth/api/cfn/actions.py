@@ -1,6 +1,6 @@
-"""The actions of the query API: what each needs, does and gives.
+"""The actions of the query API.
 
-An action takes what was asked and gives the content of its result. The table is the index.
+An action takes the request and returns the content of its result. The table is the index.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,29 +32,29 @@ from hearth.store.rows import StackRow
 from hearth.template import Program
 
 NO_ESTIMATE = "about:blank"
-"""Where the costs of a template are told: nowhere."""
+"""The URL in answers to EstimateTemplateCost: there is no price list."""
 EVENTS_MAX = 1000
-"""Events of each stack in one answer, the newest; there are no pages."""
+"""The maximum number of events per stack in one answer, newest first; there are no pages."""
 ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
 
 
 @dataclass(frozen=True)
 class Request:
-    """Who asks, and for what."""
+    """The caller and the parameters of a request."""
 
     services: Services
     caller: Caller
     params: Mapping[str, str]
 
     def needed(self, name: str) -> str:
-        """A parameter that has to be there. Raises Refused."""
+        """Return a required parameter. Raises CfnError."""
         value = self.params.get(name)
         if not value:
             raise CfnError("MissingParameter", name)
         return value
 
     async def stack(self, *, deleted: bool = False) -> StackRow:
-        """The stack that StackName names. Raises Refused and Rejected."""
+        """Return the stack of StackName. Raises CfnError and Rejected."""
         identity = self.needed("StackName")
         name = named(identity)
         found = await find_stack(
@@ -69,7 +69,7 @@ class Request:
         return found
 
     async def program(self, row: StackRow) -> Program | None:
-        """The stack's program; None if it no longer compiles."""
+        """Return the stack's program, or None if it no longer compiles."""
         try:
             return (await self.services.program(row))[1]
         except Rejected:
@@ -147,7 +147,7 @@ def _rollback_off(params: Mapping[str, str]) -> bool | None:
 
 
 async def _template(asked: Request) -> str:
-    """The template's text, sent or fetched; AWS spells the second name with capitals."""
+    """Return the template's text, sent or fetched; AWS writes TemplateURL in capitals."""
     params = asked.params
     if body := params.get("TemplateBody"):
         return body
@@ -169,14 +169,14 @@ async def delete(asked: Request) -> str:
 
 
 async def template(asked: Request) -> view.Tree:
-    """GetTemplate: as JSON, whatever it was written in."""
+    """GetTemplate: as JSON, whatever its format was."""
     row = await asked.stack(deleted=True)
     revision = await asked.services.store.read(lambda tx: reads.revision_of(tx, row))
     return {"TemplateBody": await as_object(asked.services, row, revision.template)}
 
 
 async def check(asked: Request) -> view.Tree | str:
-    """ValidateTemplate: what is wrong with a template is an answer here, not a refusal."""
+    """ValidateTemplate: errors of a template are part of the answer here, with status 200."""
     stack_request = StackRequest(template=await _template(asked))
     try:
         found = await validate(asked.services, asked.caller, stack_request, show_nested=False)
@@ -203,7 +203,7 @@ async def events(asked: Request) -> view.Tree:
 
 
 async def resource(asked: Request) -> view.Tree:
-    """DescribeStackResource: with its metadata; what guests poll."""
+    """DescribeStackResource: with its metadata; polled by servers."""
     identity, name = asked.needed("StackName"), asked.needed("LogicalResourceId")
     arn = named(identity)
     key = identity if arn is None else arn.stack_id
@@ -214,7 +214,7 @@ async def resource(asked: Request) -> view.Tree:
 
 
 async def resources(asked: Request) -> view.Tree:
-    """DescribeStackResources: of a stack, or of the stack that has a certain thing."""
+    """DescribeStackResources: of a stack, or of the stack with a physical resource id."""
     row = await _stack_or_holder(asked)
     found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
@@ -257,7 +257,7 @@ async def resource_list(asked: Request) -> view.Tree:
 
 @dataclass(frozen=True)
 class Action:
-    """One action: who may is told by the policy under `rule`."""
+    """One action; `rule` is its policy rule."""
 
     name: str
     act: Callable[[Request], Awaitable[Any]]

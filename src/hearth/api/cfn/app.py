@@ -1,4 +1,4 @@
-"""The application of this API: at the root of a port of its own, and below /cfn of the main one."""
+"""The application of this API: on a port of its own, and below /cfn of the main API."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -47,7 +47,7 @@ async def query(request: Request) -> Response:
 
 
 async def versions(request: Request) -> Response:
-    """GET /: 300, as the REST API has it."""
+    """GET /: 300, as in the REST API."""
     root = request.scope.get("root_path", "")
     href = f"{request.url.scheme}://{request.url.netloc}{root}/v1/"
     links = [{"rel": "self", "href": href}]
@@ -67,13 +67,13 @@ async def unheard(request: Request, problem: Exception) -> Response:
 
 
 async def elsewhere(request: Request, problem: Exception) -> Response:
-    """Handler for the framework's own refusals: paths without a version."""
+    """Handler for the framework's own errors: paths without a version."""
     assert isinstance(problem, HTTPException)
     return PlainTextResponse(str(problem.detail), problem.status_code, problem.headers)
 
 
 def _route(path: str, by_method: dict[str, Handler]) -> Route:
-    """A route that takes any method, for what is not there is unknown and no 405."""
+    """Return a route for any method, so that an unknown path is not a 405."""
 
     async def handle(request: Request) -> Response:
         return await by_method.get(request.method, unknown)(request)
@@ -82,7 +82,7 @@ def _route(path: str, by_method: dict[str, Handler]) -> Route:
 
 
 def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
-    """The ASGI application."""
+    """Return the ASGI application."""
     app = Starlette(
         routes=[
             Route("/", versions),

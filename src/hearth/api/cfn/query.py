@@ -1,6 +1,6 @@
 """The parameters of a request: those of the query and of a form in the body are one set.
 
-Where a name is given twice the last one counts, for the signature as for the action.
+Of a name that is given twice the last value counts, for the signature and for the action.
 """
 
 import re
@@ -14,14 +14,14 @@ from hearth.api.cfn.faults import CfnError
 from hearth.api.v1.context import services_of
 
 FORM = "application/x-www-form-urlencoded"
-FORM_GROWTH = 3  # bytes that one byte may take in a form
+FORM_GROWTH = 3  # bytes that a form may need for one byte
 FIELDS_MAX = 10_000
 _MEMBER = re.compile(r"(?P<index>[0-9]{1,6})\.(?P<field>.+)", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it came: its parameters, those of the query alone, and the body's bytes."""
+    """A request: all parameters, those of the query alone, and the bytes of the body."""
 
     params: Mapping[str, str]
     query: Mapping[str, str] = field(default_factory=dict)
@@ -29,12 +29,15 @@ class Asked:
 
     @property
     def as_json(self) -> bool:
-        """Whether the answer is to be JSON."""
+        """Whether the client asks for JSON."""
         return self.params.get("ContentType") == "JSON"
 
 
 async def read(request: Request, *, form: bool) -> Asked:
-    """Parameters and body. With `form` a body that is one adds to them. Raises Refused."""
+    """Return parameters and body. With `form` a form in the body adds parameters.
+
+    Raises CfnError.
+    """
     query = _pairs(bytes(request.scope.get("query_string", b"")))
     limit = services_of(request).limits.body_bytes
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -45,7 +48,7 @@ async def read(request: Request, *, form: bool) -> Asked:
 
 
 def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
-    """The maps of a list, in the order of their numbers: NAME.member.N.FIELD."""
+    """Return the maps of a list, in the order of their numbers: NAME.member.N.FIELD."""
     prefix = f"{name}.member."
     found: dict[int, dict[str, str]] = {}
     for key, value in params.items():
@@ -80,7 +83,7 @@ def _pairs(text: bytes) -> dict[str, str]:
         )
     except UnicodeDecodeError:
         raise CfnError("InvalidQueryParameter", "it is not UTF-8, percent-encoded") from None
-    except ValueError:  # by its documentation: more fields than may be
+    except ValueError:  # by its documentation: too many fields
         words = f"a request may have {FIELDS_MAX} parameters"
         raise CfnError("RequestLimitExceeded", words) from None
     if any("\0" in key or "\0" in value for key, value in found):

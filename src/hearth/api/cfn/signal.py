@@ -27,7 +27,7 @@ READ_KINDS = ("", "application/json", "text/plain")
 
 
 async def waitcondition(request: Request) -> Response:
-    """PUT: what is signalled is checked and stored before the answer."""
+    """PUT: the signal is checked and stored before the answer."""
     asked, caller = await _begin(request)
     details = _details(request, asked.raw)
     if details is None:
@@ -71,7 +71,7 @@ async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, 
 
 
 def _details(request: Request, raw: bytes) -> Any:
-    """What the body says; None where it says nothing. Raises Refused."""
+    """Return the value of the body, or None if it is empty. Raises CfnError."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind not in READ_KINDS or not raw.lstrip().startswith(b"{"):
         return None

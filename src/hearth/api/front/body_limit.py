@@ -1,4 +1,4 @@
-"""Bodies that are larger than the operator lets any be, with or without a length said before."""
+"""The operator's limit for bodies, with or without a Content-Length."""
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -8,7 +8,7 @@ from hearth.model.problem import Rejected, RequestLimitExceeded
 
 
 class BodyLimit:
-    """Whoever reads a body gets Rejected once it is too large, and never more of it."""
+    """Raises Rejected from the read that exceeds the limit, and passes on no more of the body."""
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app

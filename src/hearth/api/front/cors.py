@@ -1,4 +1,4 @@
-"""Pages of other origins that call the API from a browser: those that the operator names may."""
+"""CORS: pages of the configured origins may call the API from a browser."""
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -14,7 +14,7 @@ ANY = "*"
 
 
 class CrossOrigin:
-    """Answers the question that a browser asks first, and marks the answers it may show."""
+    """Answers preflight requests, and adds the CORS headers to answers."""
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app
@@ -48,7 +48,7 @@ class CrossOrigin:
 
 
 def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
-    """What the page may do; nothing, where it wants more than it may."""
+    """Return the answer to a preflight request; without rights if it asks for too many."""
     answer = Response(status_code=200)
     answer.headers["Vary"] = "Origin"
     names = {one.strip().lower() for one in wanted.split(",") if one.strip()}
@@ -64,5 +64,5 @@ def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
 def _mark(cors: Cors, origin: str, headers: MutableHeaders) -> None:
     named = origin in cors.origins
     headers["Access-Control-Allow-Origin"] = origin if named else ANY
-    if cors.credentials and named:  # browsers refuse them to all the world
+    if cors.credentials and named:  # browsers do not allow them with the origin *
         headers["Access-Control-Allow-Credentials"] = "true"

@@ -1,6 +1,6 @@
-"""What a proxy in front says of the request it passes on: how and as what the client asked.
+"""Headers of proxies: the scheme, host, address and prefix of the client's request.
 
-Only where the operator says so: otherwise any client could say it.
+They count only if the operator enables them, because any client could send them.
 """
 
 import re
@@ -21,8 +21,7 @@ USUAL_PORTS = {"http": "80", "https": "443"}
 
 
 class ProxyHeaders:
-    """Makes the request what the client sent to the first proxy. A value that cannot be one is as
-    if it were not there."""
+    """Restores the request as the client sent it to the first proxy. Invalid values are ignored."""
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app
@@ -38,7 +37,7 @@ class ProxyHeaders:
 
 
 def told(headers: Mapping[str, str]) -> dict[str, str]:
-    """What the first proxy says: proto, host, for, prefix. `Forwarded` counts before the others."""
+    """Return the values of the first proxy: proto, host, for, prefix. `Forwarded` comes first."""
     found = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()
         for name in ("proto", "host", "for", "port", "prefix")

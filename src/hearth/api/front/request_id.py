@@ -1,4 +1,4 @@
-"""Every request has an id, which its answer names; the client's own, if it sent one, is noted."""
+"""Request ids: each answer contains one; the client's own id is recorded, too."""
 
 import re
 import uuid
@@ -13,8 +13,8 @@ OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 
 
 class RequestId:
-    """Puts `request_id` into the state of each request, and `global_request_id` where the client
-    sent one: `req-` and a UUID, anything else is left out."""
+    """Sets `request_id` in the state of each request, and `global_request_id` if the client sent
+    one: `req-` and a UUID; other values are ignored."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

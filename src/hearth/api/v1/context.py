@@ -1,4 +1,4 @@
-"""What every handler starts from."""
+"""The caller, the stack and the policy of a request."""
 
 from typing import cast
 
@@ -18,14 +18,14 @@ def services_of(request: Request) -> Services:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks; the route's rule has let it in."""
+    """Return the caller; the rule of the endpoint has allowed it."""
     return cast(Caller, request.state.caller)
 
 
 def admit(request: Request, endpoint: Endpoint) -> None:
-    """Let the caller in, or raise Rejected: by the project in the path and by the rule."""
+    """Raise Rejected unless the project in the path and the rule allow the caller."""
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
-        words = "There is a null character in the address."  # not all databases can look for it
+        words = "There is a null character in the address."  # not all databases can search for it
         raise Rejected([HTTPBadRequest(None, words)])
     caller, policy = caller_of(request), services_of(request).policy
     tenant = request.path_params["tenant_id"]
@@ -40,7 +40,7 @@ def admit(request: Request, endpoint: Endpoint) -> None:
 
 
 def demand(request: Request, rule: str) -> None:
-    """Ask one rule more, which hangs on what the request says. Raises Rejected."""
+    """Check one more rule, which depends on the request. Raises Rejected."""
     services_of(request).policy.demand(rule, caller_of(request))
 
 
@@ -49,16 +49,16 @@ def _forbidden(words: str) -> Rejected:
 
 
 def scope_of(request: Request) -> str | None:
-    """The project in whose things a thing is looked for by its id: an administrator's are all."""
+    """Return the project to search for an id; None for administrators: all projects."""
     if services_of(request).policy.is_admin(caller_of(request)):
         return None
     return str(request.path_params["tenant_id"])
 
 
 async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
-    """The stack in the path; its name and id must belong together. Raises Rejected.
+    """Return the stack in the path; its name and id must belong together. Raises Rejected.
 
-    Users of the stack's own project reach it under either project's path.
+    Users of the stack's own project may use either project's path.
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(

@@ -21,7 +21,7 @@ FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
     "physical_resource_id": lambda record, asked: (record.physical_id or "") in asked,
     "id": lambda record, asked: record.id in asked,
 }
-"""Whether a record is one of those asked for."""
+"""Return whether a record matches the filters."""
 KEYS = {query.name for query in queries.RESOURCES}
 DEPTH_MAX = 5
 

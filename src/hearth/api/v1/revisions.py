@@ -1,4 +1,4 @@
-"""Revisions of a stack: what it was asked to be, and how that changed. Beside the contract."""
+"""Revisions of a stack and their differences. Heat does not have this."""
 
 from starlette.requests import Request
 from starlette.responses import Response

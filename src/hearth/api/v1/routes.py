@@ -1,7 +1,7 @@
-"""The index of the Orchestration API: every operation, with what it takes and answers.
+"""The index of the Orchestration API: every endpoint, with its request and its answer.
 
-Source: facts/rest_routes.json. What a row says is enforced, published as OpenAPI and printed as the
-API reference.
+Source: facts/rest_routes.json. Each row is enforced, published as OpenAPI and printed in the API
+reference.
 """
 
 from hearth.api.endpoint import Endpoint

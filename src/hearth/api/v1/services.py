@@ -1,4 +1,4 @@
-"""What serves: the engines, and the release."""
+"""The engines and the release."""
 
 from datetime import UTC, datetime
 
@@ -40,7 +40,7 @@ def _view(one: EngineRow) -> dict[str, object]:
 
 
 def _time(seconds: float) -> str:
-    """UTC with microseconds and no zone, unlike everywhere else: so it is in this answer."""
+    """Return UTC with microseconds and without a zone, as Heat does in this answer only."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
 
 

@@ -40,7 +40,7 @@ async def show(request: Request) -> Response:
 
 
 async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
-    """A snapshot; who may not export the stack sees neither hidden values nor keys of users."""
+    """Return a snapshot; callers that may not export the stack see no hidden values and no keys."""
     shown = await view.snapshot(services_of(request), row, one)
     if shown["data"] is not None and not may_export(services_of(request), caller_of(request)):
         shown["data"] = redacted(shown["data"])

@@ -1,4 +1,4 @@
-"""Software deployments, and what servers read of them."""
+"""Software deployments, and the configurations that servers read."""
 
 from starlette.requests import Request
 from starlette.responses import Response

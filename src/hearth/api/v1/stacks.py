@@ -1,4 +1,4 @@
-"""Stacks: list, create, show, change, delete, and what they say of themselves."""
+"""Stacks: list, create, show, change, delete; their template, files, environment and outputs."""
 
 import re
 from collections.abc import Mapping
@@ -146,7 +146,7 @@ async def show(request: Request) -> Response:
     try:
         _, program = await services.program(row)
     except Rejected:
-        program = None  # a type or file it used is gone; the stack is shown all the same
+        program = None  # a type or file that it uses no longer exists; the stack is still shown
     if parse.flag(request, queries.RESOLVE_OUTPUTS, default=True) and row.deleted_at is None:
         values = await outputs(services, caller_of(request), row) if program is not None else []
     return JSONResponse({"stack": view.stack(request, row, program, values)})

@@ -137,7 +137,7 @@ async def type_template(request: Request) -> Response:
 
 
 def _visible(declared: Mapping[str, Prop] | Mapping[str, Attr]) -> dict[str, object]:
-    """The declarations as JSON; hidden ones are for templates that have them already."""
+    """Return the declarations as JSON; hidden ones exist only for old templates."""
     return {
         name: as_json(one)
         for name, one in declared.items()
