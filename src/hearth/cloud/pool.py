@@ -207,7 +207,7 @@ def _both(own: Tls, wanted: Tls) -> Tls:
 
 
 def _context(tls: Tls) -> SSLContext | bool:
-    """Raise CloudFault for certificates that cannot be read."""
+    """Return the certificates for aiohttp. Raises CloudFault if they cannot be read."""
     try:
         return tls.context()
     except (OSError, ValueError) as error:

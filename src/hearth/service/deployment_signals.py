@@ -121,7 +121,7 @@ def _as_map(body: Any) -> Mapping[str, Any] | None:
 async def _take(
     services: Services, seen: Deployment, config: Config, sent: Mapping[str, Any]
 ) -> Deployment:
-    """Store results, unless the deployment has changed since it was read."""
+    """Store results, unless the deployment has changed since it was read; return the deployment."""
     results, now = results_of(sent, config.outputs), services.clock.now()
 
     def transaction(tx: Tx) -> Deployment:

@@ -11,7 +11,7 @@ from hearth.template.uses import Uses
 
 
 def unused(module: Module) -> Iterator[Notice]:
-    """A notice for each declaration that has no use."""
+    """Yield a notice for each unused declaration."""
     syntax = module.syntax
     grammar = syntax.grammar
     uses = Uses()
@@ -37,7 +37,7 @@ def unused(module: Module) -> Iterator[Notice]:
 
 
 def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[Notice]:
-    """A notice for each file that no template of a tree reads."""
+    """Yield a notice for each file that no template of a tree reads."""
     uses = Uses()
     used: set[str] = set()
     for module in modules:
@@ -53,5 +53,5 @@ def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[No
 
 
 def _stands_in(module: Module) -> bool:
-    """A child template may have to declare what the type it stands in for has."""
+    """Return whether the type that a nested template replaces may require its declarations."""
     return module.depth > 0

@@ -1,4 +1,4 @@
-"""What kinds of arguments a function takes, as data: for values of which only the kind is known."""
+"""The kinds of a function's arguments, as data: for values of which only the kind is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth.model.value import Kind
 
 Kinds = frozenset[Kind]
 Want = tuple[tuple[Step, ...], Any, Kinds]
-"""Where an argument stands, the argument, and the kinds it may have."""
+"""The place of an argument, the argument, and its allowed kinds."""
 
 Takes = Callable[[Any], Iterator[Want]]
 
@@ -113,7 +113,7 @@ marks: Final = Marks()
 
 
 def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
-    """The first argument that can not be of the right kind, and what is wrong with it."""
+    """Return the place and the error of the first argument with a wrong kind, or None."""
     for path, value, allowed in takes(args):
         if isinstance(value, Unknown) and value.kinds and allowed and not value.kinds & allowed:
             return path, f"{spoken(value.kinds)} stands where {spoken(allowed)} is needed"
@@ -121,7 +121,7 @@ def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
 
 
 def spoken(kinds: Kinds) -> str:
-    """Kinds in words: `a list or a map`."""
+    """Return kinds as text: `a list or a map`."""
     words = [f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in Kind if kind in kinds]
     return " or ".join(words)
 

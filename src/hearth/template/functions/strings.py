@@ -105,7 +105,7 @@ def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str
     used: set[str] = set()
 
     # One scan would let a short key to the left win over a longer one to the right; keys are
-    # therefore taken one after the other, and what was inserted is set aside.
+    # therefore replaced one by one, and inserted texts are not searched again.
     parts: list[str | tuple[str]] = [template]
     for key in keys:
         parts = _split(parts, key, values[key], used)
@@ -317,7 +317,7 @@ def _host(host: str) -> str:
 
 
 def base64(args: Any) -> str:
-    """Its text, unchanged: whoever needs base64 encodes later."""
+    """Return the text unchanged: it is encoded where that is necessary."""
     if not isinstance(args, str):
         raise EvaluationError(f"only text can be encoded, not {args!r}")
     return args
