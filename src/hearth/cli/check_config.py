@@ -1,4 +1,4 @@
-"""`hearth serve --check-config`: what a configuration means, without starting anything."""
+"""`hearth serve --check-config`: the effect of a configuration, without starting anything."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from hearth.store.database import shown_url
 
 
 def run(configs: Sequence[Path], role: str) -> int:
-    """Say it; 0 if it could be served, 1 with the reason if not. Nothing is connected to."""
+    """Print it; return 0 if the configuration is valid, else 1. No connection is made."""
     try:
         told = read(configs)
         conf = told.conf

@@ -34,7 +34,7 @@ def one_type(name: str) -> str:
 
 
 def write_reference(folder: Path) -> int:
-    """Write the pages of all built-in types; how many there are."""
+    """Write the pages of all built-in types; return their number."""
     made = reference.pages(builtin_types().values())
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():

@@ -1,4 +1,4 @@
-"""The settings of a process as a configuration in the form of heat.conf says them."""
+"""The settings of a process from a configuration in the format of heat.conf."""
 
 import ipaddress
 from dataclasses import replace
@@ -23,7 +23,7 @@ CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3":
 
 
 def settings(conf: Any, url: str, cfn_url: str) -> Settings:
-    """The settings of a process that listens at these addresses. Raises WrongSetting."""
+    """Return the settings of a process that listens at these addresses. Raises WrongSetting."""
     tokens, clients = conf.keystone_authtoken, conf.clients
     _demand(conf)
     service_user = _service_user(conf)
@@ -121,7 +121,7 @@ def _service_user(conf: Any) -> PasswordCredential:
 
 
 def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential | None:
-    """Whom trusts are given to; None where that is the service user. A trust brings its project."""
+    """Return the trustee of trusts, or None for the service user. A trust includes its project."""
     auth = conf.trustee
     if not (auth.username or auth.user_id):
         return None
@@ -169,7 +169,7 @@ def _tls(group: Any) -> Tls:
 
 
 def _believed(place: str, tls: Tls) -> Tls:
-    """The same, if its files can be used. Raises WrongSetting."""
+    """Return the TLS settings, if their files are valid. Raises WrongSetting."""
     try:
         tls.context()
     except OSError as problem:
@@ -178,7 +178,7 @@ def _believed(place: str, tls: Tls) -> Tls:
 
 
 def _services(conf: Any) -> dict[str, Reach]:
-    """The services that are reached otherwise than the rest."""
+    """Return the services with their own access settings."""
     shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
     found: dict[str, Reach] = {}
     for name, service in SERVICES.items():
@@ -251,7 +251,7 @@ def _networks(
 
 
 def front(conf: Any) -> FrontSettings:
-    """What stands before the API. Raises WrongSetting."""
+    """Return the settings of the middleware. Raises WrongSetting."""
     cors, health, own, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
     unknown = set(health.backends) - Health.CHECKS
     if unknown:
@@ -294,7 +294,7 @@ def _by_port(written: list[str]) -> dict[int, str]:
 
 
 def _notifications(conf: Any) -> Notifications | None:
-    """Where notifications go; None where nobody wants them. Raises WrongSetting."""
+    """Return the target of notifications, or None if they are disabled. Raises WrongSetting."""
     group = conf.oslo_messaging_notifications
     place = "[oslo_messaging_notifications]"
     drivers = {driver for driver in group.driver if driver not in ("", "noop")}

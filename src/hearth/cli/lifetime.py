@@ -1,4 +1,4 @@
-"""From a wired process to a stopped one: serve, work, listen to signals, hand everything over."""
+"""The life of a process: serve, work, handle signals, hand everything over."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ from hearth.service.stack_clouds import StackClouds
 log = logging.getLogger(__name__)
 
 SENDING = "sending"
-ASK_S = 10.0  # between two questions for the time, where no beats bring it
+ASK_S = 10.0  # between two reads of the time, without heartbeats
 POSTS_AT_ONCE = 16
 TELL_S = 60.0
 
@@ -31,13 +31,13 @@ Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Seldom:
-    """Reports what the event loop could not do; what repeats, as a failed accept, once a minute."""
+    """Logs errors of the event loop; repeated ones, such as a failed accept, once a minute."""
 
     def __init__(self) -> None:
         self._told_at: dict[str, float] = {}
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """As `loop.set_exception_handler` has it."""
+        """Handle an error, for `loop.set_exception_handler`."""
         message = str(context.get("message", ""))
         if "accept" not in message:
             loop.default_exception_handler(context)
@@ -56,10 +56,10 @@ async def until_stopped(
     cfn_sockets: Sequence[socket.socket] = (),
     reload: Reload | None = None,
 ) -> int:
-    """Serve and work until SIGTERM or SIGINT, then hand everything over; the exit status.
+    """Serve and work until SIGTERM or SIGINT, then hand over; return the exit status.
 
-    On `cfn_sockets` the CloudFormation API listens by itself. SIGHUP calls `reload`. A second
-    SIGTERM no longer waits for requests. A part that ends by itself ends the process, with 1.
+    On `cfn_sockets` only the CloudFormation API listens. SIGHUP calls `reload`. A second SIGTERM
+    does not wait for requests. If a part of the process ends by itself, the process ends with 1.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -123,7 +123,7 @@ async def _listening(one: Any, sockets: list[socket.socket]) -> asyncio.Task[Any
 
 
 def _on_hangup(reload: Reload) -> None:
-    """One reading at a time; a signal that comes meanwhile leads to another one."""
+    """Reload once at a time; a signal during a reload causes another one."""
     loop, again = asyncio.get_running_loop(), asyncio.Event()
 
     async def reloading() -> None:
@@ -132,7 +132,7 @@ def _on_hangup(reload: Reload) -> None:
             again.clear()
             try:
                 await reload()
-            except Exception:  # whatever it is, the next signal is answered as well
+            except Exception:  # after any error the next signal is handled, too
                 log.exception("the settings could not be read again")
 
     task = loop.create_task(reloading(), name="reloading")
@@ -140,7 +140,7 @@ def _on_hangup(reload: Reload) -> None:
 
 
 async def _keep_time(running: Running) -> None:
-    """Have the database's time for as long as the process serves."""
+    """Read the database's time as long as the process serves."""
     while True:
         await asyncio.sleep(ASK_S)
         try:
@@ -158,7 +158,7 @@ async def _taken_leave(running: Running) -> None:
 
 
 async def _send(running: Running, to: Notifications) -> None:
-    """Send notifications for as long as the process works."""
+    """Send notifications as long as the process works."""
     services = running.services
 
     async def send(publish: Publish, failures: type[Exception]) -> None:
@@ -185,7 +185,7 @@ async def _send(running: Running, to: Notifications) -> None:
 
 
 async def _post_events(running: Running) -> None:
-    """Post events to sinks for as long as the process works, over connections of their own."""
+    """Post events to sinks as long as the process works, over separate connections."""
     services = running.services
     pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
     pool.may_write = running.engine.confirmed

@@ -9,14 +9,14 @@ from typing import Any
 from hearth.cli.wiring import Running
 from hearth.store.engines import engines
 
-KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
+KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
 CONNECTIONS_MAX = 4096  # of one server
 DESCRIPTORS_KEPT = 256  # for the database, the cloud and files
-LAST_REQUESTS_S = 10  # for requests that are under way when the process is told to stop
+LAST_REQUESTS_S = 10  # for requests in progress when the process stops
 
 
 def applications(running: Running) -> tuple[Any, Any]:
-    """The application with everything, and that of the CloudFormation API for a port of its own."""
+    """Return the whole application, and that of the CloudFormation API for a separate port."""
     from hearth.api.app import application
     from hearth.api.auth import Tokens
     from hearth.api.cfn.app import application as cfn_application
@@ -46,7 +46,7 @@ def applications(running: Running) -> tuple[Any, Any]:
 
 
 def connections_max() -> int:
-    """How many connections a server may have: well below what the process may have open."""
+    """Return the maximum connections of a server: well below the process's limit of open files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return CONNECTIONS_MAX
@@ -54,7 +54,7 @@ def connections_max() -> int:
 
 
 def server(app: Any) -> Any:
-    """A server that takes no signals: the process does."""
+    """Return a server that does not handle signals, because the process does."""
     import uvicorn
 
     from hearth.cli.connection import Connection, Doorman

@@ -1,4 +1,4 @@
-"""The one place that puts everything together."""
+"""Connects all packages to a process."""
 
 import contextlib
 import gc
@@ -47,7 +47,7 @@ from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
-COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
+COLLECT_AFTER = 200_000  # more objects created than deleted; about 20 MB
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Running:
 
 
 def open_store(settings: Settings) -> Store:
-    """The database, at the schema of this release. Raises WrongSetting."""
+    """Open the database, at the schema of this release. Raises WrongSetting."""
     try:
         keys = keys_in(settings.secret)
         store = Store(
@@ -88,7 +88,7 @@ def open_store(settings: Settings) -> Store:
 
 @contextlib.asynccontextmanager
 async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
-    """Everything of a process that serves or works, closed in the end; so is the lock `held`."""
+    """Build a process that serves or works; close everything, with the lock `held`, at the end."""
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
     use_installed()
@@ -136,7 +136,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         endpoints=endpoints, limits=settings.limits, fetching=settings.fetching,
         policy=policy,
     )  # fmt: skip
-    if held is not None:  # nobody else can be alive: what was theirs is ours at once
+    if held is not None:  # no other engine can be alive: take over all stacks at once
         await store.run(claim.expire_all)
     try:
         yield Running(services, engine, pool, judges, settings, Front(settings.front), clock)
@@ -150,7 +150,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
 
 
 async def _identity_url(settings: Settings) -> str:
-    """Where servers reach Keystone: as the catalogue says, if that is asked for; else as set."""
+    """Return Keystone's address for servers: from the catalogue, if configured; else as set."""
     usual = settings.identity_url or settings.auth_url
     if not settings.identity_interface:
         return usual
@@ -166,7 +166,7 @@ async def _identity_url(settings: Settings) -> str:
 
 
 async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
-    """Where guests reach the CloudFormation API, as the catalogue says; else here."""
+    """Return the CloudFormation API's address for servers: the catalogue's, or this one's."""
     try:
         found = await pool.cloud(settings.service_user).endpoint("cloudformation")
     except CloudFault as fault:
@@ -201,8 +201,7 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
 
 
 def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
-    """The clouds that are asked about tokens: those of stacks, unless the settings tell them
-    apart."""
+    """Return the clouds that check tokens: those of stacks, unless set separately."""
     reach = settings.judging.reach
     if reach == Reach():
         return pool
@@ -215,7 +214,7 @@ def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
 
 
 def template_limits(limits: Limits) -> TemplateLimits:
-    """What of the limits the compiler keeps."""
+    """Return the limits of the compiler."""
     return TemplateLimits(
         template_size_max=limits.template_characters,
         resources_max=limits.resources_per_stack,
@@ -241,8 +240,10 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
 
 
 def calm_collector() -> None:
-    """What is there now stays: collections need not look at it again, nor come at every turn of a
-    stack of ten thousand resources (a third of its time went there)."""
+    """Exempt existing objects from garbage collection, and make collections rare.
+
+    With a stack of ten thousand resources, collections took a third of the time.
+    """
     gc.enable()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 50, 10)

@@ -1,4 +1,4 @@
-"""The REST API as the demo uses it: the user's calls, and what only an administrator sees."""
+"""The REST API for the demo: the user's calls, and those of an administrator."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -15,7 +15,7 @@ FILES = ("tier.yaml",)
 
 
 class Client:
-    """Calls of one user; answers as they come."""
+    """Calls of one user; answers are returned unchanged."""
 
     def __init__(self, server: DevServer, user: str) -> None:
         login = v3.Password(
@@ -30,11 +30,11 @@ class Client:
         self._server = server
 
     def call(self, service: str, method: str, path: str, **more: Any) -> Any:
-        """One call by the service's catalogue entry; the body, None if there is none."""
+        """Make a call to a service in the catalogue; return the body, or None."""
         return self._answer(path, method, endpoint_filter={"service_type": service}, **more)
 
     def behind_the_scenes(self, method: str, path: str, **more: Any) -> Any:
-        """One call to the embedded cloud's own account and knobs."""
+        """Call the embedded cloud's audit log and fault rules; return the body."""
         return self._answer(
             f"{self._server.cloud_url}/devcloud/{path}", method, authenticated=False, **more
         )
@@ -47,7 +47,7 @@ class Client:
 
 
 def request_body(environment: str) -> dict[str, Any]:
-    """What a client sends for the demo's template and one of its environments."""
+    """Return the request body for the demo's template and one of its environments."""
     return {
         "template": text_of(ROOT),
         "files": {name: text_of(name) for name in FILES},
@@ -56,12 +56,12 @@ def request_body(environment: str) -> dict[str, Any]:
 
 
 def text_of(name: str) -> str:
-    """A file that comes with the demo."""
+    """Return the text of a file of the demo."""
     return (FOLDER / name).read_text()
 
 
 def outputs_of(stack: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name. Raises DemoFailed if one could not be had."""
+    """Return values by name. Raises DemoFailed if one has no value."""
     wrong = [one["output_error"] for one in stack["outputs"] if one.get("output_error")]
     if wrong:
         raise DemoFailed("; ".join(wrong))

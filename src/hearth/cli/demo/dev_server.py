@@ -1,4 +1,4 @@
-"""`hearth dev` as a process of the demo's own: started, found by its ready line, ended."""
+"""`hearth dev` as a child process: started, found by its ready line, terminated."""
 
 import contextlib
 import os
@@ -14,19 +14,19 @@ READY = re.compile(r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)$")
 
 
 class DemoFailed(Exception):
-    """Something is not as the demo says it is."""
+    """The demo did not find the expected state."""
 
 
 @dataclass(frozen=True)
 class DevServer:
-    """Where Hearth and its cloud answer."""
+    """The addresses of Hearth and its cloud."""
 
     auth_url: str
     openrc: Path
 
     @property
     def password(self) -> str:
-        """The one that `hearth dev` gives everybody in this folder."""
+        """The password of all users in this folder."""
         return (self.openrc.parent / "password").read_text()
 
     @property
@@ -36,7 +36,7 @@ class DevServer:
 
 @contextlib.contextmanager
 def hearth_dev() -> Iterator[DevServer]:
-    """Hearth with its embedded cloud; nothing of it is left in the end. Raises DemoFailed."""
+    """Start Hearth with its embedded cloud, and end both after the block. Raises DemoFailed."""
     command = [sys.executable, "-m", "hearth.cli.main", "dev", "--ephemeral", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:

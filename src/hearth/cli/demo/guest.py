@@ -1,4 +1,4 @@
-"""The part of the guest: what its user data would do is done from here."""
+"""The part of the server: this process does what its user data would do."""
 
 import base64
 import email
@@ -11,20 +11,20 @@ from urllib.request import Request, urlopen
 from hearth.cli.demo.client import Client
 from hearth.cli.demo.dev_server import DemoFailed
 
-SEES_USER_DATA = "2.3"  # the microversion from which administrators may
+SEES_USER_DATA = "2.3"  # the microversion that shows user data to administrators
 TIMEOUT_S = 10
 
 
 @dataclass(frozen=True)
 class Signal:
-    """One call of curl, taken apart."""
+    """A parsed call of curl."""
 
     url: str
     headers: dict[str, str]
     data: str
 
     def send(self) -> None:
-        """Do what curl would do. Raises DemoFailed."""
+        """Make the request that curl would make. Raises DemoFailed."""
         request = Request(  # noqa: S310 - the address comes from the stack itself
             self.url, self.data.encode(), self.headers, method="POST"
         )
@@ -36,7 +36,7 @@ class Signal:
 
 
 def read_script(admin: Client, server_id: str) -> str:
-    """The script in a server's user data, as the guest would find it. Raises DemoFailed."""
+    """Return the script in a server's user data. Raises DemoFailed."""
     path = f"/servers/{server_id}"
     server: dict[str, Any] = admin.call("compute", "GET", path, microversion=SEES_USER_DATA)
     sent = server["server"].get("OS-EXT-SRV-ATTR:user_data")
@@ -46,7 +46,7 @@ def read_script(admin: Client, server_id: str) -> str:
 
 
 def script_in(user_data: str) -> str:
-    """The user's own part of a multipart user data. Raises DemoFailed."""
+    """Return the user's part of multipart user data. Raises DemoFailed."""
     for part in email.message_from_string(user_data).walk():
         if part.get_filename() == "cfn-userdata":
             payload = part.get_payload(decode=True)
@@ -56,7 +56,7 @@ def script_in(user_data: str) -> str:
 
 
 def signal_in(script: str) -> Signal:
-    """The call of curl in a script. Raises DemoFailed."""
+    """Return the call of curl in a script. Raises DemoFailed."""
     for line in script.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["curl"]:

@@ -15,7 +15,7 @@ from hearth.cli.demo.screen import Plain, Screen, Terminal, View
 NAME = "shop"
 STEP_S = 0.1
 LIMIT_S = 120
-SERVER_S, VOLUME_S = 1.0, 0.5  # the cloud in a box is in no hurry
+SERVER_S, VOLUME_S = 1.0, 0.5  # the embedded cloud needs some seconds
 STACKS = "orchestration"
 
 
@@ -31,7 +31,7 @@ def run(*, transcript: bool) -> int:
     except KeyboardInterrupt:
         pass
     except Exception as trouble:
-        if not stop.asked:  # else it is the end of Hearth, which a terminal stops as well
+        if not stop.asked:  # else Hearth has ended: a terminal also interrupts it
             if not isinstance(trouble, DemoFailed):
                 raise
             print(f"hearth: {trouble}", file=sys.stderr)
@@ -61,7 +61,7 @@ def _screen() -> Screen:
 
 
 class Scenario:
-    """One performance on one cloud."""
+    """The scenario on one cloud."""
 
     def __init__(self, server: DevServer, screen: Screen, *, transcript: bool) -> None:
         self._server = server
@@ -74,7 +74,7 @@ class Scenario:
         self._signalled = False
 
     def all(self) -> None:
-        """Every act, in order. Raises DemoFailed as soon as something is not as it should be."""
+        """Run all steps in order. Raises DemoFailed at the first unexpected state."""
         self._screen.say(f"Hearth and its cloud are up (identity {self._server.auth_url}).")
         for words in (
             "hearth dev --data .hearth    # in another terminal; this demo's own goes with it",
@@ -154,7 +154,7 @@ class Scenario:
             self._be_the_guest(line)
 
     def _be_the_guest(self, line: Line) -> None:
-        """Once the database server runs, say so, as its user data would."""
+        """Signal the start of the database server, as its user data would."""
         if line.path != ("db",) or line.status != "CREATE_COMPLETE" or self._signalled:
             return
         assert line.physical_id is not None
@@ -164,7 +164,7 @@ class Scenario:
         self._screen.say(f"          the guest of db signals {told.data}")
 
     def _servers(self) -> dict[str, dict[str, Any]]:
-        """The stack's servers as the cloud has them, by the resource they belong to."""
+        """Return the stack's servers in the cloud, by resource."""
         found = self._user.call("compute", "GET", "/servers/detail")["servers"]
         self._command("openstack server list")
         tiers = {
@@ -175,7 +175,7 @@ class Scenario:
         return tiers
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """One server untouched, one changed, one new."""
+        """Check that one server is untouched, one changed, one new."""
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
             raise DemoFailed(f"only app was to be replaced; the same are {', '.join(sorted(same))}")
@@ -198,7 +198,7 @@ class Scenario:
             self._screen.say(f"  {name:20} {value}")
 
     def _account(self) -> None:
-        """The cloud is as it was before: everything made is gone again."""
+        """Check that everything created is deleted."""
         ledger = self._user.behind_the_scenes("GET", "ledger")
         made = [entry for entry in ledger["objects"] if not entry["implicit"]]
         left = [entry for entry in made if entry["deleted"] is None]
