@@ -139,7 +139,7 @@ def test_a_new_key_takes_over_and_the_old_one_may_go(tmp_path: Path, conf: Path)
     assert "none of its keys opens this database" in done.stderr
     put_key(conf, f"{new},{SECRET}")
     told = said(conf, "rekey")
-    assert "keyring.body: 1 sealed anew\n" in told
+    assert "keyring.body: 1 encrypted again\n" in told
     assert told.endswith("the others may go\n")
     put_key(conf, new)
     said(conf, "service", "list")

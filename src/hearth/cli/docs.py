@@ -28,8 +28,8 @@ def one_type(name: str) -> str:
     catalog = default_catalog()
     kind = catalog.find(name)
     if kind is None:
-        told = catalog.missing(name) or f"there is no resource type {name}"
-        raise LookupError(told + hint(nearest(name, catalog.names())))
+        reason = catalog.missing(name) or f"there is no resource type {name}"
+        raise LookupError(reason + hint(nearest(name, catalog.names())))
     return reference.as_markdown(kind)
 
 

@@ -56,17 +56,17 @@ def _repeated(option: Option) -> bool:
 def _row(option: Option) -> str:
     marks = [word for word in ("live", "own") if getattr(option, word)]
     marked = f" *{', '.join(marks)}*" if marks else ""
-    told = option.does
+    text = option.does
     if option.choices and not option.name.endswith("_auth_method"):
-        told += f" One of {', '.join(one for one in option.choices if one)}."
+        text += f" One of {', '.join(one for one in option.choices if one)}."
     if option.formerly:
         older = (
             name if group == "DEFAULT" else f"[{group}] {name}" for group, name in option.formerly
         )
-        told += f" The older name `{'`, `'.join(older)}` still works."
+        text += f" The older name `{'`, `'.join(older)}` still works."
     if option.differs:
-        told += f" The default differs from Heat: {option.differs}."
-    return f"| `{option.name}`{marked} | {_default(option)} | {told} |\n"
+        text += f" The default differs from Heat: {option.differs}."
+    return f"| `{option.name}`{marked} | {_default(option)} | {text} |\n"
 
 
 def _default(option: Option) -> str:

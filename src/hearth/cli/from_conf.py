@@ -157,10 +157,10 @@ def _domain_admin(conf: Any) -> PasswordCredential | None:
 
 def _heat_url(conf: Any, url: str) -> str:
     if conf.clients_heat.url:
-        told: str = conf.clients_heat.url
+        url_set: str = conf.clients_heat.url
         for word in ("%(tenant_id)s", "$(tenant_id)s", "%(project_id)s"):
-            told = told.replace(word, "{project}")
-        return told
+            url_set = url_set.replace(word, "{project}")
+        return url_set
     return f"{(conf.heat_public_url or url).rstrip('/')}/v1/{{project}}"
 
 
@@ -183,9 +183,9 @@ def _services(conf: Any) -> dict[str, Reach]:
     found: dict[str, Reach] = {}
     for name, service in SERVICES.items():
         group = conf[f"clients_{name}"]
-        told = (group.insecure, group.ca_file, group.cert_file, group.key_file)
+        values = (group.insecure, group.ca_file, group.cert_file, group.key_file)
         tls = None
-        if any(value is not None for value in told):
+        if any(value is not None for value in values):
             usual = conf.clients
             tls = Tls(
                 bool(usual.insecure if group.insecure is None else group.insecure),
@@ -204,12 +204,14 @@ def _services(conf: Any) -> dict[str, Reach]:
 def _judging(conf: Any) -> Judging:
     auth = conf.keystone_authtoken
     tls = Tls(bool(auth.insecure), auth.cafile, auth.certfile, auth.keyfile)
-    told = None if tls == Tls() else _believed("keystone_authtoken", tls)
+    trusted = None if tls == Tls() else _believed("keystone_authtoken", tls)
     return Judging(
         kept_s=float(auth.token_cache_time),
         service_roles=frozenset(auth.service_token_roles),
         any_service=not auth.service_token_roles_required,
-        reach=Reach(auth.interface and auth.interface.removesuffix("URL"), auth.region_name, told),
+        reach=Reach(
+            auth.interface and auth.interface.removesuffix("URL"), auth.region_name, trusted
+        ),
     )
 
 

@@ -63,7 +63,7 @@ def rekey(configs: Configs) -> None:
     with opened(configs) as store:
         try:
             for place, count in seal_anew(store):
-                print(f"{place}: {count} sealed anew")
+                print(f"{place}: {count} encrypted again")
         except Unsealable as problem:
             raise WrongSetting(f"auth_encryption_key: a value has another key: {problem}") from None
     print("all values have the first key of auth_encryption_key; the others may go")
@@ -118,7 +118,7 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
 
 def _held(row: StackRow, engine: EngineRow | None) -> str:
     if row.owner is None:
-        due = "nothing is to be done" if row.due_at is None else f"due {_moment(row.due_at)}"
+        due = "nothing to do" if row.due_at is None else f"due {_moment(row.due_at)}"
         return f"no engine holds it: {due}"
     if engine is None:
         return f"held by engine {row.owner}, of which nothing is known"

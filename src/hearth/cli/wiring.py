@@ -159,7 +159,7 @@ async def _identity_url(settings: Settings) -> str:
     try:
         return await pool.cloud(settings.service_user).endpoint("identity")
     except CloudFault as fault:
-        log.warning("servers are told %s: %s", usual, fault)
+        log.warning("servers get %s: %s", usual, fault)
         return usual
     finally:
         await pool.aclose()
@@ -170,7 +170,11 @@ async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
     try:
         found = await pool.cloud(settings.service_user).endpoint("cloudformation")
     except CloudFault as fault:
-        log.warning("guests are told %s: %s", settings.cfn_here or "no address", fault)
+        log.warning(
+            "servers get the CloudFormation address %s: %s",
+            settings.cfn_here or "no address",
+            fault,
+        )
         return settings.cfn_here
     return with_version(found)
 

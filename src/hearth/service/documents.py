@@ -36,13 +36,13 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
     )
 
     def transaction(tx: Any) -> dict[str, Any]:
-        told = document(tx, accept.lock(tx, row.id))
+        found = document(tx, accept.lock(tx, row.id))
         accept.operate(tx, row.id, operation, now, services.new_id)
-        return told
+        return found
 
-    told = await services.store.run_once(transaction)
+    abandoned = await services.store.run_once(transaction)
     services.bus.tell()
-    return told
+    return abandoned
 
 
 async def adoption(

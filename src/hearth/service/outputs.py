@@ -72,8 +72,8 @@ def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputVa
             reason = output.reason(world) if error is not None else None
             if not sees and output.secret(world):
                 value = MASK
-            told = OutputValue(output.name, output.description, nulled(value), error, reason)
-            values.append(told)
+            shown = OutputValue(output.name, output.description, nulled(value), error, reason)
+            values.append(shown)
     return values
 
 

@@ -66,8 +66,8 @@ async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPred
     while True:
         found = await services.compute.evaluated(asked.plan, aim.row.project_id)
         if not await asked.answer():
-            told = {entry.name for entry in found.entries if entry.inner is not None}
-            below = {name: one for name, one in asked.below.items() if name in told}
+            planned = {entry.name for entry in found.entries if entry.inner is not None}
+            below = {name: one for name, one in asked.below.items() if name in planned}
             return StackPrediction(aim, found, below)
 
 
@@ -203,8 +203,8 @@ class _Asked:
         if record is not None and inner.still:
             attributes.update(record.held.attributes)
         if definition.child is not None:
-            told = partial(_outputs, program, inner, definition.name)
-            live.outputs = await self.services.compute.evaluated(told, row.project_id)
+            evaluate = partial(_outputs, program, inner, definition.name)
+            live.outputs = await self.services.compute.evaluated(evaluate, row.project_id)
             attributes.update(live.outputs)
         reference: Any = Unknown(frozenset({definition.name}))
         if record is not None and unknown_in(live.outputs.get("OS::stack_id")) is None:

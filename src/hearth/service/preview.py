@@ -107,12 +107,12 @@ def created_outputs(found: StackPrediction) -> list[OutputValue]:
     """Return the outputs that the stack would have: attributes are null, references are names."""
     world = found.plan.world
     assert world is not None
-    told = []
+    values = []
     with spending():
         for output in found.aim.program.outputs.values():
             value, error = output.evaluate(NullWorld(world))
-            told.append(OutputValue(output.name, output.description, nulled(value), error))
-    return told
+            values.append(OutputValue(output.name, output.description, nulled(value), error))
+    return values
 
 
 def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:

@@ -81,17 +81,17 @@ def _resize(
     asked = accept.Operation(Action.UPDATE, revision, parent_traversal=ASKED_BY)
     traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
     change = wanted.adjustment
-    told = {
+    details = {
         "adjustment": change.amount, "adjustment_type": wanted.type,
         "groupname": live.physical_name,
     }  # fmt: skip
-    note = Scaled(before, wanted.cooldown_s, wanted.reason, told, traversal)
+    note = Scaled(before, wanted.cooldown_s, wanted.reason, details, traversal)
     kept = {**data, **definition.data, PENDING: note.text()}
     known = {name: value for name, value in kept.items() if value is not None}
     reads.set_data(tx, row.id, group.id, version + 1, known, metadata)
     events.append(tx, [event])
     message = f"Start resizing the group {live.physical_name}"
-    facts = {**told, "capacity": before, "message": message}
+    facts = {**details, "capacity": before, "message": message}
     notice = ScalingNotice(services.new_id(), now, row.id, Status.IN_PROGRESS, facts)
     put_scalings(tx, [notice])
     accept.send(tx, row.id, "data", {"record": group.id}, now)

@@ -55,7 +55,7 @@ class StackRequest:
     revision: int | None = None  # in place of template, files and environment
 
     @property
-    def told(self) -> str | None:
+    def options(self) -> str | None:
         """The options of an update; None keeps those of the last update."""
         return None if self.converge is None else accept.CONVERGE if self.converge else ""
 
@@ -190,7 +190,7 @@ async def checked(
 
 
 async def _besides(
-    services: Services, row: StackRow, revision: Revision, told: Sequence[Problem]
+    services: Services, row: StackRow, revision: Revision, known: Sequence[Problem]
 ) -> Sequence[Problem]:
     """Return the problems of a refused template that compiling would report only at the next try.
 
@@ -205,8 +205,8 @@ async def _besides(
         )
     except Rejected:  # it is no template at all, or too large
         return ()
-    places = {_place(one) for one in told}
-    left = PROBLEMS_MAX - len(told)
+    places = {_place(one) for one in known}
+    left = PROBLEMS_MAX - len(known)
     others = [one for one in found if not isinstance(one, Notice) and _place(one) not in places]
     return others[: max(left, 0)]
 

@@ -270,8 +270,8 @@ class _Compiler:
         at = place_of_type(source)
         if depth >= self.limits.stack_depth_max:
             words = f"Recursion depth exceeds {self.limits.stack_depth_max}."
-            told = StackValidationFailed(replace(at, path=_way_into(source, entry)), words)
-            return Binding(None, entry=entry, problems=(replace(told, code=TOO_DEEP),))
+            problem = StackValidationFailed(replace(at, path=_way_into(source, entry)), words)
+            return Binding(None, entry=entry, problems=(replace(problem, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
             others = (name for name in self.files if name != at.file)

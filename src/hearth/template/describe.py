@@ -9,7 +9,7 @@ from hearth.model.problem import Rejected
 from hearth.model.unknown import unknown_in
 from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
-from hearth.template.program import Evaluated, Program, ResourceDefinition, told_below
+from hearth.template.program import Evaluated, Program, ResourceDefinition, reported_by_parent
 from hearth.template.scope import NOWHERE
 from hearth.template.versions import BY_VERSION, GRAMMARS, function_text
 
@@ -53,7 +53,7 @@ def _nested(program: Program) -> dict[str, Any]:
             inside = _inside(program, definition, evaluated)
         except Rejected as rejected:
             path = definition.way_in
-            raise Rejected([told_below(one, path) for one in rejected.problems]) from None
+            raise Rejected([reported_by_parent(one, path) for one in rejected.problems]) from None
         if inside is None:
             continue
         given = evaluated.properties if definition.child is not None else {}

@@ -162,7 +162,7 @@ class Call(Expr):
         except EvaluationError as error:
             if error.at is None:
                 at = self.at if error.steps is None else self.place_of(*error.steps)
-                error.told_by(function.name, at)
+                error.add_place(function.name, at)
             raise
 
     def _whole(self, function: Function, args: Any) -> None:

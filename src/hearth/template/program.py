@@ -301,12 +301,12 @@ class ResourceDefinition:
             if error.at is not None:
                 place = replace(error.at, path=place.path)
             missing = isinstance(error, ParameterError)
-            told = (
+            problem = (
                 ParameterNotProvided(place, error.reason, "Property error")
                 if missing
                 else StackValidationFailed(place, str(error), "Property error")
             )
-            findings.problems.append(told)
+            findings.problems.append(problem)
             return None
 
     def _metadata(self, scope: Scope, findings: Findings) -> Mapping[str, Any]:
@@ -452,7 +452,9 @@ class Program:
                 findings.types |= self._types_of_no_members(definition, evaluated.properties)
                 return
         except Rejected as rejected:
-            findings.problems.extend(told_below(problem, path) for problem in rejected.problems)
+            findings.problems.extend(
+                reported_by_parent(problem, path) for problem in rejected.problems
+            )
             return
         except ValueError as error:
             at = replace(definition.span, path=path)
@@ -465,7 +467,7 @@ class Program:
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
         findings.types |= inner.types
-        findings.problems.extend(told_below(problem, path) for problem in inner.problems)
+        findings.problems.extend(reported_by_parent(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
@@ -529,7 +531,7 @@ def without_replaced(
     return {n: replace(p, required=False) if n in excused else p for n, p in schema.items()}
 
 
-def told_below(problem: Problem, path: str) -> Problem:
+def reported_by_parent(problem: Problem, path: str) -> Problem:
     """Return a nested stack's problem as its parent reports it; `path` leads to that stack."""
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):

@@ -61,7 +61,7 @@ class Conditions:
         self.scope = scope
         self.known: dict[str, bool | Unknown] = {}
         self.failed: dict[str, EvaluationError] = {}
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         self.deciding: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Conditions:
             **vars(self),
             "known": dict(self.known),
             "failed": {},
-            "told": set(self.told),
+            "reported": set(self.reported),
             "deciding": set(),
         }
 
@@ -79,7 +79,7 @@ class Conditions:
         if name in self.known:
             return self.known[name]
         if name in self.failed:
-            self.told.add(name)
+            self.reported.add(name)
             raise self.failed[name]
         if name not in self.definitions:
             near = hint(nearest(name, self.definitions))
@@ -100,7 +100,7 @@ class Conditions:
             return value
         except EvaluationError as error:
             self.failed[name] = error
-            self.told.add(name)
+            self.reported.add(name)
             raise
         finally:
             self.deciding.discard(name)

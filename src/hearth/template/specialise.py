@@ -194,10 +194,10 @@ class Specialiser:
         return core
 
     def check_targets(self, core: Core, scope: Scope) -> None:
-        told = {problem.at for problem in self.problems}
+        reported = {problem.at for problem in self.problems}
         for one in core.references:
             if one.resource not in scope.resources:
-                if one.at not in told and not self.may_be(one.resource):
+                if one.at not in reported and not self.may_be(one.resource):
                     self.problems.append(no_target(one.call, one.resource, scope.resources))
             elif one.read:
                 self.check_attribute(one)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from hearth.api.front.proxies import told
+from hearth.api.front.proxies import first_proxy
 from tests.api.front.conftest import Site, served
 from tests.clients.signing import Signer
 
@@ -53,7 +53,7 @@ PROXY = {
     ],
 )
 def test_of_what_a_proxy_says_counts_what_can_be(headers: dict[str, str], found: dict[str, str]):
-    assert told(headers) == found
+    assert first_proxy(headers) == found
 
 
 def a_signer(hearth: Site, url: str) -> Signer:

@@ -32,11 +32,11 @@ class ProxyHeaders:
             headers = Headers(scope=scope)
             state(scope)["proxied"] = any(name in headers for name in HEADERS)
             if self._front.settings.proxies and state(scope)["proxied"]:
-                scope = _as_sent(scope, told(headers))
+                scope = _as_sent(scope, first_proxy(headers))
         await self._app(scope, receive, send)
 
 
-def told(headers: Mapping[str, str]) -> dict[str, str]:
+def first_proxy(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the values of the first proxy: proto, host, for, prefix. `Forwarded` comes first."""
     found = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()

@@ -23,10 +23,10 @@ class RequestId:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        told = Headers(scope=scope).get(NAME, "")
+        sent = Headers(scope=scope).get(NAME, "")
         mine = f"req-{uuid.uuid4()}"
         state(scope)["request_id"] = mine
-        state(scope)["global_request_id"] = told if OURS.fullmatch(told) else None
+        state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":

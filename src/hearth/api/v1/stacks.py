@@ -250,8 +250,8 @@ async def export(request: Request) -> Response:
 async def abandon(request: Request) -> Response:
     """Abandon a stack: return its document and keep its resources in the cloud."""
     row = await stack_of(request)
-    told = await abandon_stack(services_of(request), caller_of(request), row)
-    return JSONResponse(await view.documented(services_of(request), row, told))
+    document = await abandon_stack(services_of(request), caller_of(request), row)
+    return JSONResponse(await view.documented(services_of(request), row, document))
 
 
 async def template(request: Request) -> Response:

@@ -158,10 +158,10 @@ class Scenario:
         if line.path != ("db",) or line.status != "CREATE_COMPLETE" or self._signalled:
             return
         assert line.physical_id is not None
-        told = signal_in(read_script(self._admin, line.physical_id))
-        told.send()
+        signal = signal_in(read_script(self._admin, line.physical_id))
+        signal.send()
         self._signalled = True
-        self._screen.say(f"          the guest of db signals {told.data}")
+        self._screen.say(f"          the guest of db signals {signal.data}")
 
     def _servers(self) -> dict[str, dict[str, Any]]:
         """Return the stack's servers in the cloud, by resource."""

@@ -45,7 +45,7 @@ class EvaluationError(Exception):
         self.problem = problem
         self.steps = steps
 
-    def told_by(self, function: str, at: Span) -> None:
+    def add_place(self, function: str, at: Span) -> None:
         """Add the name of the failed function, as in the template, and its place."""
         self.at = at
         word = function.partition(".")[0]

@@ -38,7 +38,7 @@ class Positions:
                 yield (index,), value, self.kinds[index] if index < len(self.kinds) else self.rest
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words: `[string, list, …]`."""
         items = [_either(kinds) for kinds in self.kinds]
         if self.rest:
@@ -59,7 +59,7 @@ class Named:
                     yield (name,), args[name], allowed
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words: `{template: string, …}`."""
         return f"{{{', '.join(f'{name}: {_either(one)}' for name, one in self.kinds.items())}}}"
 
@@ -74,7 +74,7 @@ class Whole:
         yield (), args, self.kinds
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words: `string`."""
         return _either(self.kinds)
 
@@ -89,7 +89,7 @@ class Marks:
                 yield ("for_each", name), value, ITERABLE
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words."""
         return f"{{for_each: {{MARK: {_either(ITERABLE)}, …}}}}"
 
