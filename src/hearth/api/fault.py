@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from hearth.api.answer import JSONResponse
@@ -98,8 +98,9 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
 
 
-async def http(request: Request, problem: Any) -> JSONResponse:
+async def http(request: Request, problem: Exception) -> JSONResponse:
     """Handler for the framework's own errors."""
+    assert isinstance(problem, HTTPException)
     words = {404: "HTTPNotFound", 405: "HTTPMethodNotAllowed"}
     status = problem.status_code
     response = answer(words.get(status, "HTTPBadRequest"), str(problem.detail), status)

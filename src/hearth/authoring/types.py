@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.resources.registry import Catalog, default_catalog
 from hearth.schema import (
@@ -29,6 +29,9 @@ from hearth.schema import (
 )
 from hearth.schema.prop import UNSET
 from hearth.template.types import TypeInfo
+
+if TYPE_CHECKING:
+    from hearth.template import Program, ResourceDefinition
 
 DATA = Path(__file__).parent / "data" / "types.json"
 
@@ -61,7 +64,9 @@ class DeclaredType:
         """Return nothing: relations between properties are not declared."""
         return ()
 
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
+    def implicit_requires(
+        self, name: str, definition: ResourceDefinition, program: Program
+    ) -> Iterable[str]:
         """Return nothing: dependencies are not declared."""
         return ()
 

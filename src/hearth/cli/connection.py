@@ -85,7 +85,7 @@ class Connection(H11Protocol):
 
     # -- of the transport --------------------------------------------------------------------
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, or close it."""
         super().connection_made(transport)
         self._inside = self._doorman.enter(self._address)

@@ -6,7 +6,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -18,6 +18,9 @@ from hearth.cloud.pool import CloudPool
 from hearth.service.event_poster import EventPoster
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
+
+if TYPE_CHECKING:
+    from uvicorn import Server
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +118,7 @@ def _at_work(running: Running) -> list[asyncio.Task[Any]]:
     return tasks
 
 
-async def _listening(one: Any, sockets: list[socket.socket]) -> asyncio.Task[Any]:
+async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
     task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
     while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.005)

@@ -4,10 +4,14 @@ import contextlib
 import resource
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.cli.wiring import Running
 from hearth.store.engines import engines
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
 
 KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
 CONNECTIONS_MAX = 4096  # of one server
@@ -53,7 +57,7 @@ def connections_max() -> int:
     return min(CONNECTIONS_MAX, max(soft // 4, (soft - DESCRIPTORS_KEPT) // 2))
 
 
-def server(app: Any) -> Any:
+def server(app: "ASGIApp") -> "uvicorn.Server":
     """Return a server that does not handle signals, because the process does."""
     import uvicorn
 

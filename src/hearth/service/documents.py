@@ -13,6 +13,7 @@ from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest
 from hearth.service.template_text import plain
 from hearth.store import accept
+from hearth.store.database import Tx
 from hearth.store.document import document
 from hearth.store.rows import Revision, StackRow
 from hearth.template import Environment
@@ -35,7 +36,7 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
         told=accept.ABANDON,
     )
 
-    def transaction(tx: Any) -> dict[str, Any]:
+    def transaction(tx: Tx) -> dict[str, Any]:
         found = document(tx, accept.lock(tx, row.id))
         accept.operate(tx, row.id, operation, now, services.new_id)
         return found

@@ -15,7 +15,8 @@ from hearth.bus.notification import Message, Notifications, message_of
 from hearth.engine.worker.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.store import claim, outbox
-from hearth.store.database import Store
+from hearth.store.database import Store, Tx
+from hearth.store.rows import Revision, StackRow
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -90,11 +91,13 @@ class Sender:
         """Return the template's description; empty if it does not compile."""
         stack_id, number = state["stack_id"], state["revision"]
 
-        def look(tx: Any) -> Any:
+        def look(tx: Tx) -> tuple[StackRow | None, Revision]:
             return claim.row(tx, stack_id), get_revision(tx, stack_id, number)
 
         try:
             row, revision = await self._store.read(look)
+            if row is None:
+                return NO_DESCRIPTION
             program = await self._programs.of(row, revision)
         except (Rejected, LookupError, AssertionError):
             return NO_DESCRIPTION

@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth.model.problem import Rejected
 from hearth.model.unknown import unknown_in
-from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
+from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
 from hearth.template.program import Evaluated, Program, ResourceDefinition, reported_by_parent
 from hearth.template.scope import NOWHERE
@@ -102,7 +102,7 @@ def _parameter(schema: ParameterSchema, given: Any, defaults: Mapping[str, Any])
     return shown
 
 
-def _constraint(constraint: Any) -> dict[str, Any]:
+def _constraint(constraint: Constraint) -> dict[str, Any]:
     found: dict[str, Any]
     match constraint:
         case Length(min=low, max=high):

@@ -259,7 +259,7 @@ class ResourceDefinition:
         )
 
     def _coerced(
-        self, raw: Mapping[str, Any], at: Span, findings: Findings, open_names: Any
+        self, raw: Mapping[str, Any], at: Span, findings: Findings, open_names: Set[str]
     ) -> dict[str, Any]:
         schema = self.type_info.properties
         if getattr(self.type_info, "accepts_any_property", False):

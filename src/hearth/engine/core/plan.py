@@ -261,7 +261,7 @@ class _Predictor:
         return self.preview.inner(definition, record, evaluated)
 
 
-def _created(fresh: Record, definition: Any, predictor: _Predictor | None) -> Entry:
+def _created(fresh: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
     inner, later = None, {}
     if predictor is not None:
         evaluated = definition.evaluate(predictor.world)
@@ -283,13 +283,13 @@ def _later(evaluated: Evaluated) -> dict[str, frozenset[str]]:
     return {name: unknown.until for name, unknown in found.items() if unknown is not None}
 
 
-def _kept(record: Record, definition: Any, predictor: _Predictor | None) -> Entry:
+def _kept(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
     if predictor is not None:
         predictor.world.add(record.name, record, PlannedAction.KEEP)
     return _entry(record, Prediction(PlannedAction.KEEP), None)
 
 
-def _open(record: Record, definition: Any, predictor: _Predictor | None) -> Entry:
+def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
     """Return the entry of a record whose values must be compared, as far as they are known."""
     if predictor is None:
         return _entry(record, Prediction(PlannedAction.EXAMINE), None)

@@ -10,7 +10,14 @@ from urllib.parse import quote, urlencode
 
 from hearth.model.problem import hint, nearest
 from hearth.model.value import Kind
-from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
+from hearth.template.functions.entry import (
+    Check,
+    EvaluationError,
+    Function,
+    bounded,
+    pure,
+    register,
+)
 from hearth.template.functions.signature import LISTS, MAPS, TEXT, Takes, names, positions, whole
 
 
@@ -331,7 +338,12 @@ def _split_kinds(args: Any) -> frozenset[Kind]:
     return frozenset({Kind.STRING if isinstance(args, list) and len(args) > 2 else Kind.LIST})
 
 
-def _text_function(name: str, function: Any, check: Any = None, takes: Takes | None = None) -> None:
+def _text_function(
+    name: str,
+    function: Callable[[Any], str],
+    check: Check | None = None,
+    takes: Takes | None = None,
+) -> None:
     register(Function(name, pure(function), check, takes=takes, gives=Kind.STRING))
 
 
