@@ -91,7 +91,7 @@ def test_what_is_not_needed_says_why_and_the_state_of_a_stack(conf: Path, databa
     store.transact(lambda tx: claim.claim(tx, "e1", 10))
     assert "held by engine e1 on host1 (up)" in said(conf, "reset-stack-status", "web")
     store.transact(lambda tx: claim.resign(tx, "e1"))
-    assert "held by engine e1, of which nothing is known" in said(conf, "reset-stack-status", "web")
+    assert "held by engine e1, which is unknown" in said(conf, "reset-stack-status", "web")
     assert "there is no stack none" in run(conf, "reset_stack_status", "none").stderr
     for command in (
         ["update_params", "encrypt"],

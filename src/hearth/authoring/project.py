@@ -172,7 +172,7 @@ def is_environment(node: Node) -> bool:
 
 
 def _told(one: Repeated, file: str) -> Problem:
-    words = f'the key "{one.key}" stands in line {one.first_line} already; only this one counts'
+    words = f'the key "{one.key}" is a duplicate of line {one.first_line}; only this one counts'
     return Notice(Span(file, one.line, one.column), words, code="duplicate-key")
 
 

@@ -34,10 +34,10 @@ class Configuration:
         """Log settings without effect that were not in `before`: one line for each kind."""
         told = before or replace(self, idle={}, unknown={})
         if idle := sorted(self.idle.keys() - told.idle.keys()):
-            log.warning("these settings do nothing here: %s", ", ".join(idle))
+            log.warning("these settings have no effect: %s", ", ".join(idle))
         if self.unknown.keys() - told.unknown.keys():
             words = [one for one in self.not_known() if one not in told.not_known()]
-            log.warning("these settings are not known: %s", ", ".join(words))
+            log.warning("these settings are unknown: %s", ", ".join(words))
 
     def not_known(self) -> list[str]:
         """Return the unknown settings, with suggestions."""

@@ -64,7 +64,7 @@ class Doorman:
         self._refused += 1
         if time.monotonic() - self._told_at >= TELL_S:
             log.warning(
-                "%d connections refused, the last from %s: there are %d, %d of that address",
+                "%d connections refused, the last from %s: %d are open, %d from that address",
                 *(self._refused, address, self.total, self._of[address]),
             )
             self._told_at, self._refused = time.monotonic(), 0

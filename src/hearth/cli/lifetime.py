@@ -157,7 +157,7 @@ async def _taken_leave(running: Running) -> None:
         await running.engine.stop()
     except SQLAlchemyError as problem:
         words = str(problem).partition("\n")[0]
-        log.warning("the engine's lease ends by itself, for the database is away: %s", words)
+        log.warning("the database is unavailable, so the engine's lease will expire: %s", words)
 
 
 async def _send(running: Running, to: Notifications) -> None:

@@ -49,7 +49,7 @@ def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
     show_default=True,
     help="What this process does.",
 )
-@click.option("--check-config", "check", is_flag=True, help="Say what it means, start nothing.")
+@click.option("--check-config", "check", is_flag=True, help="Show its effect, start nothing.")
 def serve(configs: tuple[Path, ...], port: int | None, role: str, *, check: bool) -> None:
     """Hearth for an existing Keystone and database."""
     if check:

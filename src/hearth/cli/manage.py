@@ -110,9 +110,9 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
     print(f"stack {row.name} ({row.id}): {row.state}, {row.reason}")
     print(_held(row, alive.get(row.owner or "")))
     print(
-        "not needed. The state is what the rows say. A stack whose engine died is taken over by "
-        "another one within seconds and goes on where it was; every operation has a deadline; "
-        "`openstack stack cancel` and `openstack stack delete` count at any time."
+        "not needed. The rows hold the state. A stack whose engine died is taken over by "
+        "another one within seconds and continues there; every operation has a deadline; "
+        "`openstack stack cancel` and `openstack stack delete` work at any time."
     )
 
 
@@ -121,7 +121,7 @@ def _held(row: StackRow, engine: EngineRow | None) -> str:
         due = "nothing to do" if row.due_at is None else f"due {_moment(row.due_at)}"
         return f"no engine holds it: {due}"
     if engine is None:
-        return f"held by engine {row.owner}, of which nothing is known"
+        return f"held by engine {row.owner}, which is unknown"
     return f"held by engine {engine.id} on {engine.host} ({'up' if engine.up else 'down'})"
 
 

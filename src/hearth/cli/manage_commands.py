@@ -125,7 +125,7 @@ def reset_stack_status(context: click.Context, stack_id: str) -> None:
 @click.option("-v", "--verbose-update-params", is_flag=True, hidden=True)
 def update_params(what: str, *, verbose_update_params: bool) -> None:
     """Not needed: user data is always encrypted."""
-    click.echo(f"{what}: not needed. What users wrote is encrypted when it is stored, always.")
+    click.echo(f"{what}: not needed. User data is always encrypted in the database.")
 
 
 @manage.command(name="migrate-convergence-1")

@@ -32,7 +32,7 @@ class Signal:
             with urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310
                 reply.read()
         except URLError as problem:
-            raise DemoFailed(f"the signal was not taken: {problem}") from None
+            raise DemoFailed(f"the signal was not accepted: {problem}") from None
 
 
 def read_script(admin: Client, server_id: str) -> str:

@@ -171,22 +171,24 @@ class Scenario:
             tier: s for s in found for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
         }
         if len(found) != 3 or len(tiers) != 3:
-            raise DemoFailed(f"three servers are expected, there are {[s['name'] for s in found]}")
+            raise DemoFailed(f"expected three servers, got {[s['name'] for s in found]}")
         return tiers
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Check that one server is untouched, one changed, one new."""
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
-            raise DemoFailed(f"only app was to be replaced; the same are {', '.join(sorted(same))}")
+            raise DemoFailed(
+                f"expected only app to be replaced; unchanged: {', '.join(sorted(same))}"
+            )
         if before["db"] != after["db"]:
-            raise DemoFailed("db was to be left alone")
+            raise DemoFailed("expected db to be unchanged")
         if after["web"]["metadata"].get("release") != "1.1":
-            raise DemoFailed("web was to carry its new release")
+            raise DemoFailed("expected web to have its new release")
         if after["app"]["key_name"] != "test_key":
-            raise DemoFailed("app was to have its new key")
+            raise DemoFailed("expected app to have its new key")
         self._screen.say(
-            "db was left alone, web was changed in place (release 1.0 -> 1.1), "
+            "db is unchanged, web was changed in place (release 1.0 -> 1.1), "
             "app was replaced (another key)"
         )
 
