@@ -47,14 +47,14 @@ def databases(quick: bool) -> Iterator[Figure]:
 
 
 async def _life(name: str, url: str, count: int) -> list[Figure]:
-    async with inside(url) as house:
-        row, spent = await house.create(f"wide{count}", templates.wide(count))
+    async with inside(url) as running:
+        row, spent = await running.create(f"wide{count}", templates.wide(count))
         found = [("create", spent)]
-        row, spent = await house.update(row, templates.wide(count))
+        row, spent = await running.update(row, templates.wide(count))
         found.append(("update nothing", spent))
-        row, spent = await house.update(row, templates.wide(count, changed=True))
+        row, spent = await running.update(row, templates.wide(count, changed=True))
         found.append(("update one", spent))
-        _, spent = await house.delete(row)
+        _, spent = await running.delete(row)
         found.append(("delete", spent))
     return [
         Figure(f"{name}: {word} {count}", one.whole_s, "s", BUDGETS.get(word, {}).get(count))

@@ -54,9 +54,9 @@ async def _ratio(count: int) -> float:
     on both sides is the same."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hearth.db"
-        async with inside(path, retention=Retention(events=0)) as house:
-            await house.create("warm", templates.wide(10))
-            row, spent = await house.create("wide", templates.wide(count))
+        async with inside(path, retention=Retention(events=0)) as running:
+            await running.create("warm", templates.wide(10))
+            row, spent = await running.create("wide", templates.wide(count))
             bare = min(bare_s(path, row.id) for _ in range(3))
     return spent.engine_s / bare
 
@@ -65,23 +65,23 @@ async def _life(count: int) -> dict[str, Spent]:
     spent: dict[str, Spent] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hearth.db"
-        async with inside(path) as house:
-            await house.create("warm", templates.wide(10))
-            row, spent["create"] = await house.create("wide", templates.wide(count))
-            row, spent["update nothing"] = await house.update(row, templates.wide(count))
+        async with inside(path) as running:
+            await running.create("warm", templates.wide(10))
+            row, spent["create"] = await running.create("wide", templates.wide(count))
+            row, spent["update nothing"] = await running.update(row, templates.wide(count))
             changed = templates.wide(count, changed=True)
-            row, spent["update one"] = await house.update(row, changed)
-            _, spent["delete"] = await house.delete(row)
+            row, spent["update one"] = await running.update(row, changed)
+            _, spent["delete"] = await running.delete(row)
             if count == 1000:
-                _, spent["chain of 200"] = await house.create("chain", templates.chain(200))
+                _, spent["chain of 200"] = await running.create("chain", templates.chain(200))
     return spent
 
 
 def _levels() -> Iterator[Figure]:
     async def run() -> int:
         with tempfile.TemporaryDirectory() as folder:
-            async with inside(Path(folder) / "hearth.db") as house:
-                _, spent = await house.create("levels", templates.levels(1000, 20))
+            async with inside(Path(folder) / "hearth.db") as running:
+                _, spent = await running.create("levels", templates.levels(1000, 20))
                 return spent.statements
 
     yield Figure(
@@ -105,8 +105,8 @@ def _alone(count: int) -> tuple[float, float]:
 
 async def _create_once(count: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        async with inside(Path(folder) / "hearth.db") as house:
-            _, spent = await house.create("wide", templates.wide(count))
+        async with inside(Path(folder) / "hearth.db") as running:
+            _, spent = await running.create("wide", templates.wide(count))
             return spent.whole_s
 
 

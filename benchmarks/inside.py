@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from hearth.bus.local import Bus
-from hearth.cli.chance import new_id
+from hearth.cli.ids import new_id
 from hearth.cli.wiring import calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.engine.endpoints import Endpoints
@@ -21,12 +21,12 @@ from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
 from hearth.service.create_stack import create_stack
-from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
+from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
+from hearth.service.stack_request import StackRequest
 from hearth.service.types_used import refused_types
 from hearth.service.update_stack import delete_stack, update_stack
-from hearth.service.wanted import Wanted
 from hearth.store import claim
 from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store, Tx
@@ -56,31 +56,31 @@ class Spent:
 
 @dataclass
 class Inside:
-    """A house with a running engine."""
+    """Services with a running engine."""
 
-    house: House
+    services: Services
 
     async def create(
         self, name: str, template: str, files: Mapping[str, str] | None = None
     ) -> tuple[StackRow, Spent]:
-        wanted = Wanted(template=template, files=files or {})
-        return await self._measured(lambda: create_stack(self.house, CALLER, name, wanted))
+        wanted = StackRequest(template=template, files=files or {})
+        return await self._measured(lambda: create_stack(self.services, CALLER, name, wanted))
 
     async def update(
         self, row: StackRow, template: str, files: Mapping[str, str] | None = None
     ) -> tuple[StackRow, Spent]:
-        wanted = Wanted(template=template, files=files or {})
-        return await self._measured(lambda: update_stack(self.house, CALLER, row, wanted))
+        wanted = StackRequest(template=template, files=files or {})
+        return await self._measured(lambda: update_stack(self.services, CALLER, row, wanted))
 
     async def delete(self, row: StackRow) -> tuple[StackRow, Spent]:
         async def act() -> StackRow:
-            await delete_stack(self.house, CALLER, row)
+            await delete_stack(self.services, CALLER, row)
             return row
 
         return await self._measured(act)
 
     async def _measured(self, act: Callable[[], Awaitable[StackRow]]) -> tuple[StackRow, Spent]:
-        store = self.house.store
+        store = self.services.store
         looks = 0
         begun, before = time.perf_counter(), store.statements
         row = await act()
@@ -108,7 +108,7 @@ async def inside(
     retention: Retention | None = None,
     policy: Policy | None = None,
 ) -> AsyncIterator[Inside]:
-    """A house on a fresh SQLite file, or on an empty database by its URL."""
+    """Services on a fresh SQLite file, or on an empty database by its URL."""
     url = database if isinstance(database, str) else f"sqlite:///{database}"
     store = Store(url, sealer_from_secret("benchmark"), retention=retention)
     upgrade(store)
@@ -133,10 +133,10 @@ async def inside(
     )  # fmt: skip
     bus = Bus()
     bus.listen(engine.wake)
-    house = House(store, programs, clouds, bus, clock, new_id, endpoints, asked, policy)
+    services = Services(store, programs, clouds, bus, clock, new_id, endpoints, asked, policy)
     running = asyncio.create_task(engine.run())
     try:
-        yield Inside(house)
+        yield Inside(services)
     finally:
         await engine.stop()
         await running

@@ -46,16 +46,16 @@ async def _sized(word: str, group: templates.Group, count: int) -> list[Figure]:
     for _ in range(RUNS if count < SIZES[-1] else 1):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "hearth.db"
-            async with inside(path) as house:
-                await _warm(house)
-                row, one = await house.create("flat", templates.trios(count))
-                row, same = await house.update(row, templates.trios(count))
+            async with inside(path) as running:
+                await _warm(running)
+                row, one = await running.create("flat", templates.trios(count))
+                row, same = await running.update(row, templates.trios(count))
                 flat.append({"create": one, "update": same})
                 before = _stored(path)
-                row, one = await house.create("nest", *group(count))
+                row, one = await running.create("nest", *group(count))
                 stored = _stored(path) - before
                 woken = _wake_ups(path, row)
-                row, same = await house.update(row, *group(count))
+                row, same = await running.update(row, *group(count))
                 many.append({"create": one, "update": same})
     return [
         Figure(f"{name}: create", _s(many, "create"), "s"),
@@ -85,13 +85,13 @@ def _growth(word: str, found: dict[int, dict[str, float]]) -> Iterator[Figure]:
 
 
 async def _scaled(word: str, group: templates.Group) -> list[Figure]:
-    async def scaled(house: Inside) -> dict[str, tuple[Spent, Spent]]:
-        row, _ = await house.create("nest", *group(100))
-        flat, _ = await house.create("flat", templates.trios(100))
-        row, up = await house.update(row, *group(MORE))
-        flat, flat_up = await house.update(flat, templates.trios(MORE))
-        row, down = await house.update(row, *group(100))
-        flat, flat_down = await house.update(flat, templates.trios(100))
+    async def scaled(running: Inside) -> dict[str, tuple[Spent, Spent]]:
+        row, _ = await running.create("nest", *group(100))
+        flat, _ = await running.create("flat", templates.trios(100))
+        row, up = await running.update(row, *group(MORE))
+        flat, flat_up = await running.update(flat, templates.trios(MORE))
+        row, down = await running.update(row, *group(100))
+        flat, flat_down = await running.update(flat, templates.trios(100))
         return {f"100 to {MORE}": (up, flat_up), f"{MORE} to 100": (down, flat_down)}
 
     return [
@@ -102,11 +102,11 @@ async def _scaled(word: str, group: templates.Group) -> list[Figure]:
 
 
 async def _rolled(word: str, group: templates.Group) -> list[Figure]:
-    async def rolled(house: Inside) -> tuple[Spent, Spent]:
-        row, _ = await house.create("nest", *group(ROLLED, batch=BATCH))
-        flat, _ = await house.create("flat", templates.trios(ROLLED))
-        _, spent = await house.update(row, *group(ROLLED, batch=BATCH, changed=True))
-        _, alone = await house.update(flat, templates.trios(ROLLED, changed=True))
+    async def rolled(running: Inside) -> tuple[Spent, Spent]:
+        row, _ = await running.create("nest", *group(ROLLED, batch=BATCH))
+        flat, _ = await running.create("flat", templates.trios(ROLLED))
+        _, spent = await running.update(row, *group(ROLLED, batch=BATCH, changed=True))
+        _, alone = await running.update(flat, templates.trios(ROLLED, changed=True))
         return spent, alone
 
     what = f"{word}: update of {ROLLED} in batches of {BATCH}"
@@ -116,9 +116,9 @@ async def _rolled(word: str, group: templates.Group) -> list[Figure]:
 async def _woken() -> list[Figure]:
     """Nested stacks one after the other: nothing else is done meanwhile."""
 
-    async def run(house: Inside) -> list[float]:
-        row, _ = await house.create("alone", *templates.nested(ALONE, chained=True))
-        path = house.house.store.url.database
+    async def run(running: Inside) -> list[float]:
+        row, _ = await running.create("alone", *templates.nested(ALONE, chained=True))
+        path = running.services.store.url.database
         assert path is not None
         return _wake_ups(Path(path), row)
 
@@ -131,14 +131,14 @@ async def _woken() -> list[Figure]:
 
 async def _in_a_house(case: Callable[[Inside], Awaitable[T]]) -> T:
     with tempfile.TemporaryDirectory() as folder:
-        async with inside(Path(folder) / "hearth.db") as house:
-            await _warm(house)
-            return await case(house)
+        async with inside(Path(folder) / "hearth.db") as running:
+            await _warm(running)
+            return await case(running)
 
 
-async def _warm(house: Inside) -> None:
-    await house.create("warm", templates.wide(10))
-    await house.create("warmer", *templates.nested(3))
+async def _warm(running: Inside) -> None:
+    await running.create("warm", templates.wide(10))
+    await running.create("warmer", *templates.nested(3))
 
 
 def _beside(what: str, spent: Spent, flat: Spent) -> list[Figure]:

@@ -22,9 +22,9 @@ def shapes(quick: bool) -> Iterator[Figure]:
     """Layers, nested stacks, updates of all, many stacks at once, a small one beside a large."""
     yield from asyncio.run(_gathered(_layers))
     for count in (50,) if quick else (50, 1000):
-        yield from asyncio.run(_gathered(lambda house, n=count: _nested(house, n)))
+        yield from asyncio.run(_gathered(lambda running, n=count: _nested(running, n)))
     for count in (1000,) if quick else (1000, 10_000):
-        yield from asyncio.run(_gathered(lambda house, n=count: _all(house, n)))
+        yield from asyncio.run(_gathered(lambda running, n=count: _all(running, n)))
     yield from asyncio.run(_gathered(_many))
     if not quick:
         yield from asyncio.run(_gathered(_beside))
@@ -32,23 +32,23 @@ def shapes(quick: bool) -> Iterator[Figure]:
 
 async def _gathered(case: Callable[[Inside], Figures]) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        async with inside(Path(folder) / "hearth.db") as house:
-            await house.create("warm", templates.wide(10))
-            return [one async for one in case(house)]
+        async with inside(Path(folder) / "hearth.db") as running:
+            await running.create("warm", templates.wide(10))
+            return [one async for one in case(running)]
 
 
-async def _layers(house: Inside) -> Figures:
-    _, spent = await house.create("layers", templates.crossed(20, 10))
+async def _layers(running: Inside) -> Figures:
+    _, spent = await running.create("layers", templates.crossed(20, 10))
     yield Figure("10 layers of 20, each on the whole layer before", spent.whole_s, "s")
     yield Figure("10 layers of 20: statements", spent.statements, "", 200 / 10 + 20 + 3 * 10)
 
 
-async def _nested(house: Inside, count: int) -> Figures:
+async def _nested(running: Inside, count: int) -> Figures:
     """Against as many flat resources: the nested ones and those inside them."""
-    flat, alone = await house.create("flat", templates.wide(3 * count))
-    before = await _rows(house)
-    row, spent = await house.create("nest", *templates.nested(count))
-    rows = await _rows(house) - before
+    flat, alone = await running.create("flat", templates.wide(3 * count))
+    before = await _rows(running)
+    row, spent = await running.create("nest", *templates.nested(count))
+    rows = await _rows(running) - before
     yield Figure(f"{count} nested stacks of 3: create", spent.whole_s, "s")
     yield Figure(
         f"{count} nested stacks of 3: over {3 * count} flat", spent.whole_s / alone.whole_s, "x"
@@ -56,41 +56,41 @@ async def _nested(house: Inside, count: int) -> Figures:
     yield Figure(f"{count} nested stacks of 3: rows per nested stack", rows / count, "")
     statements = spent.statements / count
     yield Figure(f"{count} nested stacks of 3: statements per nested stack", statements, "")
-    row, spent = await house.update(row, *templates.nested(count))
+    row, spent = await running.update(row, *templates.nested(count))
     yield Figure(f"{count} nested stacks of 3: update, nothing changes", spent.whole_s, "s")
-    row, spent = await house.update(row, *templates.nested(count, changed=True))
+    row, spent = await running.update(row, *templates.nested(count, changed=True))
     yield Figure(f"{count} nested stacks of 3: update of all", spent.whole_s, "s")
-    _, spent = await house.delete(row)
+    _, spent = await running.delete(row)
     yield Figure(f"{count} nested stacks of 3: delete", spent.whole_s, "s")
-    await house.delete(flat)
+    await running.delete(flat)
 
 
-async def _all(house: Inside, count: int) -> Figures:
-    before = await _rows(house)
-    row, _ = await house.create("all", templates.wide(count))
-    yield Figure(f"create {count}: rows per resource", (await _rows(house) - before) / count, "")
-    row, spent = await house.update(row, templates.wide(count, plus=1))
+async def _all(running: Inside, count: int) -> Figures:
+    before = await _rows(running)
+    row, _ = await running.create("all", templates.wide(count))
+    yield Figure(f"create {count}: rows per resource", (await _rows(running) - before) / count, "")
+    row, spent = await running.update(row, templates.wide(count, plus=1))
     yield Figure(f"update all {count} in process", spent.whole_s, "s")
     yield Figure(f"update all {count}: statements", spent.statements, "", count / 10 + 23)
-    await house.delete(row)
+    await running.delete(row)
 
 
-async def _many(house: Inside) -> Figures:
+async def _many(running: Inside) -> Figures:
     begun = asyncio.get_running_loop().time()
-    made = [house.create(f"s{i}", templates.wide(10)) for i in range(20)]
+    made = [running.create(f"s{i}", templates.wide(10)) for i in range(20)]
     await asyncio.gather(*made)
     yield Figure("20 stacks of 10 at once", asyncio.get_running_loop().time() - begun, "s")
 
 
-async def _beside(house: Inside) -> Figures:
+async def _beside(running: Inside) -> Figures:
     """A stack of 3 beside a stack of 10,000, all through."""
-    row, alone = await house.create("small", templates.chain(3))
-    await house.delete(row)
-    large = asyncio.create_task(house.create("large", templates.wide(10_000)))
+    row, alone = await running.create("small", templates.chain(3))
+    await running.delete(row)
+    large = asyncio.create_task(running.create("large", templates.wide(10_000)))
     await asyncio.sleep(0.8)  # it is compiled and being created
     spent: list[Spent] = []
     while not large.done():
-        row, one = await house.create(f"small{len(spent)}", templates.chain(3))
+        row, one = await running.create(f"small{len(spent)}", templates.chain(3))
         if not large.done():
             spent.append(one)
     await large
@@ -100,10 +100,10 @@ async def _beside(house: Inside) -> Figures:
                  note)  # fmt: skip
 
 
-async def _rows(house: Inside) -> int:
+async def _rows(running: Inside) -> int:
     def count(tx: Tx) -> int:
         return sum(
             tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in ROWS
         )
 
-    return await house.house.store.read(count)
+    return await running.services.store.read(count)

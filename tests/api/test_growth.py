@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Message
 from hearth.api.app import application
 from hearth.api.auth import Tokens
 from hearth.api.cfn.auth import Gate
+from hearth.api.endpoint import Endpoint
 from hearth.api.openapi import operation_id
-from hearth.api.operation import Operation
 from hearth.api.v1.routes import ROUTES
 from hearth.service.create_stack import create_stack
-from hearth.service.wanted import Wanted
+from hearth.service.stack_request import StackRequest
 
 STEP = 10  # of the database's machine, at which we count
 TEMPLATE = """
@@ -30,7 +30,7 @@ outputs: {out: {value: {get_attr: [value, value]}}}
 CHILD = "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None}}\n"
 FEW, MANY = 10, 400
 WITHOUT_STACK = {"service_index", "software_config_index", "software_deployment_index"}
-OPERATIONS = [one for one in ROUTES if one.method == "GET" and one.name not in WITHOUT_STACK]
+ENDPOINTS = [one for one in ROUTES if one.method == "GET" and one.name not in WITHOUT_STACK]
 
 
 @dataclass
@@ -44,13 +44,13 @@ class Everybody:
 async def counted(database: Path) -> dict[str, tuple[int, int]]:
     """For each operation the steps with few and with many other stacks."""
     async with inside(database) as running:
-        house = running.house
+        services = running.services
         files = {"child.yaml": CHILD}
         row, _ = await running.create("mine", TEMPLATE, files)
         await _others(running, FEW)
         steps = _counting(running)
         gate = cast(Gate, object())
-        app = application(house, cast(Tokens, Everybody()), gate, "http://nowhere")
+        app = application(services, cast(Tokens, Everybody()), gate, "http://nowhere")
         before = await _costs(app, row.id, steps)
         await _others(running, MANY - FEW)
         after = await _costs(app, row.id, steps)
@@ -63,19 +63,19 @@ async def _others(running: Inside, count: int) -> None:
     for number in range(count):
         by = stranger if number % 2 else CALLER
         name = f"other{number}-{count}"
-        await create_stack(running.house, by, name, Wanted(template=CHILD))
+        await create_stack(running.services, by, name, StackRequest(template=CHILD))
     while (await _busy(running)) > 0:
         await asyncio.sleep(0.05)
 
 
 async def _busy(running: Inside) -> int:
     query = sa.text("SELECT count(*) FROM stack WHERE status = 'IN_PROGRESS' OR owner IS NOT NULL")
-    return await running.house.store.read(lambda tx: int(tx.execute(query).scalar_one()))
+    return await running.services.store.read(lambda tx: int(tx.execute(query).scalar_one()))
 
 
 def _counting(running: Inside) -> list[int]:
     """A counter of the steps of all connections that readers open from now on."""
-    engine, steps = running.house.store.sync_engine, [0]
+    engine, steps = running.services.store.sync_engine, [0]
 
     def step() -> int:
         steps[0] += 1
@@ -89,10 +89,10 @@ def _counting(running: Inside) -> list[int]:
 
 
 async def _costs(app: ASGIApp, stack_id: str, steps: list[int]) -> dict[str, int]:
-    return {operation_id(one): await _cost(app, one, stack_id, steps) for one in OPERATIONS}
+    return {operation_id(one): await _cost(app, one, stack_id, steps) for one in ENDPOINTS}
 
 
-async def _cost(app: ASGIApp, operation: Operation, stack_id: str, steps: list[int]) -> int:
+async def _cost(app: ASGIApp, endpoint: Endpoint, stack_id: str, steps: list[int]) -> int:
     values = {
         "tenant_id": CALLER.project_id, "stack_identity": "mine", "stack_name": "mine",
         "stack_id": stack_id, "resource_name": "value", "output_key": "out", "number": "1",
@@ -100,8 +100,8 @@ async def _cost(app: ASGIApp, operation: Operation, stack_id: str, steps: list[i
         "template_version": "heat_template_version.2021-04-16", "config_id": "none",
         "deployment_id": "none", "server_id": "none",
     }  # fmt: skip
-    path = "/v1" + operation.path.format(**values)
-    query = b"limit=5" if operation.name in ("stack_index", "stack_detail") else b""
+    path = "/v1" + endpoint.path.format(**values)
+    query = b"limit=5" if endpoint.name in ("stack_index", "stack_detail") else b""
     least = None
     for _ in range(3):  # the engine looks around meanwhile: the least is ours
         steps[0] = 0
@@ -135,7 +135,7 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int]
     return asyncio.run(counted(tmp_path_factory.mktemp("growth") / "hearth.db"))
 
 
-@pytest.mark.parametrize("name", [operation_id(one) for one in OPERATIONS])
+@pytest.mark.parametrize("name", [operation_id(one) for one in ENDPOINTS])
 def test_other_stacks_cost_nothing(costs: dict[str, tuple[int, int]], name: str):
     few, many = costs[name]
     assert many <= 1.3 * few + 10, f"{few} steps beside {FEW} stacks, {many} beside {MANY}"

@@ -17,16 +17,16 @@ def test_the_page_is_what_the_command_prints():
 
 
 def test_each_operation_has_a_name_of_its_own():
-    names = [operation_id(operation) for operation in ROUTES]
+    names = [operation_id(endpoint) for endpoint in ROUTES]
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("operation", ROUTES, ids=operation_id)
-def test_each_operation_has_an_exchange_that_is_as_the_contract_says(operation):
-    kept = exchanges()[operation_id(operation)]
-    assert kept["success"]["status"] == operation.status
+@pytest.mark.parametrize("endpoint", ROUTES, ids=operation_id)
+def test_each_operation_has_an_exchange_that_is_as_the_contract_says(endpoint):
+    kept = exchanges()[operation_id(endpoint)]
+    assert kept["success"]["status"] == endpoint.status
     assert 400 <= kept["refusal"]["status"] < 500
     assert set(kept["refusal"]["answer"]) == {"code", "title", "explanation", "error"}
-    if operation.body is not None and "body" in kept["success"]:
-        schema = {**operation.body, "components": document("")["components"]}
+    if endpoint.body is not None and "body" in kept["success"]:
+        schema = {**endpoint.body, "components": document("")["components"]}
         jsonschema.Draft202012Validator(schema).validate(kept["success"]["body"])

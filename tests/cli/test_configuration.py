@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from hearth.cli.configuration import read
-from hearth.cli.early import WrongSetting
 from hearth.cli.from_conf import settings
 from hearth.cli.options import OPTIONS
 from hearth.cli.options.option import Option
+from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Settings
 from hearth.cloud.reach import Reach, Tls
 

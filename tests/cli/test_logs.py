@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.early import WrongSetting
 from hearth.cli.logs import LIBRARIES, levels, open_log
+from hearth.cli.process import WrongSetting
 from tests.cli.test_configuration import written
 
 

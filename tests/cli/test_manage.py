@@ -91,7 +91,7 @@ def test_what_is_not_needed_says_why_and_the_state_of_a_stack(conf: Path, databa
     store.transact(lambda tx: claim.claim(tx, "e1", 10))
     assert "held by engine e1 on host1 (up)" in said(conf, "reset-stack-status", "web")
     store.transact(lambda tx: claim.resign(tx, "e1"))
-    assert "held by engine e1, of which nothing is known" in said(conf, "reset-stack-status", "web")
+    assert "held by engine e1, which is unknown" in said(conf, "reset-stack-status", "web")
     assert "there is no stack none" in run(conf, "reset_stack_status", "none").stderr
     for command in (
         ["update_params", "encrypt"],
@@ -139,7 +139,7 @@ def test_a_new_key_takes_over_and_the_old_one_may_go(tmp_path: Path, conf: Path)
     assert "none of its keys opens this database" in done.stderr
     put_key(conf, f"{new},{SECRET}")
     told = said(conf, "rekey")
-    assert "keyring.body: 1 sealed anew\n" in told
+    assert "keyring.body: 1 encrypted again\n" in told
     assert told.endswith("the others may go\n")
     put_key(conf, new)
     said(conf, "service", "list")

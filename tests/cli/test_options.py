@@ -9,7 +9,7 @@ import pytest
 
 from hearth.cli import options
 from hearth.cli.docs_options import page
-from hearth.cli.options import OPTIONS, without_meaning
+from hearth.cli.options import OPTIONS, no_effect
 
 PLACE = Path(__file__).resolve()
 COPY = PLACE.parents[1] / "facts" / "config_options.json"
@@ -75,7 +75,7 @@ def test_no_option_is_said_both_to_count_and_not_to():
     twice = [option.place for option in OPTIONS if options.reason(option.group, option.name)]
     assert twice == []
     assert len(HERE) == len(OPTIONS)
-    assert not without_meaning.GROUPS.keys() & without_meaning.OPTIONS.keys()
+    assert not no_effect.GROUPS.keys() & no_effect.OPTIONS.keys()
 
 
 def test_the_page_is_that_of_the_tables():

@@ -17,7 +17,7 @@ import requests
 
 from hearth.cli import signers
 from hearth.cli.configuration import read
-from hearth.cli.early import WrongSetting
+from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Settings
 from hearth.cli.wiring import _cfn_url, _identity_url
 from hearth.cloud.credential import PasswordCredential

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from hearth.cloud import CloudConfig, CloudFault, CloudPool
-from hearth.cloud.foreign import foreign_credential
+from hearth.cloud.foreign_credential import foreign_credential
 from hearth.cloud.guard import Guard
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)

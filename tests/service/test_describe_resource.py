@@ -12,7 +12,7 @@ from benchmarks.inside import CALLER, Inside, inside
 
 from benchmarks import templates
 from hearth.model.problem import Rejected
-from hearth.service import house as houses
+from hearth.service import services as services_module
 from hearth.service.caller import STACK_USER_ROLE
 from hearth.service.describe_resource import Described, describe_resource
 from hearth.store import reads
@@ -26,25 +26,25 @@ TWO = DESCRIBED + "  r2: {type: OS::Heat::Value, properties: {value: 2}}\n"
 
 def lived(path: Path, life: Callable[[Inside], Awaitable[Any]]) -> Any:
     async def whole() -> Any:
-        async with inside(path / "hearth.db") as house:
-            return await life(house)
+        async with inside(path / "hearth.db") as running:
+            return await life(running)
 
     return asyncio.run(whole())
 
 
 def test_a_poll_takes_four_statements_at_most_and_no_call(tmp_path, monkeypatch):
     async def life(inside: Inside) -> list[int]:
-        house, counts = inside.house, []
+        services, counts = inside.services, []
         small, _ = await inside.create("small", templates.wide(2))
         large, _ = await inside.create("large", templates.wide(300))
-        monkeypatch.delattr(houses.House, "cloud")
+        monkeypatch.delattr(services_module.Services, "cloud")
         for row, name in ((small, "small"), (large, "large")):
             for identity in (row.id, name):
                 taken = []
                 for _ in range(4):  # the first one learns the descriptions; the engine's beat
-                    before = house.store.statements
-                    await describe_resource(house, CALLER, identity, "r1")
-                    taken.append(house.store.statements - before)
+                    before = services.store.statements
+                    await describe_resource(services, CALLER, identity, "r1")
+                    taken.append(services.store.statements - before)
                 counts.append(min(taken))
         return counts
 
@@ -53,16 +53,16 @@ def test_a_poll_takes_four_statements_at_most_and_no_call(tmp_path, monkeypatch)
 
 def test_descriptions_outlive_programs_and_follow_updates(tmp_path, monkeypatch):
     async def life(inside: Inside) -> list[str]:
-        house = inside.house
+        services = inside.services
         row, _ = await inside.create("told", DESCRIBED)
 
         async def told() -> str:
-            return (await describe_resource(house, CALLER, "told", "r1")).description
+            return (await describe_resource(services, CALLER, "told", "r1")).description
 
         found = [await told()]
         row, _ = await inside.update(row, DESCRIBED.replace("Mine", "Yours"))
         found.append(await told())
-        monkeypatch.delattr(houses.House, "program")
+        monkeypatch.delattr(services_module.Services, "program")
         found.append(await told())
         return found
 
@@ -72,7 +72,7 @@ def test_descriptions_outlive_programs_and_follow_updates(tmp_path, monkeypatch)
 async def given_to_guests(inside: Inside) -> None:
     """A stack with a project for its users; one of them was made for r1."""
     row, _ = await inside.create("guests-stack", TWO)
-    records = await inside.house.store.read(lambda tx: reads.records(tx, row.id))
+    records = await inside.services.store.read(lambda tx: reads.records(tx, row.id))
     ident = next(record.id for record in records if record.name == "r1")
     mine = sa.update(stack).where(stack.c.id == row.id).values(user_project_id=GUEST.project_id)
 
@@ -81,7 +81,7 @@ async def given_to_guests(inside: Inside) -> None:
         version, _, _ = reads.data_of(tx, ident)
         assert reads.set_data(tx, row.id, ident, version, {"user_id": "guest"}, {"a": 1})
 
-    await inside.house.store.run(write)
+    await inside.services.store.run(write)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_guest_reads_what_it_was_made_for(tmp_path, caller, name, kind):
     async def life(inside: Inside) -> Described | str:
         await given_to_guests(inside)
         try:
-            return await describe_resource(inside.house, caller, "guests-stack", name)
+            return await describe_resource(inside.services, caller, "guests-stack", name)
         except Rejected as rejected:
             return rejected.problems[0].kind
 

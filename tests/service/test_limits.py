@@ -9,9 +9,9 @@ from benchmarks.inside import CALLER, inside
 
 from hearth.model.problem import Rejected
 from hearth.service.create_stack import create_stack
-from hearth.service.house import Limits
+from hearth.service.services import Limits
+from hearth.service.stack_request import StackRequest
 from hearth.service.update_stack import update_stack
-from hearth.service.wanted import Wanted
 
 GROUP = """
 heat_template_version: 2021-04-16
@@ -28,9 +28,9 @@ resources: {a: {type: OS::Heat::None}, b: {type: OS::Heat::None}}
 NEST = "heat_template_version: 2021-04-16\nresources: {n: {type: %s}}\n"
 
 
-def wanted(count: int) -> Wanted:
+def wanted(count: int) -> StackRequest:
     """A stack of 2 + 3 * count resources, in 2 + count stacks."""
-    return Wanted(template=GROUP % count, files={"pair.yaml": PAIR})
+    return StackRequest(template=GROUP % count, files={"pair.yaml": PAIR})
 
 
 def refused(problem: pytest.ExceptionInfo[Rejected]) -> tuple[str, str]:
@@ -40,12 +40,12 @@ def refused(problem: pytest.ExceptionInfo[Rejected]) -> tuple[str, str]:
 
 def test_the_resources_of_the_whole_tree_count(tmp_path: Path) -> None:
     async def story() -> Any:
-        async with inside(tmp_path / "hearth.db", Limits(resources_per_stack=11)) as house:
-            row = await create_stack(house.house, CALLER, "fits", wanted(3))
+        async with inside(tmp_path / "hearth.db", Limits(resources_per_stack=11)) as running:
+            row = await create_stack(running.services, CALLER, "fits", wanted(3))
             with pytest.raises(Rejected) as at_create:
-                await create_stack(house.house, CALLER, "large", wanted(4))
+                await create_stack(running.services, CALLER, "large", wanted(4))
             with pytest.raises(Rejected) as at_update:
-                await update_stack(house.house, CALLER, row, wanted(4))
+                await update_stack(running.services, CALLER, row, wanted(4))
             return refused(at_create), refused(at_update)
 
     words = "Request limit exceeded: 14 resources are more than the 11 allowed"
@@ -54,10 +54,12 @@ def test_the_resources_of_the_whole_tree_count(tmp_path: Path) -> None:
 
 def test_a_project_has_so_many_stacks_and_no_more(tmp_path: Path) -> None:
     async def story() -> tuple[str, str]:
-        async with inside(tmp_path / "hearth.db", Limits(stacks_per_project=1)) as house:
-            await create_stack(house.house, CALLER, "first", wanted(1))  # nested ones do not count
+        async with inside(tmp_path / "hearth.db", Limits(stacks_per_project=1)) as running:
+            await create_stack(
+                running.services, CALLER, "first", wanted(1)
+            )  # nested ones do not count
             with pytest.raises(Rejected) as problem:
-                await create_stack(house.house, CALLER, "second", wanted(1))
+                await create_stack(running.services, CALLER, "second", wanted(1))
             return refused(problem)
 
     words = "Request limit exceeded: a project may have 1 stacks at most."
@@ -69,9 +71,9 @@ def test_stacks_nest_as_deeply_as_is_set(tmp_path: Path, allowed: int, fine: boo
     files = {"a.yaml": NEST % "b.yaml", "b.yaml": NEST % "OS::Heat::None"}
 
     async def story() -> None:
-        async with inside(tmp_path / "hearth.db", Limits(nested_depth=allowed)) as house:
-            deep = Wanted(template=NEST % "a.yaml", files=files)
-            await create_stack(house.house, CALLER, "deep", deep)
+        async with inside(tmp_path / "hearth.db", Limits(nested_depth=allowed)) as running:
+            deep = StackRequest(template=NEST % "a.yaml", files=files)
+            await create_stack(running.services, CALLER, "deep", deep)
 
     if fine:
         asyncio.run(story())

@@ -45,13 +45,13 @@ def test_a_site_may_hide_what_was_made_of_hidden_values(who: str, narrowed: bool
     async def story() -> tuple[Any, Any, Any]:
         caller = replace(CALLER, roles=frozenset({who}))
         policy = Site() if narrowed else Policy()
-        async with inside(tmp_path / "hearth.db", policy=policy) as house:
-            row, _ = await house.create("web", TEMPLATE)
-            told = {one.key: one.value for one in await outputs(house.house, caller, row)}
-            listed = await resources(house.house, caller, row, detail=True)
+        async with inside(tmp_path / "hearth.db", policy=policy) as running:
+            row, _ = await running.create("web", TEMPLATE)
+            told = {one.key: one.value for one in await outputs(running.services, caller, row)}
+            listed = await resources(running.services, caller, row, detail=True)
             attributes = {one.record.name: one.attributes for one in listed}
             shown = {
-                name: (await show_resource(house.house, caller, row, name, set())).attributes
+                name: (await show_resource(running.services, caller, row, name, set())).attributes
                 for name in "abc"
             }
             return told, attributes, shown

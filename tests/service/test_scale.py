@@ -11,14 +11,14 @@ import sqlalchemy as sa
 from benchmarks.inside import CALLER, Inside, inside
 
 from hearth.bus.notification import Notifications, message_of
-from hearth.engine.core.foresee import Foreseen
+from hearth.engine.core.predict import PlannedAction
 from hearth.model.problem import Rejected
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.resources.heat.scaling_group import COOLDOWN
 from hearth.service.preview import plan_update
 from hearth.service.scale import scale
-from hearth.service.wanted import Wanted
+from hearth.service.stack_request import StackRequest
 from hearth.store import outbox, reads
 from hearth.store.rows import Event, StackRow
 
@@ -45,29 +45,31 @@ def change(amount: float, *, cooldown_s: float | None = 0.0, group: str = "g") -
     return Scaling(group, adjustment, cooldown_s, "ChangeInCapacity")
 
 
-async def signalled(house: Inside, row: StackRow, wanted: Scaling) -> bool:
+async def signalled(running: Inside, row: StackRow, wanted: Scaling) -> bool:
     """Whether a policy's signal did anything: then it leaves an event."""
-    ident = house.house.new_id()
+    ident = running.services.new_id()
     told = Event(ident, row.id, row.root_id, 0.0, "p", "t", None, "SIGNAL", "COMPLETE", "said")
-    assert await scale(house.house, CALLER, row, wanted, told)
-    house.house.bus.tell()
-    return await house.house.store.read(lambda tx: reads.get_event(tx, row.id, ident)) is not None
+    assert await scale(running.services, CALLER, row, wanted, told)
+    running.services.bus.tell()
+    return (
+        await running.services.store.read(lambda tx: reads.get_event(tx, row.id, ident)) is not None
+    )
 
 
-async def group_of(house: Inside, row: StackRow) -> tuple[Any, Any]:
+async def group_of(running: Inside, row: StackRow) -> tuple[Any, Any]:
     """The group's record and its metadata."""
 
     def look(tx: Any) -> tuple[Any, Any]:
         record = reads.in_charge(reads.records(tx, row.id))["g"]
         return record, reads.data_of(tx, record.id)[2]
 
-    return await house.house.store.read(look)
+    return await running.services.store.read(look)
 
 
-async def settled(house: Inside, row: StackRow, size: int) -> None:
+async def settled(running: Inside, row: StackRow, size: int) -> None:
     """Wait until the group is recorded with that size."""
     async with asyncio.timeout(10):
-        while (await group_of(house, row))[0].held.attributes.get("current_size") != size:
+        while (await group_of(running, row))[0].held.attributes.get("current_size") != size:
             await asyncio.sleep(0.01)
 
 
@@ -75,72 +77,72 @@ def played(
     path: Path, story: Callable[[Inside, StackRow], Awaitable[Any]], cooldown: str = "0"
 ) -> Any:
     async def told() -> Any:
-        async with inside(path / "hearth.db") as house:
-            house.house.store.notifies = True
-            row, _ = await house.create("web", GROUP % cooldown)
-            return await story(house, row)
+        async with inside(path / "hearth.db") as running:
+            running.services.store.notifies = True
+            row, _ = await running.create("web", GROUP % cooldown)
+            return await story(running, row)
 
     return asyncio.run(told())
 
 
 def test_a_group_grows_and_its_attributes_with_it(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> None:
-        assert await signalled(house, row, change(2))
-        await settled(house, row, 3)
-        record, _ = await group_of(house, row)
+    async def story(running: Inside, row: StackRow) -> None:
+        assert await signalled(running, row, change(2))
+        await settled(running, row, 3)
+        record, _ = await group_of(running, row)
         assert len(record.held.attributes["refs"]) == 3
 
     played(tmp_path, story)
 
 
 def test_the_same_size_is_nothing_to_do(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> None:
-        assert not await signalled(house, row, change(-1))  # the least is one
+    async def story(running: Inside, row: StackRow) -> None:
+        assert not await signalled(running, row, change(-1))  # the least is one
 
     played(tmp_path, story)
 
 
 def test_of_two_at_once_one_is_carried_out(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> None:
-        both = [signalled(house, row, change(1)), signalled(house, row, change(1))]
+    async def story(running: Inside, row: StackRow) -> None:
+        both = [signalled(running, row, change(1)), signalled(running, row, change(1))]
         assert sorted(await asyncio.gather(*both)) == [False, True]
-        await settled(house, row, 2)
+        await settled(running, row, 2)
 
     played(tmp_path, story)
 
 
 def test_a_group_rests_after_it_was_scaled(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> None:
-        assert await signalled(house, row, change(1, cooldown_s=60.0))
-        await settled(house, row, 2)
-        _, metadata = await group_of(house, row)
+    async def story(running: Inside, row: StackRow) -> None:
+        assert await signalled(running, row, change(1, cooldown_s=60.0))
+        await settled(running, row, 2)
+        _, metadata = await group_of(running, row)
         assert list(metadata[COOLDOWN].values()) == ["ChangeInCapacity : 1"]
-        assert not await signalled(house, row, change(1))
+        assert not await signalled(running, row, change(1))
 
     played(tmp_path, story)
 
 
 def test_a_group_rests_after_its_create_where_it_says_so(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> None:
-        assert not await signalled(house, row, change(1))
+    async def story(running: Inside, row: StackRow) -> None:
+        assert not await signalled(running, row, change(1))
 
     played(tmp_path, story, cooldown="60")
 
 
 def test_a_group_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> None:
+    async def story(running: Inside, row: StackRow) -> None:
         with pytest.raises(Rejected, match="Scaling Group"):
-            await signalled(house, row, change(1, group="other"))
+            await signalled(running, row, change(1, group="other"))
 
     played(tmp_path, story)
 
 
 def test_it_is_told_to_those_who_follow(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> list[dict[str, Any]]:
-        await signalled(house, row, change(2))
-        await settled(house, row, 3)
-        engine = await house.house.store.read(lambda tx: tx.execute(ENGINE).scalar_one())
-        rows = await house.house.store.read(lambda tx: outbox.pending(tx, engine, 100))
+    async def story(running: Inside, row: StackRow) -> list[dict[str, Any]]:
+        await signalled(running, row, change(2))
+        await settled(running, row, 3)
+        engine = await running.services.store.read(lambda tx: tx.execute(ENGINE).scalar_one())
+        rows = await running.services.store.read(lambda tx: outbox.pending(tx, engine, 100))
         to = Notifications("rabbit://nowhere")
         bodies = [json.loads(message_of(one.body, "", to).body) for one in rows]
         inner = [json.loads(body["oslo.message"]) for body in bodies]
@@ -156,10 +158,10 @@ def test_it_is_told_to_those_who_follow(tmp_path: Path) -> None:
 
 
 def test_a_preview_shows_what_a_rolling_update_comes_to(tmp_path: Path) -> None:
-    async def story(house: Inside, row: StackRow) -> None:
+    async def story(running: Inside, row: StackRow) -> None:
         longer = (GROUP % "0").replace("RandomString}", "RandomString, properties: {length: 9}}")
-        found = await plan_update(house.house, CALLER, row, Wanted(template=longer))
+        found = await plan_update(running.services, CALLER, row, StackRequest(template=longer))
         (member,) = found.below["g"].plan.entries
-        assert member.foreseen is Foreseen.REPLACE
+        assert member.planned is PlannedAction.REPLACE
 
     played(tmp_path, story)

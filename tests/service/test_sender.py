@@ -18,7 +18,7 @@ from hearth.bus.notification import Message, Notifications, addresses
 from hearth.bus.rabbit import NotSent, Publisher
 from hearth.service.create_stack import create_stack
 from hearth.service.sender import Sender
-from hearth.service.wanted import Wanted
+from hearth.service.stack_request import StackRequest
 from hearth.store import claim
 from hearth.store.tables import outbox
 from tests.conftest import lacking
@@ -42,39 +42,41 @@ class Refused(Exception):
 @asynccontextmanager
 async def noting(path: Path) -> AsyncIterator[Inside]:
     """A house that puts the states of its stacks into the outbox."""
-    async with inside(path / "hearth.db") as house:
-        house.house.store.notifies = True
-        yield house
+    async with inside(path / "hearth.db") as running:
+        running.services.store.notifies = True
+        yield running
 
 
 def sender(
-    house: Inside,
+    running: Inside,
     to: Notifications,
     publish: Callable[[Message], Awaitable[None]],
     engine_id: str,
     failures: type[Exception] = Refused,
 ) -> Sender:
-    return Sender(house.house.store, house.house.programs, engine_id, to, publish, failures)
+    return Sender(
+        running.services.store, running.services.programs, engine_id, to, publish, failures
+    )
 
 
-async def waiting(house: Inside) -> int:
+async def waiting(running: Inside) -> int:
     count = sa.select(sa.func.count()).select_from(outbox)
-    found: int = await house.house.store.read(lambda tx: tx.execute(count).scalar_one())
+    found: int = await running.services.store.read(lambda tx: tx.execute(count).scalar_one())
     return found
 
 
-async def alive(house: Inside) -> str:
+async def alive(running: Inside) -> str:
     """The id of the engine that works."""
     query = sa.text("SELECT id FROM engine")
-    found: str = await house.house.store.read(lambda tx: tx.execute(query).scalar_one())
+    found: str = await running.services.store.read(lambda tx: tx.execute(query).scalar_one())
     return found
 
 
-async def a_life(house: Inside) -> list[str]:
+async def a_life(running: Inside) -> list[str]:
     """A create, an update, a failing create and a delete; the event types in order, by stack."""
-    row, _ = await house.create("web", GOOD % 1)
-    row, _ = await house.update(row, GOOD % 2)
-    await house.delete(row)
+    row, _ = await running.create("web", GOOD % 1)
+    row, _ = await running.update(row, GOOD % 2)
+    await running.delete(row)
     return [
         f"{action}.{end}" for action in ("create", "update", "delete") for end in ("start", "end")
     ]
@@ -87,9 +89,9 @@ def kind(message: bytes) -> str:
 
 def test_without_a_receiver_nothing_is_put(tmp_path: Path) -> None:
     async def story() -> int:
-        async with inside(tmp_path / "hearth.db") as house:
-            await a_life(house)
-            return await waiting(house)
+        async with inside(tmp_path / "hearth.db") as running:
+            await a_life(running)
+            return await waiting(running)
 
     assert asyncio.run(story()) == 0
 
@@ -106,18 +108,18 @@ def test_each_state_leaves_in_order_however_often_the_broker_refuses(tmp_path: P
                 raise Refused("not now")
             taken.append(kind(message.body))
 
-        async with noting(tmp_path) as house:
-            wanted = await a_life(house)
+        async with noting(tmp_path) as running:
+            wanted = await a_life(running)
             to = Notifications("rabbit://nowhere")
-            mine = sender(house, to, publish, await alive(house))
-            assert await waiting(house) == len(wanted)
+            mine = sender(running, to, publish, await alive(running))
+            assert await waiting(running) == len(wanted)
             for _ in range(2 * len(wanted)):
                 try:
                     await mine.send()
                 except Refused:
                     continue
             assert taken == wanted
-            assert await waiting(house) == 0
+            assert await waiting(running) == 0
 
     asyncio.run(story())
 
@@ -131,12 +133,12 @@ def test_what_was_not_removed_is_sent_again(tmp_path: Path) -> None:
                 raise asyncio.CancelledError  # the process dies here
             taken.append(kind(message.body))
 
-        async with noting(tmp_path) as house:
-            wanted = await a_life(house)
-            mine = sender(house, Notifications("rabbit://nowhere"), publish, await alive(house))
+        async with noting(tmp_path) as running:
+            wanted = await a_life(running)
+            mine = sender(running, Notifications("rabbit://nowhere"), publish, await alive(running))
             with pytest.raises(asyncio.CancelledError):
                 await mine.send()
-            assert await waiting(house) == len(wanted) - 2
+            assert await waiting(running) == len(wanted) - 2
 
     asyncio.run(story())
 
@@ -148,12 +150,12 @@ def test_only_one_of_the_living_engines_sends(tmp_path: Path) -> None:
         async def publish(message: Message) -> None:
             taken.append(kind(message.body))
 
-        async with noting(tmp_path) as house:
-            store, first = house.house.store, "0"  # before any other id
-            wanted = await a_life(house)
+        async with noting(tmp_path) as running:
+            store, first = running.services.store, "0"  # before any other id
+            wanted = await a_life(running)
             await store.run(lambda tx: claim.announce(tx, first, "h", 1))
             to = Notifications("rabbit://nowhere")
-            other = sender(house, to, publish, await second(house, first))
+            other = sender(running, to, publish, await second(running, first))
             assert await other.send() == 0
             await store.run(lambda tx: claim.resign(tx, first))  # as if its lease had ended
             assert await other.send() == len(wanted)
@@ -162,9 +164,9 @@ def test_only_one_of_the_living_engines_sends(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-async def second(house: Inside, first: str) -> str:
+async def second(running: Inside, first: str) -> str:
     query = sa.text("SELECT id FROM engine WHERE id <> :first").bindparams(first=first)
-    found: str = await house.house.store.read(lambda tx: tx.execute(query).scalar_one())
+    found: str = await running.services.store.read(lambda tx: tx.execute(query).scalar_one())
     return found
 
 
@@ -177,12 +179,12 @@ def test_a_real_broker_has_them_under_their_levels(tmp_path: Path) -> None:
             connection = await aio_pika.connect(addresses(BROKER)[0], timeout=5)
         except (OSError, TimeoutError, aio_pika.exceptions.AMQPError) as problem:
             lacking(f"a RabbitMQ server at {BROKER} ({problem})")
-        async with connection, noting(tmp_path) as house, Publisher(to) as publisher:
-            wanted = await a_life(house)
-            await create_stack(house.house, CALLER, "bad", Wanted(template=BAD))
-            while await waiting(house) < len(wanted) + 2:
+        async with connection, noting(tmp_path) as running, Publisher(to) as publisher:
+            wanted = await a_life(running)
+            await create_stack(running.services, CALLER, "bad", StackRequest(template=BAD))
+            while await waiting(running) < len(wanted) + 2:
                 await asyncio.sleep(0.01)
-            mine = sender(house, to, publisher.publish, await alive(house), NotSent)
+            mine = sender(running, to, publisher.publish, await alive(running), NotSent)
             assert await mine.send() == len(wanted) + 2
             channel = await connection.channel()
             told = {

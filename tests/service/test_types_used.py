@@ -16,13 +16,13 @@ from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.service.caller import Caller
 from hearth.service.create_stack import create_stack
-from hearth.service.house import Limits
 from hearth.service.policy import Policy
 from hearth.service.preview import plan_create, plan_update
 from hearth.service.scale import scale
+from hearth.service.services import Limits
 from hearth.service.snapshots import restore_snapshot, take_snapshot
+from hearth.service.stack_request import StackRequest
 from hearth.service.update_stack import update_stack
-from hearth.service.wanted import Wanted
 from hearth.store import claim, reads
 from hearth.store.rows import Event, StackRow
 
@@ -64,55 +64,55 @@ KID = text({"v": {"type": FORBIDDEN}})
 ALIAS = {"resource_registry": {"My::Word": FORBIDDEN}}
 PARAMETER = {"parameters": {"t": {"type": "string", "default": FORBIDDEN}}}
 CHAIN = {"c": {"type": "OS::Heat::ResourceChain", "properties": {"resources": [FORBIDDEN]}}}
-WAYS: dict[str, Wanted] = {
-    "direct": Wanted(text({"v": {"type": FORBIDDEN}})),
-    "alias": Wanted(text({"v": {"type": "My::Word"}}), environment=ALIAS),
-    "file": Wanted(text({"k": {"type": "kid.yaml"}}), files={"kid.yaml": KID}),
-    "file in a file": Wanted(
+WAYS: dict[str, StackRequest] = {
+    "direct": StackRequest(text({"v": {"type": FORBIDDEN}})),
+    "alias": StackRequest(text({"v": {"type": "My::Word"}}), environment=ALIAS),
+    "file": StackRequest(text({"k": {"type": "kid.yaml"}}), files={"kid.yaml": KID}),
+    "file in a file": StackRequest(
         text({"k": {"type": "top.yaml"}}),
         files={"kid.yaml": KID, "top.yaml": text({"k": {"type": "kid.yaml"}})},
     ),
-    "group": Wanted(text(group(FORBIDDEN))),
-    "group of none": Wanted(text(group(FORBIDDEN, 0))),
-    "group by a parameter": Wanted(text(group({"get_param": "t"}), **PARAMETER)),
-    "group of an alias": Wanted(text(group("My::Word")), environment=ALIAS),
-    "group of an alias of none": Wanted(text(group("My::Word", 0)), environment=ALIAS),
-    "group of a file": Wanted(text(group("kid.yaml")), files={"kid.yaml": KID}),
-    "group of a file of none": Wanted(text(group("kid.yaml", 0)), files={"kid.yaml": KID}),
-    "group in a file": Wanted(
+    "group": StackRequest(text(group(FORBIDDEN))),
+    "group of none": StackRequest(text(group(FORBIDDEN, 0))),
+    "group by a parameter": StackRequest(text(group({"get_param": "t"}), **PARAMETER)),
+    "group of an alias": StackRequest(text(group("My::Word")), environment=ALIAS),
+    "group of an alias of none": StackRequest(text(group("My::Word", 0)), environment=ALIAS),
+    "group of a file": StackRequest(text(group("kid.yaml")), files={"kid.yaml": KID}),
+    "group of a file of none": StackRequest(text(group("kid.yaml", 0)), files={"kid.yaml": KID}),
+    "group in a file": StackRequest(
         text({"k": {"type": "kid.yaml"}}), files={"kid.yaml": text(group(FORBIDDEN))}
     ),
-    "group in a group": Wanted(
+    "group in a group": StackRequest(
         text(group("kid.yaml")), files={"kid.yaml": text(scaling(FORBIDDEN))}
     ),
-    "chain": Wanted(text(CHAIN)),
-    "scaling group": Wanted(text(scaling(FORBIDDEN))),
-    "scaling group of none": Wanted(text(scaling(FORBIDDEN, 0))),
-    "scaling group by a parameter": Wanted(text(scaling({"get_param": "t"}, 0), **PARAMETER)),
+    "chain": StackRequest(text(CHAIN)),
+    "scaling group": StackRequest(text(scaling(FORBIDDEN))),
+    "scaling group of none": StackRequest(text(scaling(FORBIDDEN, 0))),
+    "scaling group by a parameter": StackRequest(text(scaling({"get_param": "t"}, 0), **PARAMETER)),
 }
 WORD = {"w": {"type": "OS::Heat::Value", "properties": {"value": FORBIDDEN}}}
 LATER = {"get_attr": ["w", "value"]}  # a type that nobody knows before the stack is made
 DEFINITION = {"w": {**WORD["w"], "properties": {"value": {"type": FORBIDDEN}}}}
 WHOLE = {**group("")["g"], "properties": {"count": 1, "resource_def": LATER}}
-LATE_WAYS: dict[str, Wanted] = {
-    "the type": Wanted(text({**WORD, **group(LATER)})),
-    "the definition": Wanted(text({**DEFINITION, "g": WHOLE})),
+LATE_WAYS: dict[str, StackRequest] = {
+    "the type": StackRequest(text({**WORD, **group(LATER)})),
+    "the definition": StackRequest(text({**DEFINITION, "g": WHOLE})),
 }
-ENTRANCES: dict[str, Callable[[Inside, Caller, StackRow, Wanted], Awaitable[Any]]] = {
-    "create": lambda h, who, row, wanted: create_stack(h.house, who, "new", wanted),
-    "preview": lambda h, who, row, wanted: plan_create(h.house, who, "new", wanted),
-    "update": lambda h, who, row, wanted: update_stack(h.house, who, row, wanted),
+ENTRANCES: dict[str, Callable[[Inside, Caller, StackRow, StackRequest], Awaitable[Any]]] = {
+    "create": lambda h, who, row, wanted: create_stack(h.services, who, "new", wanted),
+    "preview": lambda h, who, row, wanted: plan_create(h.services, who, "new", wanted),
+    "update": lambda h, who, row, wanted: update_stack(h.services, who, row, wanted),
     "patch": lambda h, who, row, wanted: update_stack(
-        h.house, who, row, replace(wanted, existing=True)
+        h.services, who, row, replace(wanted, existing=True)
     ),
-    "preview of an update": lambda h, who, row, wanted: plan_update(h.house, who, row, wanted),
+    "preview of an update": lambda h, who, row, wanted: plan_update(h.services, who, row, wanted),
     "adopt": lambda h, who, row, wanted: create_stack(
-        h.house, who, "new", Wanted(), adopt=document(wanted)
+        h.services, who, "new", StackRequest(), adopt=document(wanted)
     ),
 }
 
 
-def document(wanted: Wanted) -> str:
+def document(wanted: StackRequest) -> str:
     found = {"template": json.loads(str(wanted.template)), "resources": {}}
     return json.dumps(
         {**found, "files": dict(wanted.files), "environment": dict(wanted.environment)}  # type: ignore[arg-type]
@@ -122,8 +122,8 @@ def document(wanted: Wanted) -> str:
 def played(path: Path, story: Callable[[Inside, Rules], Awaitable[Any]]) -> Any:
     async def told() -> Any:
         rules = Rules()
-        async with inside(path / "hearth.db", MANY, policy=rules) as house:
-            return await story(house, rules)
+        async with inside(path / "hearth.db", MANY, policy=rules) as running:
+            return await story(running, rules)
 
     return asyncio.run(told())
 
@@ -136,10 +136,10 @@ async def refusal(call: Awaitable[Any]) -> str:
     return "accepted"
 
 
-async def ended(house: Inside, row: StackRow) -> StackRow:
+async def ended(running: Inside, row: StackRow) -> StackRow:
     async with asyncio.timeout(20):
         while True:
-            found = await house.house.store.read(partial(claim.row, stack_id=row.id))
+            found = await running.services.store.read(partial(claim.row, stack_id=row.id))
             assert found is not None
             if found.status != "IN_PROGRESS" and not found.owner:
                 return found
@@ -148,10 +148,10 @@ async def ended(house: Inside, row: StackRow) -> StackRow:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_known_is_refused_at_every_entrance(way: str, tmp_path: Path):
-    async def story(house: Inside, rules: Rules) -> dict[str, str]:
-        row, _ = await house.create("there", HARMLESS)
+    async def story(running: Inside, rules: Rules) -> dict[str, str]:
+        row, _ = await running.create("there", HARMLESS)
         return {
-            name: await refusal(enter(house, CALLER, row, WAYS[way]))
+            name: await refusal(enter(running, CALLER, row, WAYS[way]))
             for name, enter in ENTRANCES.items()
         }
 
@@ -160,29 +160,29 @@ def test_what_is_known_is_refused_at_every_entrance(way: str, tmp_path: Path):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_whom_the_rule_allows_has_it_by_every_way(way: str, tmp_path: Path):
-    async def story(house: Inside, rules: Rules) -> tuple[str, str]:
-        row = await ended(house, await create_stack(house.house, CHIEF, "new", WAYS[way]))
-        restored = await refusal(_restored(house, row))
+    async def story(running: Inside, rules: Rules) -> tuple[str, str]:
+        row = await ended(running, await create_stack(running.services, CHIEF, "new", WAYS[way]))
+        restored = await refusal(_restored(running, row))
         return f"{row.action}_{row.status}", restored
 
     state, restored = played(tmp_path, story)
     assert (state, restored) == ("CREATE_COMPLETE", REFUSED)
 
 
-async def _restored(house: Inside, row: StackRow) -> None:
-    made = await take_snapshot(house.house, CHIEF, row, "s")
-    await ended(house, row)
-    await restore_snapshot(house.house, CALLER, row, made.id)
+async def _restored(running: Inside, row: StackRow) -> None:
+    made = await take_snapshot(running.services, CHIEF, row, "s")
+    await ended(running, row)
+    await restore_snapshot(running.services, CALLER, row, made.id)
 
 
 @pytest.mark.parametrize("way", LATE_WAYS)
 def test_what_only_an_engine_learns_is_refused_by_the_engine(way: str, tmp_path: Path):
-    async def story(house: Inside, rules: Rules) -> list[StackRow]:
-        made = await create_stack(house.house, CALLER, "new", LATE_WAYS[way])
-        there, _ = await house.create("there", HARMLESS)
-        changed = await update_stack(house.house, CALLER, there, LATE_WAYS[way])
-        allowed = await create_stack(house.house, CHIEF, "chiefs", LATE_WAYS[way])
-        return [await ended(house, row) for row in (made, changed, allowed)]
+    async def story(running: Inside, rules: Rules) -> list[StackRow]:
+        made = await create_stack(running.services, CALLER, "new", LATE_WAYS[way])
+        there, _ = await running.create("there", HARMLESS)
+        changed = await update_stack(running.services, CALLER, there, LATE_WAYS[way])
+        allowed = await create_stack(running.services, CHIEF, "chiefs", LATE_WAYS[way])
+        return [await ended(running, row) for row in (made, changed, allowed)]
 
     made, changed, allowed = played(tmp_path, story)
     assert allowed.status == "COMPLETE"
@@ -192,29 +192,29 @@ def test_what_only_an_engine_learns_is_refused_by_the_engine(way: str, tmp_path:
 
 
 def test_a_group_does_not_grow_by_a_type_that_its_last_requester_may_not_have(tmp_path: Path):
-    async def story(house: Inside, rules: Rules) -> list[tuple[str, int]]:
+    async def story(running: Inside, rules: Rules) -> list[tuple[str, int]]:
         rules.in_force = False
-        asked = Wanted(text(scaling(FORBIDDEN, 0)))
+        asked = StackRequest(text(scaling(FORBIDDEN, 0)))
         rows = {
-            who: await ended(house, await create_stack(house.house, caller, who, asked))
+            who: await ended(running, await create_stack(running.services, caller, who, asked))
             for who, caller in (("member", CALLER), ("chief", CHIEF))
         }
         rules.in_force = True
-        return [await _grown(house, row) for row in rows.values()]
+        return [await _grown(running, row) for row in rows.values()]
 
     assert played(tmp_path, story) == [("FAILED", 0), ("COMPLETE", 1)]
 
 
-async def _grown(house: Inside, row: StackRow) -> tuple[str, int]:
+async def _grown(running: Inside, row: StackRow) -> tuple[str, int]:
     """The state of the group's own stack after a signal to grow by one, and its members."""
     wanted = Scaling("g", Adjustment(1, AdjustmentType.CHANGE), 0.0, "ChangeInCapacity")
-    ident = house.house.new_id()
+    ident = running.services.new_id()
     event = Event(ident, row.id, row.root_id, 0.0, "p", "t", None, "SIGNAL", "COMPLETE", "said")
-    assert await scale(house.house, CALLER, row, wanted, event)
-    house.house.bus.tell()
-    records = await house.house.store.read(lambda tx: reads.records(tx, row.id))
+    assert await scale(running.services, CALLER, row, wanted, event)
+    running.services.bus.tell()
+    records = await running.services.store.read(lambda tx: reads.records(tx, row.id))
     child_id = reads.in_charge(records)["g"].physical_id
-    child = await house.house.store.read(lambda tx: reads.stack_by_physical_id(tx, child_id))
-    child = await ended(house, child)
-    members = await house.house.store.read(lambda tx: reads.records(tx, child.id))
+    child = await running.services.store.read(lambda tx: reads.stack_by_physical_id(tx, child_id))
+    child = await ended(running, child)
+    members = await running.services.store.read(lambda tx: reads.records(tx, child.id))
     return child.status.value, len(members)

@@ -10,15 +10,15 @@ import pytest
 import sqlalchemy as sa
 
 from hearth.bus.local import Bus
-from hearth.engine.core.foresee import Foreseen
+from hearth.engine.core.predict import PlannedAction
 from hearth.engine.core.record import Record
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.service.foresight import Aim, Insight, foresee_stack
-from hearth.service.house import House
+from hearth.service.prediction import Aim, StackPrediction, predict_stack
+from hearth.service.services import Services
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Other, Thing
@@ -56,7 +56,7 @@ class Story:
         self.healthy = False
         self.world = World(self.loop, PROGRAMS, lambda loop: TwinCloud(loop.time), seed)
         self.world.twin.random_fault = self._fault
-        self.house = House(
+        self.services = Services(
             store=self.world.store, programs=PROGRAMS, clouds=Clouds(self.world.twin), bus=Bus(),
             clock=self.world.clock, new_id=self.world.new_id, endpoints=Endpoints(),
         )  # fmt: skip
@@ -83,12 +83,12 @@ class Story:
                 if not again.plan.still:
                     self.wrong.append(f"not still: {again.plan.as_json()}")
 
-    async def _plan(self, stack_id: str, wanted: Revision) -> Insight:
+    async def _plan(self, stack_id: str, wanted: Revision) -> StackPrediction:
         row = self.world.stack(stack_id)
         program = await PROGRAMS.of(row, wanted)
         mine = [r for r in self._records().values() if r[0] == stack_id]
         aim = Aim(row, wanted, program, [record for _, record in mine])
-        return await foresee_stack(self.house, self.world.twin, aim)
+        return await predict_stack(self.services, self.world.twin, aim)
 
     def _records(self) -> dict[str, tuple[str, Record]]:
         query = sa.select(resource).order_by(resource.c.created_at, resource.c.id)
@@ -134,7 +134,7 @@ class Story:
 
     def _compare(
         self,
-        told: Insight,
+        told: StackPrediction,
         before: Mapping[str, tuple[str, Record]],
         after: Mapping[str, tuple[str, Record]],
         calls: int,
@@ -146,7 +146,7 @@ class Story:
         stack_id = told.aim.row.id
         now = {r.name: r for s, r in after.values() if s == stack_id and r.until is None}
         for entry in told.plan.entries:
-            self.seen[entry.foreseen] += 1
+            self.seen[entry.planned] += 1
             old = before.get(entry.record_id, (None, None))[1]
             new = now.get(entry.name)
             if new is not None and new.id == entry.record_id:
@@ -156,16 +156,16 @@ class Story:
             else:
                 fate = "new" if new is not None else "gone"
             ops = done.get(old.physical_id, set()) if old and old.physical_id else set()
-            if not _fits(entry.foreseen, fate, ops, old, new, nested=entry.type == "child.yaml"):
+            if not _fits(entry.planned, fate, ops, old, new, nested=entry.type == "child.yaml"):
                 self.wrong.append(f"{entry.name} told {entry.as_json()}, came {fate} {ops}")
         for name, below in told.below.items():
-            foreseen = {e.name: e.foreseen for e in told.plan.entries}[name]
-            if foreseen is Foreseen.UPDATE:
+            foreseen = {e.name: e.planned for e in told.plan.entries}[name]
+            if foreseen is PlannedAction.UPDATE:
                 self._compare(below, before, after, calls)
 
 
 def _fits(
-    foreseen: Foreseen,
+    foreseen: PlannedAction,
     fate: str,
     ops: set[str],
     old: Record | None,
@@ -176,25 +176,25 @@ def _fits(
     """Whether what came of a record is what was foreseen."""
     same, replaced = fate == "same", fate == "new"
     match foreseen:
-        case Foreseen.KEEP:
+        case PlannedAction.KEEP:
             return same and not ops and new is not None and old is not None and (
                 new.physical_id == old.physical_id and new.action == old.action
             )  # fmt: skip
-        case Foreseen.UPDATE:
+        case PlannedAction.UPDATE:
             return same and new is not None and new.action is Action.UPDATE and (
                 nested or not ops or ops == {"update"}
             )  # fmt: skip
-        case Foreseen.CREATE:
+        case PlannedAction.CREATE:
             return old is None or same or old.new
-        case Foreseen.REPLACE:
+        case PlannedAction.REPLACE:
             return replaced
-        case Foreseen.DELETE:
+        case PlannedAction.DELETE:
             return fate in ("gone", "new") and (nested or not ops or ops == {"delete"})
-        case Foreseen.RETAIN:
+        case PlannedAction.RETAIN:
             return fate in ("gone", "new") and not ops
-        case Foreseen.MAY_UPDATE:
+        case PlannedAction.MAY_UPDATE:
             return same
-        case Foreseen.MAY_REPLACE:
+        case PlannedAction.MAY_REPLACE:
             return same or replaced
         case _:
             return False
@@ -234,4 +234,6 @@ def test_what_is_foretold_comes_over_many_histories_and_everything_is_foretold()
         story = played(seed)
         assert story.wrong == [], seed
         seen.update(story.seen)
-    assert all(seen[one] for one in Foreseen if one not in (Foreseen.FAIL, Foreseen.EXAMINE))
+    assert all(
+        seen[one] for one in PlannedAction if one not in (PlannedAction.FAIL, PlannedAction.EXAMINE)
+    )

@@ -31,5 +31,5 @@ def test_a_published_template_has_no_fault_but_unknown_types(path):
         compile_template(text, files={}, environment=Environment(), catalog=Catalog())
     except Rejected as rejected:
         for problem in rejected.problems:
-            known = ("Resource Type", "unknown property", "is not among the files")
+            known = ("Resource Type", "unknown property", "was not found in the files")
             assert any(words in problem.message for words in known), problem.message

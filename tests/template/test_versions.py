@@ -8,7 +8,7 @@ from hearth.model.value import Kind
 from hearth.template import NOWHERE, Environment, compile_template
 from hearth.template.describe import functions, versions
 from hearth.template.functions.entry import REGISTRY, Function, pure
-from hearth.template.versions import BY_VERSION, GRAMMARS, add_function
+from hearth.template.versions import BY_VERSION, GRAMMARS, add_function, function_text
 from tests.adapters.catalog import Catalog
 from tests.conftest import lacking
 
@@ -57,6 +57,12 @@ def test_functions_are_listed_by_version():
     assert functions("heat_template_version.mitaka", conditions=False) is None
 
 
+def test_every_function_of_every_version_has_one_text():
+    for grammar in GRAMMARS:
+        for word in (*grammar.functions, *grammar.condition_functions):
+            assert function_text(word), word
+
+
 def test_every_function_of_every_version_exists():
     for grammar in BY_VERSION.values():
         for name, known in grammar.functions.items():
@@ -93,3 +99,4 @@ def test_a_function_of_a_third_party_stands_in_the_reference():
     add_function("shout", shout, since="2018-03-02")
     section = page().partition("### shout\n")[2].partition("\n### ")[0]
     assert "Louder.\n\n- HOT since 2018-03-02\n- Type of the result: a string\n" in section
+    assert function_text("shout") == "Louder."  # the word in templates, not the function's own name

@@ -39,7 +39,7 @@ def exchanges(walked: list[Step]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for step in walked:
         exchange = step.exchange
-        kept = found.setdefault(operation_id(exchange.operation), {})
+        kept = found.setdefault(operation_id(exchange.endpoint), {})
         kind = "success" if step.error is None else "refusal"
         if kind not in kept:
             one = {"path": exchange.path, "status": exchange.status}

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import requests
 
-from hearth.api.operation import Operation
+from hearth.api.endpoint import Endpoint
 from hearth.api.v1.routes import ROUTES
 from tests.clients.dev import Dev, wait_for
 
@@ -64,7 +64,7 @@ class Person:
 class Exchange:
     """A request and its answer."""
 
-    operation: Operation
+    endpoint: Endpoint
     method: str
     path: str  # below the version, with its query
     body: Any
@@ -99,14 +99,14 @@ class Ground:
         if name == "stack_lookup_subpath":
             word = path.pop("word")
             found = [o for o in found if o.path.endswith(f"/{word}")]
-        (operation,) = found
+        (endpoint,) = found
         return self.send(
-            operation, by=by, body=body, query=query, headers=headers, token=token, **path
+            endpoint, by=by, body=body, query=query, headers=headers, token=token, **path
         )
 
     def send(
         self,
-        operation: Operation,
+        endpoint: Endpoint,
         *,
         by: str = "member",
         body: Any = None,
@@ -117,18 +117,18 @@ class Ground:
     ) -> Exchange:
         person = self.people[by]
         filled = {"tenant_id": person.project_id, **path}
-        way = re.sub(r"{(\w+)}", lambda m: quote(filled[m[1]], safe=""), operation.path)
+        way = re.sub(r"{(\w+)}", lambda m: quote(filled[m[1]], safe=""), endpoint.path)
         way += f"?{query}" if query else ""
         sent = {"X-Auth-Token": person.token if token is None else token, **(headers or {})}
         reply = requests.request(
-            operation.method, f"{self.dev.url}/v1{way}", json=body, headers=sent,
+            endpoint.method, f"{self.dev.url}/v1{way}", json=body, headers=sent,
             allow_redirects=False, timeout=30,
         )  # fmt: skip
         answer: Any = reply.text or None
         if "json" in reply.headers.get("Content-Type", ""):
             answer = reply.json()
         return Exchange(
-            operation, operation.method, way, body, reply.status_code, reply.headers, answer
+            endpoint, endpoint.method, way, body, reply.status_code, reply.headers, answer
         )
 
     def create(self, name: str, by: str = "member", **body: Any) -> dict[str, str]:

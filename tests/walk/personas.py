@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from hearth.api.operation import Operation
+from hearth.api.endpoint import Endpoint
 from hearth.api.v1.routes import ROUTES
 from tests.walk.ground import FACTS, Ground, Person, table
 from tests.walk.signed import signed_action
@@ -48,19 +48,19 @@ def _ask(ground: Ground, rule: str, person: str) -> list[int]:
     if rule.startswith("cloudformation:"):
         return [signed_action(ground, person, rule.partition(":")[2])]
     if rule.startswith("actions:"):
-        (operation,) = (one for one in ROUTES if one.name == "action_stack")
-        return [_call(ground, operation, person, {rule.partition(":")[2]: None})]
+        (endpoint,) = (one for one in ROUTES if one.name == "action_stack")
+        return [_call(ground, endpoint, person, {rule.partition(":")[2]: None})]
     if rule in QUERIES:
         return [ground.ask(QUERIES[rule], by=person, query="global_tenant=true").status]
-    asked = [operation for operation in ROUTES if operation.rule == rule]
+    asked = [endpoint for endpoint in ROUTES if endpoint.rule == rule]
     assert asked, f"no operation asks for {rule}"
-    return [_call(ground, operation, person) for operation in asked]
+    return [_call(ground, endpoint, person) for endpoint in asked]
 
 
-def _call(ground: Ground, operation: Operation, person: str, body: Any = None) -> int:
-    path = dict.fromkeys(re.findall(r"{(\w+)}", operation.path), NOTHING)
+def _call(ground: Ground, endpoint: Endpoint, person: str, body: Any = None) -> int:
+    path = dict.fromkeys(re.findall(r"{(\w+)}", endpoint.path), NOTHING)
     path["tenant_id"] = ground.people["member" if person == "stranger" else person].project_id
-    return ground.send(operation, by=person, body=body, **path).status
+    return ground.send(endpoint, by=person, body=body, **path).status
 
 
 def walk(ground: Ground) -> tuple[str, list[str]]:

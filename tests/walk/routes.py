@@ -87,12 +87,12 @@ def _lists(ground: Ground) -> Iterator[Step]:
 
 
 def _lookups(ground: Ground) -> Iterator[Step]:
-    for operation in ROUTES:
-        if operation.name not in ("stack_lookup", "stack_lookup_subpath"):
+    for endpoint in ROUTES:
+        if endpoint.name not in ("stack_lookup", "stack_lookup_subpath"):
             continue
-        found = ground.send(operation, stack_identity="walked", query="a=b")
+        found = ground.send(endpoint, stack_identity="walked", query="a=b")
         yield Step(found, "lookup")
-        nothing = ground.send(operation, stack_identity="nothing")
+        nothing = ground.send(endpoint, stack_identity="nothing")
         yield _bad(nothing, 404, "EntityNotFound")
 
 
@@ -271,8 +271,8 @@ def _bad(exchange: Exchange, status: int, kind: str = "HTTPBadRequest") -> Step:
 
 def verdict(step: Step, contract: dict[str, Any]) -> str:
     """What is wrong with an exchange; empty if nothing is. `contract` is the OpenAPI document."""
-    exchange, operation = step.exchange, step.exchange.operation
-    expected = operation.status if step.error is None else step.error[0]
+    exchange, endpoint = step.exchange, step.exchange.endpoint
+    expected = endpoint.status if step.error is None else step.error[0]
     if exchange.status != expected:
         return f"status {exchange.status}, not {expected}: {exchange.answer}"
     if step.error is not None:
@@ -280,8 +280,8 @@ def verdict(step: Step, contract: dict[str, Any]) -> str:
     if exchange.status == 302:
         location = exchange.headers.get("Location", "")
         return "" if location.endswith("?a=b") or "?" not in exchange.path else "no query"
-    if operation.answer is not None:
-        schema = {**operation.answer, "components": contract["components"]}
+    if endpoint.answer is not None:
+        schema = {**endpoint.answer, "components": contract["components"]}
         problem = jsonschema.exceptions.best_match(
             jsonschema.Draft202012Validator(schema).iter_errors(exchange.answer)
         )
@@ -332,10 +332,10 @@ def missing(walked: list[Step]) -> list[str]:
     """Rows of the recorded routes, and operations, without both a success and an error."""
     done: dict[str, set[bool]] = {}
     for step in walked:
-        way = _row(step.exchange.method, step.exchange.operation.path)
+        way = _row(step.exchange.method, step.exchange.endpoint.path)
         done.setdefault(way, set()).add(step.error is None)
     wanted = {_row(row["method"], row["path"]) for row in ROWS if "arn:" not in row["path"]}
-    wanted |= {_row(operation.method, operation.path) for operation in ROUTES}
+    wanted |= {_row(endpoint.method, endpoint.path) for endpoint in ROUTES}
     expanded = {one for way in wanted for one in _alternatives(way)}
     return sorted(way for way in expanded if done.get(way) != {True, False})
 
@@ -358,12 +358,12 @@ def walk(ground: Ground) -> tuple[str, list[str], list[Step]]:
     wrong = []
     for step in walked:
         words = verdict(step, contract)
-        operation = step.exchange.operation
+        endpoint = step.exchange.endpoint
         kind = step.error[1] if step.error else "-"
         rows.append(
-            (operation.name, operation.method, str(step.exchange.status), kind, words or "as told")
+            (endpoint.name, endpoint.method, str(step.exchange.status), kind, words or "as told")
         )
         if words:
-            wrong.append(f"{operation.method} {step.exchange.path}: {words}")
+            wrong.append(f"{endpoint.method} {step.exchange.path}: {words}")
     wrong += [f"{way}: not walked with success and error" for way in missing(walked)]
     return table(rows), wrong, walked

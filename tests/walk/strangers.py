@@ -6,7 +6,7 @@ Nobody may learn more than that there is nothing, and nothing may change.
 import re
 from typing import Any
 
-from hearth.api.operation import Operation
+from hearth.api.endpoint import Endpoint
 from hearth.api.v1.routes import ROUTES
 from tests.walk.ground import WORDS, Ground, table
 
@@ -26,16 +26,16 @@ def walk(ground: Ground) -> tuple[str, list[str]]:
     before = _state(ground, path)
     rows: list[tuple[str, ...]] = [("operation", "method", *WAYS)]
     wrong: list[str] = []
-    for operation in ROUTES:
+    for endpoint in ROUTES:
         cells = []
         for way in WAYS:
-            status, text = _asked(ground, operation, way, path)
+            status, text = _asked(ground, endpoint, way, path)
             cells.append(str(status))
-            if status not in _expected(operation, way):
-                wrong.append(f"{way}: {operation.method} {operation.path}: {status} {text[:200]}")
+            if status not in _expected(endpoint, way):
+                wrong.append(f"{way}: {endpoint.method} {endpoint.path}: {status} {text[:200]}")
             if any(word in text for word in _told(ground, path, way)):
-                wrong.append(f"{way}: {operation.method} {operation.path} tells: {text[:300]}")
-        rows.append((operation.name, operation.method, *cells))
+                wrong.append(f"{way}: {endpoint.method} {endpoint.path} tells: {text[:300]}")
+        rows.append((endpoint.name, endpoint.method, *cells))
     if (after := _state(ground, path)) != before:
         wrong.append(f"the stack was changed: {before} is now {after}")
     return table(rows), wrong
@@ -81,11 +81,11 @@ def _state(ground: Ground, path: dict[str, str]) -> Any:
     )
 
 
-def _asked(ground: Ground, operation: Operation, way: str, path: dict[str, str]) -> tuple[int, str]:
+def _asked(ground: Ground, endpoint: Endpoint, way: str, path: dict[str, str]) -> tuple[int, str]:
     owner = ground.people["member"].project_id
-    body = {"suspend": None} if operation.name == "action_stack" else None
-    if operation.body is not None and body is None:
-        body = {"mark_unhealthy": True} if operation.name == "resource_mark_unhealthy" else {}
+    body = {"suspend": None} if endpoint.name == "action_stack" else None
+    if endpoint.body is not None and body is None:
+        body = {"mark_unhealthy": True} if endpoint.name == "resource_mark_unhealthy" else {}
     by, token, tenant = "stranger", None, owner
     match way:
         case "no token":
@@ -99,19 +99,19 @@ def _asked(ground: Ground, operation: Operation, way: str, path: dict[str, str])
         case "guest elsewhere":
             by, tenant = "other guest", ground.people["guest"].project_id
     filled = {**path, "tenant_id": tenant}
-    names = set(re.findall(r"{(\w+)}", operation.path))
-    found = ground.send(operation, by=by, token=token, body=body, **{n: filled[n] for n in names})
+    names = set(re.findall(r"{(\w+)}", endpoint.path))
+    found = ground.send(endpoint, by=by, token=token, body=body, **{n: filled[n] for n in names})
     return found.status, f"{dict(found.headers)} {found.answer}"
 
 
-def _expected(operation: Operation, way: str) -> set[int]:
+def _expected(endpoint: Endpoint, way: str) -> set[int]:
     match way:
         case "no token" | "bad token":
             return {401}
         case "stranger" | "other guest" | "guest elsewhere":
-            return {403, 404} if operation.guest else {403}
-        case _ if operation.name in OPEN:
-            return {operation.status, 400, 403}  # 400: an empty body, 403: the rule is for admins
+            return {403, 404} if endpoint.guest else {403}
+        case _ if endpoint.name in OPEN:
+            return {endpoint.status, 400, 403}  # 400: an empty body, 403: the rule is for admins
         case _:
             return {403, 404}
 

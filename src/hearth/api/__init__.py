@@ -1,1 +1,1 @@
-"""The HTTP edges: they translate, and decide nothing."""
+"""The HTTP interface: it translates requests and answers, and makes no decisions."""

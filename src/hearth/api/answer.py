@@ -9,11 +9,12 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class JSONResponse(responses.JSONResponse):
-    """An answer in JSON: lists of stacks, resources and events are long."""
+    """A JSON answer with a fast encoder, because lists of stacks, resources and events are long."""
 
     def render(self, content: Any) -> bytes:
-        """The body. What the quick encoder does not know, the slow one does: whole numbers beyond
-        64 bits, and texts that know their place in a template."""
+        """Return the body. A slower encoder handles whole numbers beyond 64 bits, and texts that
+        know their place in a template.
+        """
         try:
             return _ENCODER.encode(content)
         except (TypeError, OverflowError):

@@ -1,4 +1,4 @@
-"""The application: the route table, and what every request passes before and after it."""
+"""The application: the route table and the middleware around it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ from hearth.api.answer import JSONResponse
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.cfn import app as cfn
 from hearth.api.cfn.auth import Gate
+from hearth.api.endpoint import Endpoint, Handler
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.front.scope import below
 from hearth.api.front.settings import Front
 from hearth.api.openapi import document
-from hearth.api.operation import Handler, Operation
 from hearth.api.v1 import stacks
 from hearth.api.v1.context import admit
 from hearth.api.v1.routes import ROUTES
 from hearth.api.v1.view import base
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
-from hearth.service.house import House
+from hearth.service.services import Services
 
 ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ARN = "/{tenant_id}/stacks/arn:{arn:path}"
@@ -44,12 +44,12 @@ async def version_document(request: Request) -> Response:
 
 
 async def version_one(request: Request) -> Response:
-    """GET /v1: the same without the question."""
+    """GET /v1: the same with status 200."""
     return JSONResponse(_versions(request))
 
 
 async def version_other(request: Request) -> Response:
-    """GET /v2 and the like: what there is instead."""
+    """GET /v2 and the like: the available versions."""
     if request.path_params["number"] == 1:
         raise HTTPException(404)
     return JSONResponse(_versions(request), status_code=300)
@@ -62,15 +62,15 @@ def _versions(request: Request) -> dict[str, object]:
 
 
 async def openapi_document(request: Request) -> Response:
-    """GET /openapi.json: what the API can do, for programs."""
+    """GET /openapi.json: the OpenAPI document."""
     return JSONResponse(document(base(request)))
 
 
 class VersionOne:
-    """Gives the path of version 1 to requests that name the version otherwise.
+    """Adds the path of version 1 to requests that name the version in another way.
 
-    `/v1.0`, its id in the version document, stands for `/v1`; and a client may name the version in
-    its Accept header alone.
+    `/v1.0`, its id in the version document, means `/v1`. A client may also name the version only in
+    its Accept header.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -91,7 +91,7 @@ def _accepts_one(scope: Scope) -> bool:
 
 
 def _moved(scope: Scope, cut: int) -> Scope:
-    """The same request below /v1, without the first `cut` characters of its path."""
+    """Return the request below /v1, without the first `cut` characters of its path."""
     root: str = scope.get("root_path", "")
     raw = (scope.get("raw_path") or scope["path"].encode()).removeprefix(root.encode())
     path, raw = f"{root}/v1{below(scope)[cut:]}", root.encode() + b"/v1" + raw[cut:]
@@ -99,18 +99,18 @@ def _moved(scope: Scope, cut: int) -> Scope:
 
 
 def application(
-    house: House, tokens: Tokens, gate: Gate, auth_url: str, rates: Rates | None = None
+    services: Services, tokens: Tokens, gate: Gate, auth_url: str, rates: Rates | None = None
 ) -> Starlette:
-    """The ASGI application of the Orchestration API, with the one of CloudFormation below /cfn."""
+    """Return the ASGI application of the Orchestration API, with CloudFormation's below /cfn."""
     rates = rates or Rates(Front())
-    arn = Operation("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
+    arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
     routes = [
         Route("/", version_document),
         Route("/versions", version_document),
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/openapi.json", openapi_document),
-        Mount("/cfn", cfn.application(house, gate, rates)),
+        Mount("/cfn", cfn.application(services, gate, rates)),
         *_by_path([replace(arn, method=method) for method in ANY_METHOD]),
         *_by_path(ROUTES),
         Route("/v{number:float}", version_other),
@@ -131,32 +131,32 @@ def application(
         },
     )
     app.router.redirect_slashes = False
-    app.state.house = house
+    app.state.services = services
     return app
 
 
-def _by_path(table: Sequence[Operation]) -> list[Route]:
-    """One route per path, so that another method on it is a 405."""
-    paths: dict[str, dict[str, Operation]] = {}
-    for operation in table:
-        paths.setdefault("/v1" + operation.path, {})[operation.method] = operation
+def _by_path(table: Sequence[Endpoint]) -> list[Route]:
+    """Return one route per path, so that another method on it is a 405."""
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for endpoint in table:
+        paths.setdefault("/v1" + endpoint.path, {})[endpoint.method] = endpoint
     return [
         Route(path, _dispatch(by_method), methods=[*by_method, "OPTIONS"])
         for path, by_method in paths.items()
     ]
 
 
-def _dispatch(by_method: Mapping[str, Operation]) -> Handler:
+def _dispatch(by_method: Mapping[str, Endpoint]) -> Handler:
     allow = {"Allow": ", ".join(by_method)}
 
     async def handle(request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=allow)
-        operation = by_method.get(request.method)
-        if operation is None:  # the framework lets HEAD in wherever GET is
+        endpoint = by_method.get(request.method)
+        if endpoint is None:  # the framework allows HEAD wherever GET is allowed
             raise HTTPException(405, headers=allow)
-        request.scope["operation"] = operation
-        admit(request, operation)
-        return await operation.handler(request)
+        request.scope["hearth.endpoint"] = endpoint
+        admit(request, endpoint)
+        return await endpoint.handler(request)
 
     return handle

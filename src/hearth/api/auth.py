@@ -1,4 +1,4 @@
-"""Tokens: checked with Keystone, kept for a short while."""
+"""Tokens: checked with Keystone, cached for a short time."""
 
 import asyncio
 import hashlib
@@ -21,8 +21,8 @@ from hearth.service.caller import RESTRICTED, STACK_USER_ROLE, TRUST, UNRESTRICT
 
 log = logging.getLogger(__name__)
 
-KEPT_S = 60.0  # so long an answer holds
-CHECKED_S = 10.0  # older than that it is asked for again, beside the request that it serves
+KEPT_S = 60.0  # lifetime of a cached answer
+CHECKED_S = 10.0  # an older one is refreshed in the background
 KEPT_MAX = 5000
 SERVICE_ROLES = frozenset({"service"})
 SIGNED = "/cfn/"
@@ -32,7 +32,7 @@ OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/o
 
 @dataclass(slots=True)
 class _Kept:
-    """What Keystone said of a token; `caller` is None where it is not valid."""
+    """Keystone's answer about a token; `caller` is None if the token is not valid."""
 
     caller: Caller | None
     until: float
@@ -40,12 +40,12 @@ class _Kept:
 
 
 class Tokens:
-    """Who a token stands for, as Keystone says. `service` is the cloud of the service user.
+    """Finds the caller of a token. `service` is the cloud of the service user.
 
-    An answer is kept for `kept_s` and asked for again after ten seconds, while requests go on with
-    the one there is: a token that was revoked is let in for ten seconds, and once more. Requests
-    with the same token wait for the same question. With `any_service` a service needs none of the
-    `service_roles`; `guest_role` is that of the users of stacks.
+    An answer is cached for `kept_s`. After ten seconds it is refreshed while requests still use it:
+    a revoked token is accepted for ten seconds, and once more. Concurrent requests with the same
+    token share one call. With `any_service` a service needs none of the `service_roles`;
+    `guest_role` is the role of the users of stacks.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class Tokens:
         self._asking: dict[bytes, asyncio.Task[_Kept]] = {}
 
     async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
-        """The caller, None for a token that is not valid. Raises CloudFault.
+        """Return the caller, or None for an invalid token. Raises CloudFault.
 
-        With a valid token of a service the user's own may have expired.
+        With a valid token of a service, the user's own token may have expired.
         """
         if service_token is None:
             return await self._known(token, expired=False)
@@ -137,7 +137,7 @@ class Tokens:
 def caller_from(
     facts: dict[str, Any], token: str, auth_url: str, guest_role: str = STACK_USER_ROLE
 ) -> Caller:
-    """The caller that a token's body tells of."""
+    """Return the caller in the body of a token."""
     project, user = facts.get("project") or {}, facts["user"]
     return Caller(
         user_id=user["id"],
@@ -171,12 +171,12 @@ def _moment(text: str) -> float:
 
 
 def _is_open(path: str) -> bool:
-    """Paths without a token: discovery, and what is signed instead."""
+    """Paths without a token: discovery, and signed requests."""
     return path in OPEN_PATHS or path.startswith(SIGNED) or OTHER_VERSION.match(path) is not None
 
 
 class Authenticated:
-    """Lets nobody past without a valid token, but for the open paths."""
+    """Refuses requests without a valid token, except on the open paths."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, auth_url: str) -> None:
         self._app = app
@@ -205,7 +205,7 @@ class Authenticated:
 
 
 def unauthorized(auth_url: str) -> JSONResponse:
-    """401, and where a token is to be had."""
+    """Return a 401 with the address of Keystone."""
     answer = _refusal(401, "Unauthorized", "The request you have made requires authentication.")
     answer.headers["WWW-Authenticate"] = f'Keystone uri="{auth_url}"'
     return answer

@@ -1,10 +1,10 @@
-"""Problems as answers. The only place that knows which problem has which status."""
+"""Problems as answers. Only this module knows the HTTP status of each problem."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from hearth.api.answer import JSONResponse
@@ -44,12 +44,12 @@ EXPLANATIONS: Mapping[int, str] = {
 
 
 def status_of(problem: Problem) -> int:
-    """The HTTP status of a problem; 400 for everything a user can mend."""
+    """Return the HTTP status of a problem; 400 for everything that a user can fix."""
     return STATUS.get(type(problem).__name__, STATUS.get(problem.kind, 400))
 
 
 def answer(kind: str, message: str, status: int) -> JSONResponse:
-    """The error body of the REST API. Source: spec/errors.md, section 1."""
+    """Return the error body of the REST API. Source: spec/errors.md, section 1."""
     body = {
         "code": status,
         "title": HTTPStatus(status).phrase,
@@ -60,13 +60,13 @@ def answer(kind: str, message: str, status: int) -> JSONResponse:
 
 
 def of_problems(problems: Iterable[Problem]) -> JSONResponse:
-    """One answer for all that is wrong: the first gives type and status, each its own line."""
+    """Return one answer for all problems: the first sets type and status, each has a line."""
     found = list(problems)
     return answer(found[0].kind, words(found), status_of(found[0]))
 
 
 def words(problems: Sequence[Problem]) -> str:
-    """Each problem in its line; of very many the first."""
+    """Return one line per problem, up to a maximum."""
     lines = [problem.message for problem in problems[:TOLD_MAX]]
     if len(problems) > TOLD_MAX:
         lines.append("... and others")
@@ -78,12 +78,12 @@ async def rejected(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     if request.url.path.endswith("/validate") and first.kind == "StackValidationFailed":
-        return answer("HTTPBadRequest", words(problem.problems), 400)  # that type is of stacks only
+        return answer("HTTPBadRequest", words(problem.problems), 400)  # only stacks have that type
     return of_problems(problem.problems)
 
 
 async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
-    """Handler for faults of the cloud that reach the edge."""
+    """Handler for errors of the cloud that no use case handles."""
     assert isinstance(problem, CloudFault)
     if problem.status in (401, 403, 404, 409):
         status = 403 if problem.status == 401 else problem.status
@@ -92,14 +92,15 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def unexpected(request: Request, problem: Exception) -> JSONResponse:
-    """Handler for what only we can fix; tells nothing that may be secret."""
+    """Handler for internal errors; the answer has no details, because they could be secret."""
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
 
 
-async def http(request: Request, problem: Any) -> JSONResponse:
-    """Handler for the framework's own refusals."""
+async def http(request: Request, problem: Exception) -> JSONResponse:
+    """Handler for the framework's own errors."""
+    assert isinstance(problem, HTTPException)
     words = {404: "HTTPNotFound", 405: "HTTPMethodNotAllowed"}
     status = problem.status_code
     response = answer(words.get(status, "HTTPBadRequest"), str(problem.detail), status)

@@ -1,22 +1,22 @@
-"""The OpenAPI document of the Orchestration API, made of its route table."""
+"""The OpenAPI document of the Orchestration API, made from its route table."""
 
 import re
 from typing import Any
 
 import hearth
-from hearth.api.operation import Operation, Query
+from hearth.api.endpoint import Endpoint, Query
 from hearth.api.v1.routes import TABLE
 from hearth.api.v1.shapes import COMPONENTS, ref
 
 Body = dict[str, Any]
 PARAMETER = re.compile(r"{(\w+)}")
 FAULTS = {
-    400: "The request makes no sense, or asks for what cannot be.",
-    403: "Not allowed to this user.",
-    404: "There is no such thing.",
-    409: "What there is stands in the way.",
-    500: "A fault of the service.",
-    503: "A service that is needed does not answer.",
+    400: "The request is malformed or invalid.",
+    403: "Forbidden for this user.",
+    404: "The object does not exist.",
+    409: "The current state does not allow it.",
+    500: "Internal error.",
+    503: "A required service does not answer.",
 }
 PATH_TEXTS = {
     "tenant_id": "The id of the project, or of the stack's own project for its users.",
@@ -27,7 +27,7 @@ PATH_TEXTS = {
 
 
 def document(server: str) -> Body:
-    """The document; `server` is the address of the API, with the version."""
+    """Return the document; `server` is the URL of the API, with the version."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -50,43 +50,43 @@ def document(server: str) -> Body:
 
 def _paths() -> Body:
     paths: Body = {}
-    for tag, operations in TABLE.items():
-        for operation in operations:
-            below = paths.setdefault(operation.path, {})
-            below[operation.method.lower()] = _operation(operation, tag)
+    for tag, endpoints in TABLE.items():
+        for endpoint in endpoints:
+            below = paths.setdefault(endpoint.path, {})
+            below[endpoint.method.lower()] = _endpoint(endpoint, tag)
     return paths
 
 
-def _operation(operation: Operation, tag: str) -> Body:
+def _endpoint(endpoint: Endpoint, tag: str) -> Body:
     found: Body = {
-        "operationId": operation_id(operation),
+        "operationId": operation_id(endpoint),
         "tags": [tag],
-        "summary": operation.text.partition(": ")[0].rstrip("."),
-        "description": operation.text,
+        "summary": endpoint.text.partition(": ")[0].rstrip("."),
+        "description": endpoint.text,
         "parameters": [
-            *(_in_path(name) for name in PARAMETER.findall(operation.path)),
-            *(_in_query(query) for query in operation.query),
+            *(_in_path(name) for name in PARAMETER.findall(endpoint.path)),
+            *(_in_query(query) for query in endpoint.query),
         ],
-        "responses": _responses(operation),
+        "responses": _responses(endpoint),
     }
-    if operation.rule is not None:
-        found["x-policy"] = operation.rule
-    if operation.beside:
+    if endpoint.rule is not None:
+        found["x-policy"] = endpoint.rule
+    if endpoint.beside:
         found["x-beyond-heat"] = True
-    if operation.body is not None:
+    if endpoint.body is not None:
         found["requestBody"] = {
-            "required": operation.needs_body,
-            "content": {"application/json": {"schema": operation.body}},
+            "required": endpoint.needs_body,
+            "content": {"application/json": {"schema": endpoint.body}},
         }
     return found
 
 
-def operation_id(operation: Operation) -> str:
-    """A name that no other operation has."""
-    if not operation.name.startswith("stack_lookup"):
-        return operation.name
-    _, _, word = operation.path.partition("{stack_identity}")
-    return f"stack_lookup{word.replace('/', '_')}_{operation.method.lower()}"
+def operation_id(endpoint: Endpoint) -> str:
+    """Return the unique operationId of an endpoint."""
+    if not endpoint.name.startswith("stack_lookup"):
+        return endpoint.name
+    _, _, word = endpoint.path.partition("{stack_identity}")
+    return f"stack_lookup{word.replace('/', '_')}_{endpoint.method.lower()}"
 
 
 def _in_path(name: str) -> Body:
@@ -99,20 +99,20 @@ def _in_query(query: Query) -> Body:
     return {"name": query.name, "in": "query", "description": query.text, "schema": shape}
 
 
-def _responses(operation: Operation) -> Body:
+def _responses(endpoint: Endpoint) -> Body:
     success: Body = {"description": "Done."}
-    if operation.status == 302:
+    if endpoint.status == 302:
         location = {"schema": {"type": "string", "format": "uri"}}
         success = {"description": "It is there.", "headers": {"Location": location}}
-    elif operation.answer is not None:
-        success["content"] = {"application/json": {"schema": operation.answer}}
-    codes = {400, 403, *operation.errors}
-    if "{" in operation.path.removeprefix("/{tenant_id}"):
+    elif endpoint.answer is not None:
+        success["content"] = {"application/json": {"schema": endpoint.answer}}
+    codes = {400, 403, *endpoint.errors}
+    if "{" in endpoint.path.removeprefix("/{tenant_id}"):
         codes.add(404)
     fault = {"application/json": {"schema": ref("Fault")}}
     refused = {"application/json": {"schema": ref("Unauthorized")}}
     return {
-        str(operation.status): success,
+        str(endpoint.status): success,
         **{str(c): {"description": FAULTS[c], "content": fault} for c in sorted(codes)},
         "401": {"description": "No valid token.", "content": refused},
         "503": {"description": FAULTS[503], "content": fault},

@@ -1,6 +1,6 @@
-"""The API reference: made of the route table, with an exchange that took place for each operation.
+"""The API reference: made from the route table, with a recorded exchange for each endpoint.
 
-The exchanges are kept beside this file; the walk over the routes that the tests make writes them.
+The exchanges are stored next to this file; `make walk` writes them.
 """
 
 import json
@@ -8,8 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from hearth.api.endpoint import Endpoint
 from hearth.api.openapi import PARAMETER, operation_id
-from hearth.api.operation import Operation
 from hearth.api.v1.routes import TABLE
 from hearth.api.v1.shapes import FLAG_TEXT
 
@@ -40,30 +40,30 @@ def exchanges() -> dict[str, Any]:
 def page() -> str:
     """The whole reference, as Markdown."""
     parts = [HEAD]
-    for tag, operations in TABLE.items():
+    for tag, endpoints in TABLE.items():
         parts.append(f"## {tag}\n")
-        parts += [_operation(operation) for operation in operations]
+        parts += [_endpoint(endpoint) for endpoint in endpoints]
     return "\n".join(parts)
 
 
-def _operation(operation: Operation) -> str:
-    name = operation_id(operation)
-    lines = [f"### {name.replace('_', ' ')}", "", f"`{operation.method} {operation.path}`", ""]
-    lines += [f"{operation.text}{' *Beyond Heat.*' if operation.beside else ''}", ""]
-    if operation.rule is not None:
-        lines += [f"Policy: `{operation.rule}`.", ""]
-    if names := PARAMETER.findall(operation.path):
+def _endpoint(endpoint: Endpoint) -> str:
+    name = operation_id(endpoint)
+    lines = [f"### {name.replace('_', ' ')}", "", f"`{endpoint.method} {endpoint.path}`", ""]
+    lines += [f"{endpoint.text}{' *Beyond Heat.*' if endpoint.beside else ''}", ""]
+    if endpoint.rule is not None:
+        lines += [f"Policy: `{endpoint.rule}`.", ""]
+    if names := PARAMETER.findall(endpoint.path):
         lines += [f"Path parameters: {', '.join(f'`{one}`' for one in names)}.", ""]
-    if operation.query:
+    if endpoint.query:
         lines += ["| query | values | meaning |", "| --- | --- | --- |"]
-        for query in operation.query:
+        for query in endpoint.query:
             more = "; repeatable" if query.repeated else ""
             lines.append(f"| `{query.name}` | {_values(query.shape)}{more} | {query.text} |")
         lines.append("")
     kept = exchanges().get(name, {})
     for kind in ("success", "refusal"):
         if kind in kept:
-            lines += [_exchange(operation.method, kept[kind]), ""]
+            lines += [_exchange(endpoint.method, kept[kind]), ""]
     return "\n".join(lines)
 
 
@@ -88,6 +88,6 @@ def _exchange(method: str, kept: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that is written in one line where that is short."""
+    """Return JSON, in one line if that is short."""
     flat = json.dumps(value, ensure_ascii=False)
     return flat if len(flat) <= 100 else json.dumps(value, indent=1, ensure_ascii=False)

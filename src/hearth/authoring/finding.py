@@ -1,4 +1,4 @@
-"""What a check has to say about a file."""
+"""Findings of checks in files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """How bad it is: an error is refused or fails, a warning is hardly meant."""
+    """The severity: an error is refused or fails, a warning is probably a mistake."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """One thing at one place; line and column count from 1, `length` in characters of the line."""
+    """A finding at one place; line and column count from 1, `length` is in characters."""
 
     file: str
     line: int
@@ -28,7 +28,7 @@ class Finding:
     length: int = 1
 
     def as_json(self) -> dict[str, Any]:
-        """The form that programs read."""
+        """Return the finding as JSON."""
         return {
             "file": self.file,
             "line": self.line,

@@ -1,4 +1,4 @@
-"""Templates and environments in one style, with nothing changed in what they mean.
+"""Templates and environments in one style, without a change of their meaning.
 
 Source: docs/fmt.md.
 """
@@ -21,9 +21,9 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def formatted(text: str, file: str = "template") -> str:
-    """The text in our style; the same again for a text that is in it already.
+    """Return the text in Hearth's style. Formatting is idempotent.
 
-    Raises Rejected for a text that cannot be loaded, or whose meaning our style would change.
+    Raises Rejected for a text that cannot be loaded, or whose meaning the style would change.
     """
     before = load(text, file)
     plain = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
@@ -31,7 +31,7 @@ def formatted(text: str, file: str = "template") -> str:
         after = laid_out_json(plain)
     else:
         after = laid_out(plain)
-        if is_json(after):  # but for an odd line break it was all the time
+        if is_json(after):  # except for an unusual line break it was formatted already
             after = laid_out_json(after)
     if len(after) > LIMITS.template_size_max >= len(text):
         most = LIMITS.template_size_max
@@ -42,7 +42,7 @@ def formatted(text: str, file: str = "template") -> str:
 
 
 def _kept(before: str, after: str) -> bool:
-    """Whether everything is there that loading passes over: comments, styles, double keys."""
+    """Return whether the parts that loading ignores are equal: comments, styles, duplicate keys."""
     if is_json(before):
         return bool(json_words(before) == json_words(after))
     try:
@@ -57,7 +57,7 @@ def _left(file: str, would: str) -> Rejected:
 
 
 def is_json(text: str) -> bool:
-    """Whether `load` reads this as JSON."""
+    """Return whether `load` reads this as JSON."""
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:
@@ -68,14 +68,14 @@ def is_json(text: str) -> bool:
 
 
 def json_words(text: str) -> Any:
-    """The JSON value with numbers as they are written, and keys that stand twice."""
+    """Return the JSON value with numbers as in the text, and with duplicate keys."""
     return json.loads(
         text, object_pairs_hook=lambda pairs: ("map", pairs), parse_float=str, parse_int=str
     )
 
 
 def same(one: Node, other: Node) -> bool:
-    """Whether two trees hold the same values of the same types, keys in the same order."""
+    """Return whether two trees have the same values and types, with keys in the same order."""
     seen: set[tuple[int, int]] = set()
     left = [(one.value, other.value)]
     while left:
@@ -83,7 +83,7 @@ def same(one: Node, other: Node) -> bool:
         if type(a) is not type(b):
             return False
         if not isinstance(a, dict | list):
-            if a != b and a == a:  # a number that is none is not even itself
+            if a != b and a == a:  # NaN is not equal to itself
                 return False
             continue
         if (id(a), id(b)) in seen:

@@ -1,4 +1,4 @@
-"""The files that `hearth fmt` is given: found in folders, read, compared, replaced in one step."""
+"""The files of `hearth fmt`: found in folders, read, compared, replaced atomically."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ VERSION_LINE = re.compile(rf"""^["']?(?:{"|".join(VERSION_KEYS)})["']?\s*:""", r
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """The file itself, or the templates and environments in a folder and all below it, by name.
+    """Return the file itself, or the templates and environments in a folder tree, by name.
 
-    Hidden folders are passed over, and so is YAML that is something else.
+    Hidden folders and other YAML files are ignored.
     """
     if not path.is_dir():
         yield path
@@ -38,12 +38,15 @@ def files_of(path: Path) -> Iterator[Path]:
 
 
 def read(path: Path) -> str:
-    """The text with its line breaks as they are. Raises OSError, and Rejected if it is none."""
+    """Return the text with its line breaks unchanged.
+
+    Raises OSError, and Rejected if it is no text.
+    """
     return decoded(path.read_bytes(), str(path))
 
 
 def decoded(data: bytes, file: str) -> str:
-    """UTF-8 as text. Raises Rejected with the place of what is none."""
+    """Return UTF-8 as text. Raises Rejected with the place of the first invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -53,7 +56,7 @@ def decoded(data: bytes, file: str) -> str:
 
 
 def replace(path: Path, text: str) -> None:
-    """Put a text in the place of a file's: all of it or nothing, with the mode the file has.
+    """Replace the text of a file atomically; its mode stays.
 
     Raises OSError.
     """
@@ -77,13 +80,13 @@ def replace(path: Path, text: str) -> None:
 
 
 def difference(before: str, after: str, file: str) -> str:
-    """A unified diff that `patch` can read."""
-    told = []
+    """Return a unified diff that `patch` can read."""
+    result = []
     for line in unified_diff(_lines(before), _lines(after), file, file):
-        told.append(line)
+        result.append(line)
         if not line.endswith("\n"):
-            told.append("\n\\ No newline at end of file\n")
-    return "".join(told)
+            result.append("\n\\ No newline at end of file\n")
+    return "".join(result)
 
 
 def _lines(text: str) -> list[str]:
@@ -91,12 +94,12 @@ def _lines(text: str) -> list[str]:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file looks like a template or an environment, even like a broken one."""
+    """Return whether a file looks like a template or an environment, even an invalid one."""
     try:
         text = read(path)
         root = load(text, str(path)).value
     except OSError:
-        return True  # let it be told
+        return True  # its error is reported later
     except Rejected:
         return bool(VERSION_LINE.search(path.read_text(encoding="utf-8", errors="replace")))
     if not isinstance(root, dict) or not root:

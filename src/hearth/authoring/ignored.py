@@ -1,8 +1,8 @@
-"""Comments that switch rules off.
+"""Comments that disable rules.
 
 `# hearth: ignore[unused-parameter]` counts for its own line, or for the next one if it stands
 alone; `# hearth: ignore-file[deprecated]` for the whole file. Several codes are separated by
-commas; without brackets all rules are meant.
+commas; without brackets it applies to all rules.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EVERYTHING = "*"
 
 
 class Ignored:
-    """Which rules are off in one text, and where."""
+    """The disabled rules of one text, by line."""
 
     def __init__(self, text: str) -> None:
         self.everywhere: set[str] = set()
@@ -35,6 +35,6 @@ class Ignored:
                 self.lines.setdefault(number + alone, set()).update(codes)
 
     def covers(self, code: str, line: int) -> bool:
-        """Whether a rule is off in a line."""
+        """Return whether a rule is disabled in a line."""
         off = self.everywhere | self.lines.get(line, set())
         return code in off or EVERYTHING in off

@@ -1,8 +1,8 @@
 """Templates as JSON Schema, for editors: made from the grammars and the declarations of types.
 
-Draft 7, because every YAML language server reads it; later drafts came to them late and bring
-nothing that is needed here. It accepts what Hearth accepts and flags what Hearth refuses, as far
-as that can be told from one text; keys of outputs and groups that Hearth passes over are flagged.
+Draft 7, because every YAML language server reads it; later drafts have no advantage here. It
+accepts what Hearth accepts and flags what Hearth refuses, as far as one text shows it. It also
+flags keys of outputs and groups that Hearth ignores.
 """
 
 from __future__ import annotations
@@ -68,22 +68,22 @@ CONSTRAINTS: Mapping[str, Schema] = {
 
 
 class NoSuch(LookupError):
-    """There is no such version or type; the message names the nearest."""
+    """A version or type does not exist; the message suggests the nearest."""
 
 
-def grammars_of(flavour: str, version: str | None) -> tuple[Grammar, ...]:
-    """The grammars of a flavour ("hot" or "cfn"), or the one of a version. Raises NoSuch."""
+def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
+    """Return the grammars of a format ("hot" or "cfn"), or of one version. Raises NoSuch."""
     if version is None:
-        return tuple(grammar for grammar in GRAMMARS if grammar.type == flavour)
-    known = {name: grammar for (_, name), grammar in BY_VERSION.items() if grammar.type == flavour}
+        return tuple(grammar for grammar in GRAMMARS if grammar.type == form)
+    known = {name: grammar for (_, name), grammar in BY_VERSION.items() if grammar.type == form}
     if version not in known:
         near = hint(nearest(version, known))
-        raise NoSuch(f"there is no version {version} of {flavour} templates{near}")
+        raise NoSuch(f"there is no version {version} of {form} templates{near}")
     return (known[version],)
 
 
 def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema:
-    """The schema of templates in any of these versions, all of one flavour."""
+    """Return the schema of templates in any of these versions, all of one format."""
     last = grammars[-1]
     types = {name: found for name in catalog.names() if (found := catalog.find(name)) is not None}
     keys = list(dict.fromkeys(grammar.key for grammar in grammars))
@@ -116,7 +116,7 @@ def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema
 
 
 def type_schema(grammars: Sequence[Grammar], catalog: TypeCatalog, name: str) -> Schema:
-    """The schema of the properties of one type. Raises NoSuch."""
+    """Return the schema of the properties of one type. Raises NoSuch."""
     found = catalog.find(name)
     if found is None:
         near = hint(nearest(name, catalog.names()))
@@ -132,7 +132,7 @@ def type_schema(grammars: Sequence[Grammar], catalog: TypeCatalog, name: str) ->
 
 
 def as_text(schema: Schema) -> str:
-    """JSON, small, but with a line for each definition so that versions can be compared."""
+    """Return compact JSON with one line for each definition, so that versions can be compared."""
     lines = []
     for key, value in schema.items():
         if key == "definitions":
@@ -151,7 +151,7 @@ def _json(value: Any) -> str:
 
 
 def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """All keys, in the order of the last map, for it knows most; its values count."""
+    """Return all keys, in the order of the last map, which has most keys; its values win."""
     found: dict[str, Any] = {}
     for one in reversed(list(maps)):
         found |= {key: value for key, value in one.items() if key not in found}
@@ -159,13 +159,13 @@ def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _versions(grammars: Sequence[Grammar], key: str) -> list[str]:
-    """The newest first, for editors offer them in this order."""
+    """Return the versions, newest first: editors show them in this order."""
     named = [grammar for grammar in grammars if grammar.key == key]
     return [name for grammar in reversed(named) for name in (grammar.value, *grammar.aliases)]
 
 
 def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
-    """What one version does not have of what some version has."""
+    """Return what one version lacks of the features of all versions."""
     then: Schema = {}
     if set(grammar.sections) != set(_union(one.sections for one in grammars)):
         then["propertyNames"] = {"enum": list(grammar.sections)}
@@ -205,7 +205,7 @@ def _section(ours: str) -> Schema:
             return _named(ref("output"))
         case "mappings":
             return _named({"type": "object", "additionalProperties": {"type": "object"}})
-        case "conditions":  # the one that must not be null
+        case "conditions":  # must not be null
             definition = {"type": ["boolean", "object"], **_all(CONDITION)}
             return {"type": "object", "additionalProperties": definition}
         case "parameter_groups":
@@ -263,7 +263,7 @@ def _output(grammars: Sequence[Grammar]) -> Schema:
 
 
 def _condition(grammars: Sequence[Grammar]) -> Schema:
-    """A condition function; says nothing of what is no map."""
+    """Return the schema of a condition function; it applies only to maps."""
     names = _union(grammar.condition_functions for grammar in grammars)
     return {
         "minProperties": 1,
@@ -324,7 +324,7 @@ def _is(key: str, what: Schema) -> Schema:
 
 
 def _needs(type_info: TypeInfo) -> bool:
-    """Whether there must be properties."""
+    """Return whether a type requires properties."""
     return any(one.required and not one.has_default for one in type_info.properties.values())
 
 
@@ -333,10 +333,10 @@ def _definitions(types: Mapping[str, TypeInfo]) -> Schema:
 
 
 def _description(one: TypeInfo) -> Schema:
-    told = inspect.getdoc(type(one)) if isinstance(one, ResourceType) else None
-    return {"description": told.split("\n\n")[0].replace("\n", " ")} if told else {}
+    text = inspect.getdoc(type(one)) if isinstance(one, ResourceType) else None
+    return {"description": text.split("\n\n")[0].replace("\n", " ")} if text else {}
 
 
 def _all(name: str) -> Schema:
-    """A reference beside other keywords, which draft 7 would pass over."""
+    """Return a reference next to other keywords, which draft 7 would ignore."""
     return {"allOf": [ref(name)]}

@@ -1,9 +1,8 @@
-"""YAML in one style: every token stays what it is, the white space between them is made anew.
+"""YAML in one style: the formatter only changes the white space between tokens.
 
-The tokens come from the scanner that `hearth.template.load` reads with. A text is nothing but its
-tokens and, between them, spaces, line breaks and comments; so what is kept here cannot be lost on
-the way through a tree: comments, anchors, quotes, keys that stand twice. No line is joined or
-split. The style is told in docs/fmt.md.
+The tokens come from the scanner of `hearth.template.load`. A text consists of tokens and, between
+them, spaces, line breaks and comments. So nothing is lost that a tree would drop: comments,
+anchors, quotes, duplicate keys. No line is joined or split. docs/fmt.md describes the style.
 """
 
 from __future__ import annotations
@@ -45,19 +44,20 @@ KINDS: dict[type[yt.Token], str] = {
     yt.DocumentEndToken: "...",
     yt.StreamEndToken: "end",
 }
-"""What the text of a token is, in a letter or so."""
+"""The kind of a token's text, as a short code."""
 OWN_LINE = ("%", "---", "...", "end")
 UNFINISHED = ("-", "?", ":", "&", "!")
-"""After these a value may still come, and need not."""
+"""Tokens after which a value is optional."""
 
 
 def laid_out(text: str) -> str:
-    """The text in our style. It must be YAML that can be loaded, its line breaks `\\n`."""
+    """Return the text in Hearth's style. It must be valid YAML with line breaks `\\n`."""
     return _Layout(text).run()
 
 
 def signature(text: str) -> list[tuple[Any, ...]]:
-    """What a layout must keep beside the meaning: tokens, their styles, and comments in order.
+    """Return what a layout must keep besides the meaning: tokens, their styles, and comments in
+    order.
 
     That of a scalar is its value; how many spaces a comment ends with does not count.
     """
@@ -75,14 +75,14 @@ def signature(text: str) -> list[tuple[Any, ...]]:
             case yt.AnchorToken() | yt.AliasToken() | yt.TagToken() | yt.DirectiveToken():
                 found.append((type(token), token.value))
             case yt.BlockSequenceStartToken() | yt.BlockEndToken():
-                pass  # a list at the column of its key has none
+                pass  # a list in the column of its key has none
             case _:
                 found.append((type(token),))
     return found
 
 
 def tokens(text: str) -> Iterator[Any]:
-    """The scanner's tokens; raises YAMLError on the way."""
+    """Yield the scanner's tokens. Raises YAMLError."""
     parser = CParser(text)
     while (token := parser.get_token()) is not None:
         yield token
@@ -94,7 +94,7 @@ def _comments(gap: str) -> list[tuple[str]]:
 
 @dataclass(slots=True)
 class Line:
-    """A line to be: what it says, the comment on it, and the column that comment had.
+    """A line of the result: its text, its comment, and the former column of the comment.
 
     `text` of a line with nothing but a comment is the white space before it.
     """
@@ -105,13 +105,13 @@ class Line:
 
     @property
     def says(self) -> bool:
-        """Whether there is more than a comment."""
+        """Whether the line has more than a comment."""
         return bool(self.text.strip(" "))
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block list or map: the column it had, and the column it gets."""
+    """A block list or map: its former column, and its new column."""
 
     is_list: bool
     was: int
@@ -132,7 +132,7 @@ class _Flow:
 
 @dataclass(slots=True)
 class _Entry:
-    """A key at the top: its first line and the last line of its value."""
+    """A top-level key: its first line and the last line of its value."""
 
     first: int
     last: int
@@ -143,8 +143,8 @@ class _Layout:
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines: list[Line] = []
-        self.line: list[str] = []  # of the present line
-        self.width = 0  # of the present line
+        self.line: list[str] = []  # of the current line
+        self.width = 0  # of the current line
         self.blocks: list[_Block] = []
         self.before: list[_Block] = []  # those open at the last token
         self.flows: list[_Flow] = []
@@ -187,7 +187,7 @@ class _Layout:
             self.blocks.pop()
 
     def structure(self, token: Any) -> None:
-        """What a token says of the blocks around it, before it is put."""
+        """Update the enclosing blocks for a token, before it is written."""
         if self.flows:
             return
         match token:
@@ -243,7 +243,7 @@ class _Layout:
             self.entries[-1].keeps_blanks = self.keeps_blanks
 
     def column(self, kind: str) -> int:
-        """Where a line begins that begins with this token."""
+        """Return the column of a line that begins with this token."""
         if kind in OWN_LINE:
             return 0
         if self.flows:
@@ -255,7 +255,7 @@ class _Layout:
 
     def brackets(self, kind: str) -> None:
         if kind in ("[", "{"):
-            # a line of a value must be deeper than its key: strict readers want that
+            # a line of a value must be deeper than its key, as strict parsers require
             least = self.blocks[-1].column + STEP if self.blocks else 0
             closer = max(self.logical, least)
             self.flows.append(_Flow(inner=max(self.logical + STEP, least), closer=closer))
@@ -285,7 +285,7 @@ class _Layout:
         self.add_lines(folded)
 
     def continuation(self) -> int:
-        """The column for the further lines of the scalar that comes now."""
+        """Return the column for the further lines of the next scalar."""
         if self.flows:
             inner = self.flows[-1].inner
             return inner if self.width == inner else inner + STEP
@@ -294,7 +294,7 @@ class _Layout:
         return self.logical + (0 if self.fresh else STEP)
 
     def block_scalar(self, token: Any, text: str) -> None:
-        """The header goes on the line, the body below as it is, but for its indentation."""
+        """Write the header to the line, and the body below, with only its indentation changed."""
         start = token.start_mark.index
         match = HEADER.match(text)
         assert match
@@ -337,7 +337,7 @@ class _Layout:
     # -- between tokens ---------------------------------------------------------------------
 
     def gap(self, gap: str, kind: str) -> bool:
-        """Lay out what is between two tokens; whether the second one starts a line."""
+        """Lay out the text between two tokens; return whether the second one starts a line."""
         following = self.column(kind)
         breaks = 2 if not self.lines and not self.line else 0
         start = True  # there has been no comment
@@ -390,7 +390,7 @@ class _Layout:
         self.width += len(text)
 
     def add_lines(self, text: str) -> None:
-        """Text with line breaks in it, the first one after the present line."""
+        """Write text with line breaks, the first one after the current line."""
         *done, last = ("".join(self.line) + text).split("\n")
         self.lines += [Line(one) for one in done]
         self.line, self.width = [last], len(last)
@@ -406,7 +406,7 @@ class _Layout:
             self.lines.append(Line(""))
 
     def set_off_entries(self) -> None:
-        """A blank line around each entry of the top that takes more than a line."""
+        """Add a blank line around each top-level entry with more than one line."""
         for at in range(len(self.entries) - 1, 0, -1):
             above, below = self.entries[at - 1], self.entries[at]
             apart = below.first != above.last + 1 or above.keeps_blanks
@@ -415,7 +415,7 @@ class _Layout:
 
 
 def _space(before: str, after: str) -> str:
-    """What is between two tokens of one line."""
+    """Return the white space between two tokens of one line."""
     if after in ("]", "}", ","):
         return " " if before in UNFINISHED else ""
     if before in ("[", "{"):
@@ -426,7 +426,7 @@ def _space(before: str, after: str) -> str:
 
 
 def _trimmed_end(line: str, style: str | None) -> str:
-    """The line of a scalar without the spaces at its end that do not count."""
+    """Return the line of a scalar without trailing spaces that do not count."""
     trimmed = line.rstrip(" \t")
     if style == '"' and trimmed != line:
         backslashes = len(trimmed) - len(trimmed.rstrip("\\"))
@@ -436,7 +436,7 @@ def _trimmed_end(line: str, style: str | None) -> str:
 
 
 def _found_indent(lines: list[str], parent: int) -> int:
-    """The indentation of a block scalar whose header does not tell it."""
+    """Return the indentation of a block scalar whose header does not contain it."""
     deepest = max(parent + 1, 1)
     for line in lines:
         spaces = len(line) - len(line.lstrip(" "))
@@ -447,7 +447,7 @@ def _found_indent(lines: list[str], parent: int) -> int:
 
 
 def _joined(lines: list[Line]) -> Iterator[str]:
-    """Lines with their comments; those that stood in one column, line upon line, stay so."""
+    """Return lines with their comments; comments that were aligned stay aligned."""
     at = 0
     while at < len(lines):
         line = lines[at]

@@ -1,4 +1,4 @@
-"""JSON in one style: every word and number as it is written, only the white space is made anew."""
+"""JSON in one style: only the white space changes; words and numbers stay as they are."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 STEP = 2
 WIDTH_MAX = 100
-"""Columns of a line that holds a whole list or map."""
+"""The maximum columns of a line with a whole list or map."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 @dataclass(slots=True)
 class _Value:
-    """A word, or a list or map with its parts; `key` of one that stands in a map."""
+    """A scalar, or a list or map with its parts; `key` if it is in a map."""
 
     opens: str
     key: str = ""
@@ -28,7 +28,7 @@ class _Value:
 
 
 def laid_out_json(text: str) -> str:
-    """The text in our style. It must be JSON, its root a list or a map."""
+    """Return the text in Hearth's style. It must be JSON with a list or a map as root."""
     pieces = [(match[0], match.start()) for match in TOKEN.finditer(text)]
     root = _tree(pieces, text)
     root.broken = True
@@ -36,7 +36,7 @@ def laid_out_json(text: str) -> str:
 
 
 def _tree(pieces: list[tuple[str, int]], text: str) -> _Value:
-    """The root value. Iterative: no text is too deep for it."""
+    """Return the root value. Iterative, so that the depth is unlimited."""
     top = _Value("")
     open_: list[tuple[_Value, int]] = [(top, 0)]
     key = ""
@@ -62,7 +62,7 @@ def _tree(pieces: list[tuple[str, int]], text: str) -> _Value:
 
 
 def _lines(value: _Value, indent: int, after: str) -> Iterator[str]:
-    """The lines of a value; `after` is the comma, if there is one."""
+    """Yield the lines of a value; `after` is the comma, if there is one."""
     pad = " " * indent
     if not value.parts:
         yield f"{pad}{value.flat()}{after}"

@@ -1,4 +1,4 @@
-"""A template on the disk, checked with all that it leads to."""
+"""Checks of a template on the disk, with all files that it uses."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def lint(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> list[Finding]:
-    """Everything wrong with a template, its child templates and its environments, by place; or
-    with an environment alone.
+    """Return the findings of a template, its nested templates and its environments, by place; or of
+    an environment alone.
 
-    `open_texts` are the texts of files that an editor has open: they count instead of the disk's.
-    Raises OSError where the template or an environment cannot be read.
+    `open_texts` are the texts of files that are open in an editor: they replace those of the disk.
+    Raises OSError if the template or an environment cannot be read.
     """
     return lint_with_texts(template, environments, open_texts=open_texts)[0]
 
@@ -58,7 +58,7 @@ def lint_with_texts(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> tuple[list[Finding], Mapping[str, str]]:
-    """As `lint`, with the texts of the files that were read, by name."""
+    """As `lint`; also return the texts of the files that were read, by name."""
     texts = {path.absolute(): text for path, text in (open_texts or {}).items()}
     project = Project(open_texts=texts)
     for path in environments:
@@ -74,7 +74,7 @@ def lint_with_texts(
 
 
 def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
-    """What is wrong with a template that could be loaded."""
+    """Return the problems of a loaded template."""
     catalog = author_catalog()
     environment, wrong_environment = _environment(project, name)
     yield from wrong_environment
@@ -103,7 +103,7 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
 
 
 def _environment(project: Project, root: str) -> tuple[Environment, list[Problem]]:
-    """All environment files as one, and what is wrong with them."""
+    """Return the merged environment files, and their problems."""
     problems: list[Problem] = []
     read: dict[str, Any] = {}
     for name, node in project.environments.items():
@@ -120,7 +120,7 @@ def _environment(project: Project, root: str) -> tuple[Environment, list[Problem
 
 
 def _types(project: Project, root: str) -> dict[str, ParameterType]:
-    """The types of all parameters, those of the root template first."""
+    """Return the types of all parameters, those of the root template first."""
     types: dict[str, ParameterType] = {}
     for name, node in sorted(project.parsed.items(), key=lambda item: item[0] != root):
         try:
@@ -132,15 +132,15 @@ def _types(project: Project, root: str) -> dict[str, ParameterType]:
 
 
 def _unread(problem: Problem) -> Problem:
-    """A child template on the web is nothing that can be judged here."""
+    """Return the problem of a nested template on the web, which is not checked."""
     if isinstance(problem, TemplateMissing) and problem.template.startswith("http"):
-        words = f"{problem.template} is not fetched: what it declares is not checked"
+        words = f"{problem.template} is not fetched: its declarations are not checked"
         return Notice(problem.at, words, code="not-read")
     return problem
 
 
 def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
-    """Types of Heat that a stack of Hearth cannot have yet, as resources and as members."""
+    """Yield types of Heat that Hearth does not have yet, as resources and as members."""
     for one in modules(module):
         for source in one.syntax.resources.values():
             found = one.environment.find(source.type, source.name, catalog)
@@ -161,7 +161,7 @@ def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
 
 
 def _given(module: Module, project: Project) -> Iterator[Problem]:
-    """Parameter values of environments against the declarations of the root template."""
+    """Yield problems of environments' parameter values with the root template's declarations."""
     schemas = module.syntax.parameters
     for file, node in project.environments.items():
         for section in ("parameters", "parameter_defaults"):
@@ -187,12 +187,12 @@ def _value(schema: ParameterSchema, node: Node, file: str, path: str) -> Iterato
     except ValueError as error:
         words = str(error)
     if words is not None:
-        told = f'parameter "{schema.name}": {words}'
-        yield StackValidationFailed(node.span(file, path), told, code="wrong-value")
+        message = f'parameter "{schema.name}": {words}'
+        yield StackValidationFailed(node.span(file, path), message, code="wrong-value")
 
 
 def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
-    """What the values of the environments lead to, as at the creation of a stack."""
+    """Yield the problems of the program with the environments' values, as at a create."""
     try:
         program = module.specialise(environment.parameters, stack_name="lint")
     except Rejected as rejected:
@@ -205,7 +205,7 @@ def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
 
 
 def _findings(problems: Sequence[Problem], root: str, project: Project) -> list[Finding]:
-    """Each problem once, by file and place, but those that a comment switches off."""
+    """Return the findings without duplicates, by file and place, except disabled ones."""
     ignored = {name: Ignored(text) for name, text in project.texts.items()}
     lines = {name: lines_of(text) for name, text in project.texts.items()}
     found: dict[tuple[Any, ...], Finding] = {}
@@ -223,7 +223,7 @@ def _finding(problem: Problem, root: str, lines: Mapping[str, list[str]]) -> Fin
     shown = lines.get(file, [])
     line, column = max(at.line, 1), max(at.column, 1)
     suggestion = problem.suggestion
-    if suggestion is not None and rule_of(problem) == MISSING_FILE:  # as it would be written there
+    if suggestion is not None and rule_of(problem) == MISSING_FILE:  # as it would appear there
         suggestion = os.path.relpath(suggestion, os.path.dirname(file) or ".")
     return Finding(
         file=file,

@@ -1,8 +1,8 @@
-"""A template and the files that it names, read from the disk as the usual clients do.
+"""A template and the files that it names, read from the disk as clients do.
 
-Names are relative to the file they stand in: `get_file`, types that are templates, and the entries
-of an environment's resource_registry. Here they become paths, in the loaded nodes, so that every
-file of a tree has one name. Addresses on the web are left alone: nothing is fetched.
+Names are relative to their file: `get_file`, types that are templates, and the entries of an
+environment's resource_registry. Here they become paths in the loaded nodes, so that every file of a
+tree has one name. URLs stay unchanged: nothing is fetched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hearth.template.load import Repeated
 from hearth.template.versions import VERSION_KEYS
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""Larger files are named, not read."""
+"""Larger files are listed, but not read."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Project:
             self.add_environment(name, node)
 
     def add_environment(self, name: str, node: Node) -> None:
-        """Take a document as an environment."""
+        """Add a document as an environment."""
         self.environments[name] = node
         registry = node.child("resource_registry")
         for key, entry in _entries(registry) if registry is not None else ():
@@ -55,9 +55,9 @@ class Project:
                 self.template(entry.value, Span(name, entry.line, entry.column))
 
     def template(self, name: str, at: Span | None = None) -> Node | None:
-        """Read a template and all that it names; None with a problem where there is none.
+        """Read a template and all files that it names; return None with a problem if it is missing.
 
-        Without a place that names it, it may turn out to be an environment.
+        Without a place that names it, it may be an environment.
         """
         if name in self.parsed or _on_the_web(name):
             return self.parsed.get(name)
@@ -79,7 +79,7 @@ class Project:
         return node
 
     def follow(self, node: Node, file: str) -> None:
-        """Read what one map names."""
+        """Read the files that a map names."""
         for key, value in node.value.items():
             if not isinstance(value.value, str):
                 if key == "resources" and isinstance(value.value, list):
@@ -97,14 +97,14 @@ class Project:
                 self.template(value.value, Span(file, value.line, value.column))
 
     def chain(self, node: Node, file: str) -> None:
-        """A list of types, as OS::Heat::ResourceChain has it."""
+        """Read a list of types, as in OS::Heat::ResourceChain."""
         for item in node.value:
             if _is_template(item.value) and self.exists(self.resolved(file, item.value)):
                 item.value = self.resolved(file, item.value)
                 self.template(item.value)
 
     def resolved(self, file: str, name: str) -> str:
-        """A name in a file, as a path from where the command runs."""
+        """Return a name in a file as a path relative to the working directory."""
         if _on_the_web(name):
             return name
         parts = urlsplit(name)
@@ -113,11 +113,11 @@ class Project:
         return os.path.normpath(os.path.join(os.path.dirname(file), name))
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file, on the disk or in an editor."""
+        """Return whether a file exists, on the disk or in an editor."""
         return Path(name).absolute() in self.open_texts or Path(name).is_file()
 
     def read(self, name: str, at: Span) -> None:
-        """Make a file known, with its text if that can be had."""
+        """Add a file, with its text if it is readable."""
         if _on_the_web(name):
             self.files[name] = UNKNOWN
         elif self.elsewhere(name, at.file):
@@ -134,15 +134,15 @@ class Project:
             self.files[name] = UNKNOWN if text is None else text
 
     def elsewhere(self, name: str, file: str) -> bool:
-        """Whether a name leads out of a template's folder, into one that is not there: it may
-        well be there where the template is used.
+        """Return whether a name leads out of a template's folder into a missing folder, which may
+        exist where the template is used.
         """
         folder = os.path.dirname(file) or "."
         above = os.path.relpath(name, folder).startswith(os.pardir)
         return above and not os.path.isdir(os.path.dirname(name) or ".")
 
     def load(self, name: str) -> Node | None:
-        """The nodes of a YAML file; what is wrong with it as such is noted."""
+        """Return the nodes of a YAML file; its problems are recorded."""
         try:
             text = self.open_texts.get(Path(name).absolute())
             if text is None:
@@ -165,19 +165,19 @@ class Project:
 
 
 def is_environment(node: Node) -> bool:
-    """Whether a document has a section that only environments have, or parameters alone."""
+    """Return whether a document has a section that only environments have, or only parameters."""
     names = set(node.value) if isinstance(node.value, dict) else set()
     own = SECTIONS.keys() - {"parameters"}
     return names == {"parameters"} or (bool(names & own) and not names & set(VERSION_KEYS))
 
 
 def _told(one: Repeated, file: str) -> Problem:
-    words = f'the key "{one.key}" stands in line {one.first_line} already; only this one counts'
+    words = f'the key "{one.key}" is a duplicate of line {one.first_line}; only this one counts'
     return Notice(Span(file, one.line, one.column), words, code="duplicate-key")
 
 
 def _nodes(root: Node) -> Iterator[Node]:
-    """All maps below a node."""
+    """Yield all maps below a node."""
     waiting = [root]
     seen: set[int] = set()
     while waiting:
@@ -194,7 +194,7 @@ def _nodes(root: Node) -> Iterator[Node]:
 
 
 def _entries(registry: Node) -> Iterator[tuple[str, Node]]:
-    """The entries of a registry, those for single resources too."""
+    """Yield the entries of a registry, including those for single resources."""
     for node in _nodes(registry):
         yield from node.value.items()
 

@@ -1,8 +1,8 @@
 """The properties of resource types as JSON Schema, made from their declarations.
 
-What Hearth coerces is accepted: numbers as text, `null` as "not given", a function in any place.
-So is what a reader of YAML 1.2 makes of words that YAML 1.1 takes for booleans and numbers, for
-that is what editors read. Source: spec/hot.md, section 6.1.
+The schema accepts all values that Hearth converts: numbers as text, `null` as "not given", a
+function in any place. It also accepts words that are booleans and numbers in YAML 1.1 but text in
+YAML 1.2, because editors read YAML 1.2. Source: spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BOOLEAN_TEXT = f"^({FLAG_TEXT}|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF)$"
 
 
 def text_like(pattern: str, wanted: str) -> Schema:
-    """A text that is read as something else; editors say what is wanted."""
+    """Return the schema of a text that is converted; editors show the expected form."""
     return {"pattern": pattern, "patternErrorMessage": f"{wanted} is needed"}
 
 
@@ -44,21 +44,21 @@ TAKES: Mapping[Kind, Schema] = {
     Kind.NUMBER: {"type": ["number", "boolean", "string"], **text_like(NUMBER_TEXT, "a number")},
     Kind.BOOLEAN: {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")},
     Kind.LIST: {"type": ["array"]},
-    Kind.MAP: {"type": []},  # any map, a function too
+    Kind.MAP: {"type": []},  # any map, including functions
 }
 CONVERTED = {Kind.LIST: ["string"], Kind.MAP: ["string", "array"]}
-"""What properties made from the parameters of a child template take besides."""
+"""Additional values of properties that are parameters of a nested template."""
 
 
 def ref(name: str) -> Schema:
-    """A reference to a definition."""
+    """Return a reference to a definition."""
     return {"$ref": f"#/definitions/{name.replace('~', '~0').replace('/', '~1')}"}
 
 
 def of_functions(grammars: Sequence[Grammar]) -> Schema:
-    """Definitions of a function call, and of each kind of property: a value or a call.
+    """Return definitions of a function call, and of each kind of property: a value or a call.
 
-    A function that a version has removed counts if another version still has it.
+    A function that a version has removed is included if another version still has it.
     """
     names: dict[str, Schema | None] = {}
     for grammar in grammars:
@@ -70,7 +70,7 @@ def of_functions(grammars: Sequence[Grammar]) -> Schema:
     known = {name: schema for name, schema in names.items() if schema is not None}
     one_key = {"minProperties": 1, "maxProperties": 1}
     return {
-        # says nothing of what is no map
+        # applies only to maps
         FUNCTION: {**one_key, "properties": known, "additionalProperties": False},
         CALL: {"type": "object", **one_key, "propertyNames": {"enum": list(names)}},
         COMPUTED: {"type": ["object", "null"], "allOf": [ref(FUNCTION)]},
@@ -85,7 +85,7 @@ def _kind(kind: Kind) -> Schema:
 
 
 def properties_schema(type_info: TypeInfo) -> Schema:
-    """The map of all properties of a type."""
+    """Return the schema of all properties of a type."""
     if getattr(type_info, "accepts_any_property", False):
         return {"type": "object"}
     schema = _entries(type_info.properties)
@@ -108,7 +108,7 @@ def properties_schema(type_info: TypeInfo) -> Schema:
 
 
 def property_schema(prop: Prop) -> Schema:
-    """One property, wherever it stands."""
+    """Return the schema of one property."""
     about = _about(prop)
     if prop.kind is Kind.ANY or (prop.kind is Kind.STRING and prop.allow_conversion):
         return about
@@ -133,7 +133,7 @@ def property_schema(prop: Prop) -> Schema:
 
 
 def _map(prop: Prop) -> Schema:
-    """A map whose entries are known; a function may stand for all of it."""
+    """Return the schema of a map with known entries; a function may replace all of it."""
     if prop.entries is not None:
         entries = _entries(prop.entries)
     else:
@@ -153,7 +153,7 @@ def _entries(props: Mapping[str, Prop]) -> Schema:
 
 
 def _about(prop: Prop) -> Schema:
-    """What editors show."""
+    """Return the text that editors show."""
     about: Schema = {}
     if prop.description:
         about["description"] = prop.description
@@ -171,7 +171,7 @@ def _about(prop: Prop) -> Schema:
 
 
 def _allowed(prop: Prop) -> Schema | None:
-    """The allowed values, in every spelling that is coerced to one of them."""
+    """Return the allowed values, in every spelling that is converted to one of them."""
     for constraint in prop.constraints:
         if isinstance(constraint, AllowedValues):
             kind = prop.kind
@@ -203,7 +203,7 @@ _SPELLED: Mapping[Kind, Callable[[Any], Any]] = {
 
 
 def _limits(prop: Prop) -> Iterator[tuple[str, Any]]:
-    """Bounds; most items are not bounded, for an `if` may leave some out."""
+    """Return limits; there is no minimum number of items, because an `if` may remove some."""
     for constraint in prop.constraints:
         match constraint:
             case Range(min=low, max=high):
@@ -221,12 +221,12 @@ def _bounds(**bounds: float | None) -> Iterator[tuple[str, float]]:
 
 
 def _means_the_same(pattern: str) -> bool:
-    """Whether JavaScript reads a pattern as Python does."""
+    """Return whether a pattern has the same meaning in JavaScript and Python."""
     return not re.search(r"\(\?(?!:)|\\[^dDsSwW.^$*+?()\[\]{}|/\\-]", pattern)
 
 
 def referred(definitions: Schema, roots: Iterable[Any]) -> Schema:
-    """Those definitions that the roots lead to."""
+    """Return the definitions that the roots use."""
     found: Schema = {}
     left = [json.dumps(root) for root in roots]
     while left:

@@ -17,11 +17,11 @@ from hearth.authoring.text import lines_of
 Texts = Mapping[str, str]
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 WIDTH_MAX = 160
-"""Longer lines are cut around the place."""
+"""Longer lines are cut around the place of the finding."""
 
 
 def as_text(findings: Sequence[Finding], texts: Texts) -> str:
-    """Excerpts with carets, and a last line that counts."""
+    """Return excerpts with carets, and a summary line."""
     lines = {name: lines_of(text) for name, text in texts.items()}
     shown = [_excerpt(one, lines.get(one.file, [])) for one in findings]
     return "\n".join([*shown, _summary(findings, len(texts))]) + "\n"
@@ -31,16 +31,16 @@ def _excerpt(one: Finding, lines: Sequence[str]) -> str:
     colour = COLOURS[one.severity]
     head = click.style(f"{one.severity}[{one.code}]", fg=colour, bold=True)
     place = click.style(f"{one.file}:{one.line}:{one.column}", bold=True)
-    told = [f"{place}: {head}: {one.message}"]
+    shown = [f"{place}: {head}: {one.message}"]
     if one.line <= len(lines):
         line, column = _cut(lines[one.line - 1].replace("\t", " "), one.column)
         margin = len(str(one.line))
         carets = "^" * max(1, min(one.length, len(line) - column + 1))
         bar = click.style("|", dim=True)
-        told.append(f"  {one.line} {bar} {line}")
+        shown.append(f"  {one.line} {bar} {line}")
         carets = click.style(carets, fg=colour, bold=True)
-        told.append(f"  {' ' * margin} {bar} {' ' * (column - 1)}{carets}")
-    return "\n".join([*told, ""])
+        shown.append(f"  {' ' * margin} {bar} {' ' * (column - 1)}{carets}")
+    return "\n".join([*shown, ""])
 
 
 def _cut(line: str, column: int) -> tuple[str, int]:

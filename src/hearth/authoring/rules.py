@@ -1,4 +1,4 @@
-"""The rules by their codes: what each one finds, and a template that breaks it."""
+"""The rules by their codes, each with an explanation and a template that breaks it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """What a finding of this code means. `example` is a template that has one."""
+    """The explanation of a code. `example` is a template with such a finding."""
 
     code: str
     summary: str
@@ -17,7 +17,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """For `hearth lint --explain`."""
+        """Return the text for `hearth lint --explain`."""
         shown = f"{self.code}: {self.summary}\n\n{self.details}\n"
         if self.example:
             lines = "\n".join(f"    {line}" for line in self.example.rstrip("\n").split("\n"))

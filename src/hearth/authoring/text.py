@@ -10,12 +10,12 @@ WORD = re.compile(r"[^\s,\[\]{}]*[^\s,\[\]{}:]")
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines, without their ends."""
+    """Return the lines, without their ends."""
     return LINE_END.split(text)
 
 
 def length_at(line: str, column: int) -> int:
-    """How many characters the word has that starts at a column (from 1); at least 1."""
+    """Return the length of the word that starts at a column (from 1); at least 1."""
     start = column - 1
     match = QUOTED.match(line, start) or WORD.match(line, start)
     return max(1, match.end() - start) if match else 1

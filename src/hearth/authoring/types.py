@@ -1,7 +1,7 @@
-"""Every resource type that templates may name: those that are here, and Heat's others.
+"""Every resource type that templates may name: those of Hearth, and Heat's others.
 
-Of the others no more is known than what they declare; they are data (`data/types.json`), in the
-form of recorded facts, until a module makes them.
+The others are only declarations (`data/types.json`), in the format of recorded facts, until Hearth
+implements them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.resources.registry import Catalog, default_catalog
 from hearth.schema import (
@@ -25,10 +25,13 @@ from hearth.schema import (
     Prop,
     Range,
     Support,
-    Wrong,
+    Violation,
 )
 from hearth.schema.prop import UNSET
 from hearth.template.types import TypeInfo
+
+if TYPE_CHECKING:
+    from hearth.template import Program, ResourceDefinition
 
 DATA = Path(__file__).parent / "data" / "types.json"
 
@@ -39,7 +42,7 @@ MEMBERS: Mapping[str, str] = {"OS::Heat::AutoScalingGroup": "resource"}
 
 @dataclass(frozen=True)
 class DeclaredType:
-    """A type of Heat by its declaration alone: nothing can make it here."""
+    """A type of Heat that is only declared: Hearth cannot create it."""
 
     name: str
     properties: Mapping[str, Prop] = field(default_factory=dict)
@@ -49,49 +52,51 @@ class DeclaredType:
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
     snapshot_policy_allowed: bool = False
-    member_property: str | None = None  # that defines what a group is made of
+    member_property: str | None = None  # that defines the members of a group
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """What it would make of its properties is not known."""
+        """Return None: its nested stack is not known."""
         return
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str | Wrong]:
-        """Nothing is declared of properties taken together."""
+    ) -> Iterable[str | Violation]:
+        """Return nothing: relations between properties are not declared."""
         return ()
 
-    def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Nothing is declared of other resources."""
+    def implicit_requires(
+        self, name: str, definition: ResourceDefinition, program: Program
+    ) -> Iterable[str]:
+        """Return nothing: dependencies are not declared."""
         return ()
 
 
 class AuthorCatalog:
-    """The types that are here, then those that are only declared."""
+    """The types of Hearth, then those that are only declared."""
 
     def __init__(self, here: Catalog) -> None:
         self._here = here
 
     def find(self, name: str) -> TypeInfo | None:
-        """The type of this exact name."""
+        """Return the type of this exact name."""
         return self._here.find(name) or declared(name)
 
     def names(self) -> Iterable[str]:
-        """The names of all types, sorted."""
+        """Return the names of all types, sorted."""
         return sorted({*self._here.names(), *_facts()})
 
     def missing(self, name: str) -> str | None:
-        """None: every type that Heat has is among them."""
+        """Return None: all types of Heat are in this catalog."""
         return None
 
     def unavailable(self, name: str) -> str | None:
-        """Why stacks cannot have a type, and what to use, as a create has it; None if they can."""
+        """Return why a type is not available, with its replacement; None if it is available."""
         return self._here.missing(name)
 
 
 @cache
 def author_catalog() -> AuthorCatalog:
-    """All types, installed ones too."""
+    """Return all types, including installed ones."""
     return AuthorCatalog(default_catalog())
 
 
@@ -103,7 +108,7 @@ def _facts() -> dict[str, Any]:
 
 @cache
 def declared(name: str) -> DeclaredType | None:
-    """A type that is only declared."""
+    """Return a type that is only declared."""
     facts = _facts().get(name)
     if facts is None:
         return None
@@ -114,7 +119,7 @@ def declared(name: str) -> DeclaredType | None:
         attributes={key: _attr(one) for key, one in facts["attributes"].items()},
         update_policy=_props(facts.get("update_policy", {})),
         support=_support(facts.get("support")),
-        # one that reads attributes itself may have more than it declares
+        # a type that reads attributes itself may have undeclared ones
         accepts_any_attribute="get_attribute" in facts.get("also_overrides", ()),
         accepts_any_property=placeholder,
         member_property=MEMBERS.get(name),

@@ -1,1 +1,1 @@
-"""Who should look: messages that each may be lost, doubled or late without harm."""
+"""Wake-ups for engines: a message may be lost, duplicated or late without harm."""

@@ -1,19 +1,19 @@
-"""The bus of one process: whoever listens is woken at once."""
+"""The bus of one process: it wakes its listeners at once."""
 
 from collections.abc import Callable
 
 
 class Bus:
-    """Tells listeners that there is something to look at."""
+    """Wakes listeners when there is new work."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, wake: Callable[[], None]) -> None:
-        """Call `wake` whenever something was accepted."""
+        """Call `wake` after each accepted request."""
         self._listeners.append(wake)
 
     def tell(self) -> None:
-        """Something was accepted, or mail was sent."""
+        """Wake the listeners: a request was accepted, or a message was sent."""
         for wake in self._listeners:
             wake()

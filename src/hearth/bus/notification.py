@@ -21,7 +21,7 @@ PORT = 5672
 
 @dataclass(frozen=True)
 class Notifications:
-    """Where notifications go, and how they are marked. The names are those of heat.conf."""
+    """Topics and publisher of notifications; the fields have the names of heat.conf."""
 
     transport_url: str = field(repr=False)
     topics: tuple[str, ...] = ("notifications",)
@@ -34,7 +34,7 @@ class Notifications:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Ready to be sent: the queues it goes to, and its bytes."""
+    """A notification that is ready to be sent: its queues and its bytes."""
 
     id: str
     routing_keys: tuple[str, ...]
@@ -42,7 +42,7 @@ class Message:
 
 
 def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
-    """The notification of a state that a stack came to; `state` as the outbox holds it."""
+    """Return the notification of a stack's new state; `state` is a row of the outbox."""
     scaling = state.get("scaling")
     status = scaling["status"] if scaling else state["status"]
     failed = status == "FAILED"
@@ -67,7 +67,7 @@ def message_of(state: Mapping[str, Any], description: str, to: Notifications) ->
 
 
 def log_message(message: Message) -> None:
-    """Put a notification into the log, as the driver log of oslo.messaging does."""
+    """Write a notification to the log, as the driver log of oslo.messaging does."""
     outer = json.loads(message.body)
     inner = json.loads(outer["oslo.message"]) if "oslo.message" in outer else outer
     level = logging.getLevelNamesMapping()[inner["priority"]]
@@ -75,7 +75,10 @@ def log_message(message: Message) -> None:
 
 
 def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:
-    """What is told of the stack. `user_id` is the user's name, as old consumers want it."""
+    """Return the payload about a stack.
+
+    `user_id` is the user's name: existing consumers expect it.
+    """
     return {
         "tenant_id": state["project_id"],
         "user_id": state["user_name"],
@@ -93,7 +96,7 @@ def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:
 
 
 def addresses(transport_url: str) -> Sequence[str]:
-    """The brokers of an oslo.messaging URL as AMQP URLs, in the order given. Raises ValueError.
+    """Return the brokers of an oslo.messaging URL as AMQP URLs, in its order. Raises ValueError.
 
     `rabbit://user:password@host:port,user:password@host2:port/virtual-host`
     """

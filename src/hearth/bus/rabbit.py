@@ -14,14 +14,14 @@ CONFIRM_S = 30.0
 
 
 class NotSent(Exception):
-    """The broker did not confirm a message; whether it has it is not known."""
+    """The broker did not confirm a message: it may or may not have received it."""
 
 
 class Publisher:
-    """Publishes notifications; connects when there is something to send, and again after a failure.
+    """Publishes notifications. Connects for the first message, and again after a failure.
 
-    As oslo.messaging does, each queue is declared and bound under its own name, so that nothing is
-    lost before the first consumer comes.
+    As oslo.messaging does, it declares each queue and binds it under its own name. So no message is
+    lost before the first consumer connects.
     """
 
     def __init__(self, to: Notifications) -> None:
@@ -43,7 +43,7 @@ class Publisher:
         await self.close()
 
     async def publish(self, message: Message) -> None:
-        """Send to all topics and wait for the broker. Raises NotSent."""
+        """Send a message to all topics and wait until the broker confirms it. Raises NotSent."""
         try:
             async with asyncio.timeout(CONFIRM_S):
                 exchange = await self._opened()
@@ -55,14 +55,14 @@ class Publisher:
             raise NotSent(f"{type(problem).__name__}: {problem}") from problem
 
     async def close(self) -> None:
-        """End the connection; the next message opens another."""
+        """Close the connection; the next message opens another."""
         connection, self._connection = self._connection, None
         self._exchange = self._channel = None
         self._bound.clear()
         if connection is not None:
             try:
                 await connection.close()
-            except (AMQPError, OSError, RuntimeError):  # it was broken already
+            except (AMQPError, OSError, RuntimeError):  # the connection was broken already
                 return
 
     async def _opened(self) -> AbstractExchange:
@@ -76,7 +76,7 @@ class Publisher:
         return self._exchange
 
     async def _connected(self) -> AbstractConnection:
-        """The first broker that answers."""
+        """Return a connection to the first broker that answers."""
         last: Exception | None = None
         for url in addresses(self._to.transport_url):
             try:

@@ -1,1 +1,1 @@
-"""The command line: starts processes and wires everything together; nothing else does."""
+"""The command line: the only package that starts processes and connects the others."""

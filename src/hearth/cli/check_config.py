@@ -1,4 +1,4 @@
-"""`hearth serve --check-config`: what a configuration means, without starting anything."""
+"""`hearth serve --check-config`: the effect of a configuration, without starting anything."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,11 +7,11 @@ from pathlib import Path
 from sqlalchemy.exc import ArgumentError
 
 from hearth.cli.configuration import Configuration, read
-from hearth.cli.early import WrongSetting
 from hearth.cli.from_conf import settings
 from hearth.cli.logs import checked_levels
 from hearth.cli.options import OPTIONS
 from hearth.cli.options.register import values
+from hearth.cli.process import WrongSetting
 from hearth.cli.serve import address
 from hearth.cli.settings import Settings
 from hearth.service.policy import Policy, WrongRules
@@ -19,14 +19,14 @@ from hearth.store.database import shown_url
 
 
 def run(configs: Sequence[Path], role: str) -> int:
-    """Say it; 0 if it could be served, 1 with the reason if not. Nothing is connected to."""
+    """Print it; return 0 if the configuration is valid, else 1. No connection is made."""
     try:
-        told = read(configs)
-        conf = told.conf
+        configuration = read(configs)
+        conf = configuration.conf
         checked_levels(conf)
         found = settings(conf, address(conf.heat_api, ()), address(conf.heat_api_cfn, ()))
         Policy(conf).load()
-        lines = list(_lines(told, found, role))
+        lines = list(_lines(configuration, found, role))
     except ArgumentError as problem:
         print(f"hearth: [database] connection: {problem}", file=sys.stderr)
         return 1
@@ -37,12 +37,12 @@ def run(configs: Sequence[Path], role: str) -> int:
     return 0
 
 
-def _lines(told: Configuration, found: Settings, role: str) -> Iterator[str]:
-    conf = told.conf
-    yield f"read: {', '.join(told.files)}"
+def _lines(configuration: Configuration, found: Settings, role: str) -> Iterator[str]:
+    conf = configuration.conf
+    yield f"read: {', '.join(configuration.files)}"
     yield f"role: {role}"
     if role != "engine":
-        yield f"orchestration: {address(conf.heat_api, ())}/v1, told to servers as {found.heat_url}"
+        yield f"orchestration: {address(conf.heat_api, ())}/v1, for servers {found.heat_url}"
         yield f"cloudformation: {address(conf.heat_api_cfn, ())}/v1/"
     yield f"database: {shown_url(found.database)}"
     yield f"identity: {found.auth_url}, as {found.service_user.username or 'a user id'}"
@@ -58,9 +58,9 @@ def _lines(told: Configuration, found: Settings, role: str) -> Iterator[str]:
     for option, value in values(conf, OPTIONS):
         if value != option.default:
             yield f"set: {option.place} = {'***' if option.secret else _text(value)}"
-    for place, why in sorted(told.idle.items()):
+    for place, why in sorted(configuration.idle.items()):
         yield f"does nothing here: {place}: {why}"
-    for words in told.not_known():
+    for words in configuration.not_known():
         yield f"not known: {words}"
 
 

@@ -1,4 +1,4 @@
-"""Groups of commands whose list says of each what it does, uncut."""
+"""Groups of commands whose list shows the whole first sentence of each help."""
 
 import click
 
@@ -6,7 +6,7 @@ import click
 class Commands(click.Group):
     """A group; those below it are of the same kind."""
 
-    group_class = type  # click: as the group they are in
+    group_class = type  # click: of the same class as their group
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each command with the whole first sentence of its help."""

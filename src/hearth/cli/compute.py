@@ -1,8 +1,8 @@
-"""The process that makes those which compute: it has all code loaded, and forks one per job.
+"""The process that forks the computing processes: it has all code loaded, and forks one per job.
 
 It is started by `hearth.engine.programs.compute.pool` with a socket. A message on it is either the
-end of another socket, over which a new process gets its job, or the id of a process to kill. It
-ends with that socket, and all its processes with it.
+end of another socket, over which a new process gets its job, or the id of a process to kill. When
+its own socket closes, it ends with all its processes.
 """
 
 import gc
@@ -36,7 +36,7 @@ def main(number: int, servers: ServerDefaults) -> None:
     gc.collect()
     gc.freeze()
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(ignored, signal.SIG_IGN)  # of the whole group; we end with our parent
+        signal.signal(ignored, signal.SIG_IGN)  # for the group; it ends with its parent
     woken, wakes = os.pipe()
     for end in (woken, wakes):
         os.set_blocking(end, False)
@@ -57,7 +57,7 @@ def main(number: int, servers: ServerDefaults) -> None:
 
 
 def prepare(servers: ServerDefaults) -> None:
-    """Load what jobs need, so that each has it from its first moment."""
+    """Load the code of all jobs, so that each process has it from the start."""
     import yaql.standard_library  # noqa: F401
 
     from hearth.cli.installed import use_installed
@@ -74,13 +74,13 @@ def prepare(servers: ServerDefaults) -> None:
 
 
 def _heard(control: socket.socket, running: set[int], ours: tuple[int, int]) -> bool:
-    """Do what one message asks for; False when there will be no more."""
+    """Handle one message; return False after the last one."""
     message, handles, _, _ = socket.recv_fds(control, MESSAGE_MAX, 1)
     if not message:
         return False
     if not handles:
         pid = int(message)
-        if pid in running:  # only we reap, so it is still the process that was meant
+        if pid in running:  # only this process reaps, so the id is still valid
             os.kill(pid, signal.SIGKILL)
         return True
     with socket.socket(fileno=handles[0]) as sock:

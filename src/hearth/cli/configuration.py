@@ -1,4 +1,4 @@
-"""The configuration files, read whole: what they say, and what of it is not understood."""
+"""The configuration files: their values, and the settings without effect."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from hearth.cli import options
-from hearth.cli.early import WrongSetting
 from hearth.cli.options.register import register, values
+from hearth.cli.process import WrongSetting
 from hearth.model.problem import hint
 
 log = logging.getLogger(__name__)
 
-PLACES = (Path("/etc/heat/heat.conf"), Path("/etc/hearth/hearth.conf"))  # the later counts
+PLACES = (Path("/etc/heat/heat.conf"), Path("/etc/hearth/hearth.conf"))  # the later one wins
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A read oslo.config and the files it is of. `idle` names what was set and does nothing here,
-    with the reason; `unknown` what nobody knows, with what may be meant."""
+    """A loaded oslo.config and its files. `idle` are settings without effect, with the reason;
+    `unknown` are unknown settings, with a suggestion."""
 
     conf: Any
     files: tuple[str, ...]
@@ -27,25 +27,25 @@ class Configuration:
     unknown: Mapping[str, str | None]
 
     def values(self) -> dict[str, Any]:
-        """All values in force, by place. Secrets are among them."""
+        """Return all values in force, by place, including secrets."""
         return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
 
     def tell(self, before: "Configuration | None" = None) -> None:
-        """Say in the log what is not understood, and was not `before`: one line for each kind."""
+        """Log settings without effect that were not in `before`: one line for each kind."""
         told = before or replace(self, idle={}, unknown={})
         if idle := sorted(self.idle.keys() - told.idle.keys()):
-            log.warning("these settings do nothing here: %s", ", ".join(idle))
+            log.warning("these settings have no effect: %s", ", ".join(idle))
         if self.unknown.keys() - told.unknown.keys():
             words = [one for one in self.not_known() if one not in told.not_known()]
-            log.warning("these settings are not known: %s", ", ".join(words))
+            log.warning("these settings are unknown: %s", ", ".join(words))
 
     def not_known(self) -> list[str]:
-        """The settings that nobody knows, with suggestions."""
+        """Return the unknown settings, with suggestions."""
         return [f"{place}{hint(near)}" for place, near in sorted(self.unknown.items())]
 
 
 def read(configs: Sequence[Path]) -> Configuration:
-    """The files, or those of the usual places. Raises WrongSetting."""
+    """Return the given files, or the default ones. Raises WrongSetting."""
     from oslo_config import cfg
 
     for path in configs:
@@ -77,7 +77,7 @@ def read(configs: Sequence[Path]) -> Configuration:
 
 
 def _written(files: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Every section and name that the files hold."""
+    """Return every section and name in the files."""
     from oslo_config import cfg
 
     more = [str(path) for folder in folders for path in sorted(Path(folder).glob("*.conf"))]

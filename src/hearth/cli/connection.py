@@ -1,8 +1,7 @@
-"""One HTTP connection: h11 in uvicorn, with deadlines and bounds of ours.
+"""One HTTP connection: h11 in uvicorn, with deadlines and limits.
 
-A client that sends its head or its body by drops, or never, loses its connection; no address has
-more than its share of them; and whatever two readers might understand in two ways is refused, or
-is the last thing on its connection.
+A client that sends its head or its body slowly, or never, loses its connection. The connections per
+address are limited. An ambiguous request is refused, or is the last one on its connection.
 """
 
 import asyncio
@@ -18,15 +17,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 log = logging.getLogger(__name__)
 
 HEAD_S = 10.0
-"""How long a head may take from its first byte, and a new connection until then."""
+"""The maximum time of a head from its first byte, and of a new connection until then."""
 
 BODY_PAUSE_S = 15.0
 BODY_TOTAL_S = 300.0
-"""How long a body may pause, and take."""
+"""The maximum pause in a body, and its maximum time."""
 
 DRAINED_BYTES = 256 * 1024
 DRAINED_S = 5.0
-"""What is still read of a body after its answer, so that the client sees the answer."""
+"""The maximum bytes read from a body after its answer, so that the client can read the answer."""
 
 TELL_S = 60.0
 
@@ -34,7 +33,7 @@ BARE_LF = re.compile(rb"(?<!\r)\n")
 
 
 class Doorman:
-    """Counts the connections of a server. `most` are let in, of one address `address_most`."""
+    """Counts the connections of a server: at most `most`, and `address_most` per address."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -45,7 +44,7 @@ class Doorman:
         self._refused = 0
 
     def enter(self, address: str) -> bool:
-        """Whether there is room for one more connection."""
+        """Return whether one more connection is allowed."""
         if self.total >= self.most or self._of[address] >= self.address_most:
             self._tell(address)
             return False
@@ -54,18 +53,18 @@ class Doorman:
         return True
 
     def leave(self, address: str) -> None:
-        """One that was let in has ended."""
+        """Count the end of a connection."""
         self.total -= 1
         self._of[address] -= 1
         if not self._of[address]:
             del self._of[address]
 
     def _tell(self, address: str) -> None:
-        """Once a minute, however many are refused."""
+        """Log refused connections, at most once a minute."""
         self._refused += 1
         if time.monotonic() - self._told_at >= TELL_S:
             log.warning(
-                "%d connections refused, the last from %s: there are %d, %d of that address",
+                "%d connections refused, the last from %s: %d are open, %d from that address",
                 *(self._refused, address, self.total, self._of[address]),
             )
             self._told_at, self._refused = time.monotonic(), 0
@@ -86,8 +85,8 @@ class Connection(H11Protocol):
 
     # -- of the transport --------------------------------------------------------------------
 
-    def connection_made(self, transport: Any) -> None:
-        """Let it in, or close it."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept the connection, or close it."""
         super().connection_made(transport)
         self._inside = self._doorman.enter(self._address)
         if not self._inside:
@@ -96,7 +95,7 @@ class Connection(H11Protocol):
         self._wait(h11.IDLE, HEAD_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget its deadlines."""
+        """Cancel the deadlines."""
         self._wait(None, 0)
         if self._inside:
             self._inside = False
@@ -104,7 +103,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, if it may."""
+        """Resume reading, if that is allowed."""
         if self.transport.is_closing():
             return
         if self._drained is not None:
@@ -124,7 +123,7 @@ class Connection(H11Protocol):
     # -- of uvicorn --------------------------------------------------------------------------
 
     def handle_events(self) -> None:
-        """A request whose length is said in two ways is the last on its connection."""
+        """Close the connection after a request that gives its length in two ways."""
         super().handle_events()
         if (
             self.cycle is not None
@@ -134,7 +133,7 @@ class Connection(H11Protocol):
             self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
-        """Do not read on for long what nobody wants."""
+        """Limit the reading of an unused body."""
         super().on_response_complete()
         if not self.transport.is_closing():
             self._look()
@@ -146,7 +145,7 @@ class Connection(H11Protocol):
         return self.client[0] if self.client else ""
 
     def _look(self) -> None:
-        """Set the deadline for what the client has to do next."""
+        """Set the deadline for the next step of the client."""
         state = self.conn.their_state
         answered = self.cycle is not None and self.cycle.response_complete
         if state is not h11.SEND_BODY:
@@ -161,7 +160,7 @@ class Connection(H11Protocol):
                 self._body_ends = now + BODY_TOTAL_S
             self._wait(h11.SEND_BODY, min(BODY_PAUSE_S, self._body_ends - now))
         elif state is h11.IDLE and answered and self.conn.trailing_data[0]:
-            self._wait(h11.IDLE, HEAD_S)  # a part of the next head is there
+            self._wait(h11.IDLE, HEAD_S)  # a part of the next head has arrived
         elif state is not self._waits_for:
             self._wait(None, 0)
 
@@ -179,12 +178,12 @@ class Connection(H11Protocol):
             return
         paused = self._waits_for is h11.SEND_BODY and self.flow.read_paused
         if paused and self._drained is None and self.loop.time() < self._body_ends:
-            self._wait(h11.SEND_BODY, BODY_PAUSE_S)  # it is we who do not read
+            self._wait(h11.SEND_BODY, BODY_PAUSE_S)  # the server itself has paused reading
             return
         self.transport.abort()
 
     def _has_bare_lf(self, data: bytes) -> bool:
-        """Whether a line of the head ends without CR."""
+        """Return whether a line of the head ends without CR."""
         seen = self._last + data
         end = seen.find(b"\r\n\r\n")
         self._last = b"" if end >= 0 else seen[-3:]

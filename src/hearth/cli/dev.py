@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hearth.cli.early import (
+from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
     listening,
@@ -32,15 +32,15 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 FORMER_PASSWORD = "secret"  # noqa: S105 - of folders that are older than random passwords
 OURS = ("cloud.json", "clouds.yaml", "hearth.db", "hearth.db-wal", "hearth.db-shm", "openrc")
 REGION = "RegionOne"
-HIDDEN_TAG = "data-processing-cluster"  # as most clouds have it
+HIDDEN_TAG = "data-processing-cluster"  # as in most clouds
 
 
 def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
-    """Run until stopped; the exit status."""
+    """Run until stopped; return the exit status."""
     no_collections()
     allow_descriptors()
     log_to_stderr()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own handler
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
     try:
         _prepare(folder)
@@ -65,7 +65,7 @@ def _prepare(folder: Path) -> None:
         os.umask(0o077)  # passwords and keys are in nearly every file
         folder.mkdir(parents=True, exist_ok=True)
         for name in OURS:
-            if (folder / name).is_file():  # from before they were kept from others
+            if (folder / name).is_file():  # created by a release that did not protect them
                 (folder / name).chmod(0o600)
         probe = folder / ".probe"
         probe.write_text("")
@@ -76,14 +76,14 @@ def _prepare(folder: Path) -> None:
 
 
 async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
-    held = lock(folder / "hearth.lock")  # before anything of another's is touched
+    held = lock(folder / "hearth.lock")  # before any file of another process is touched
     bound = listening(HOST, port)
     if port:
         listening(HOST, port + 1).close()
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     password = _password(folder)
     cloud = _start_cloud(port + 1 if port else 0, folder, url)
-    try:  # the cloud starts while what takes time is imported
+    try:  # the cloud starts during slow imports
         from hearth.cli.lifetime import until_stopped
         from hearth.cli.wiring import wired
 
@@ -123,22 +123,22 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
         loop = asyncio.get_running_loop()
         line = await loop.run_in_executor(waiting, cloud.stdout.readline)
     finally:
-        waiting.shutdown(wait=False)  # a stop meanwhile does not wait for the cloud
+        waiting.shutdown(wait=False)  # a stop does not wait for the cloud
     if not line:
-        raise WrongSetting("the cloud in a box did not start; what it said is above")
+        raise WrongSetting("the embedded cloud did not start; its output is above")
     return str(json.loads(line)["auth_url"])
 
 
 def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings":
     from hearth.cli.settings import Settings
     from hearth.cloud.credential import PasswordCredential
-    from hearth.service.house import Limits
+    from hearth.service.services import Limits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:
         return PasswordCredential(auth_url, name, password, user_domain_name=domain, **scope)
 
     return Settings(
-        trust_from_start=False,  # whoever is called by a trust can leave no trust to others
+        trust_from_start=False,  # a trust cannot create further trusts
         database=f"sqlite:///{folder / 'hearth.db'}",
         secret=_secret(folder / "secret"),
         auth_url=auth_url,
@@ -153,12 +153,12 @@ def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings
         cfn_url=f"{url}/cfn/v1",
         waitcondition_url=f"{url}/cfn/v1/waitcondition",
         environment_dir=folder / "environment.d",
-        foreign_networks=LOOPBACK,  # this cloud itself may be a user's other one
+        foreign_networks=LOOPBACK,  # users may also use this cloud as another cloud
     )
 
 
 def _password(folder: Path) -> str:
-    """The password of all users of this folder's cloud."""
+    """Return the password of all users of this folder's cloud."""
     path = folder / "password"
     if not path.exists() and (folder / "cloud.json").exists():
         path.write_text(FORMER_PASSWORD)
@@ -175,7 +175,7 @@ def _secret(path: Path) -> str:
 
 
 def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
-    """clouds.yaml and openrc for the unmodified clients."""
+    """Write clouds.yaml and openrc for the unmodified clients."""
     lines = ["clouds:"]
     for name, user, project in (("hearth", "demo", "demo"), ("hearth-admin", "admin", "admin")):
         lines += [

@@ -28,13 +28,13 @@ def one_type(name: str) -> str:
     catalog = default_catalog()
     kind = catalog.find(name)
     if kind is None:
-        told = catalog.missing(name) or f"there is no resource type {name}"
-        raise LookupError(told + hint(nearest(name, catalog.names())))
+        reason = catalog.missing(name) or f"there is no resource type {name}"
+        raise LookupError(reason + hint(nearest(name, catalog.names())))
     return reference.as_markdown(kind)
 
 
 def write_reference(folder: Path) -> int:
-    """Write the pages of all built-in types; how many there are."""
+    """Write the pages of all built-in types; return their number."""
     made = reference.pages(builtin_types().values())
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():

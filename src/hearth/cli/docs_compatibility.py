@@ -40,7 +40,7 @@ def page() -> str:
 
 
 def _summary() -> str:
-    of_heat = [operation for operation in ROUTES if not operation.beside]
+    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beside]
     available, unavailable = len(_available()), len(_missing())
     functions = len(words_of_functions())
     return "\n".join(
@@ -133,7 +133,7 @@ def _has(grammar: Grammar, word: str) -> bool:
 
 
 def _apis() -> str:
-    of_heat = [operation for operation in ROUTES if not operation.beside]
+    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beside]
     rows = [
         f"| Orchestration API v1 | all {len(of_heat)} operations, see [API](api.md) |",
         f"| CloudFormation-style API | {len(ACTIONS)} actions, "

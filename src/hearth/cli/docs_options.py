@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from hearth.cli.options import OPTIONS, without_meaning
+from hearth.cli.options import OPTIONS, no_effect
 from hearth.cli.options.cloud import SERVICES
 from hearth.cli.options.option import Option
 
@@ -56,17 +56,17 @@ def _repeated(option: Option) -> bool:
 def _row(option: Option) -> str:
     marks = [word for word in ("live", "own") if getattr(option, word)]
     marked = f" *{', '.join(marks)}*" if marks else ""
-    told = option.does
+    text = option.does
     if option.choices and not option.name.endswith("_auth_method"):
-        told += f" One of {', '.join(one for one in option.choices if one)}."
+        text += f" One of {', '.join(one for one in option.choices if one)}."
     if option.formerly:
         older = (
             name if group == "DEFAULT" else f"[{group}] {name}" for group, name in option.formerly
         )
-        told += f" The older name `{'`, `'.join(older)}` still works."
+        text += f" The older name `{'`, `'.join(older)}` still works."
     if option.differs:
-        told += f" The default differs from Heat: {option.differs}."
-    return f"| `{option.name}`{marked} | {_default(option)} | {told} |\n"
+        text += f" The default differs from Heat: {option.differs}."
+    return f"| `{option.name}`{marked} | {_default(option)} | {text} |\n"
 
 
 def _default(option: Option) -> str:
@@ -80,11 +80,11 @@ def _default(option: Option) -> str:
 
 def _idle() -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
-    for group, found in without_meaning.OPTIONS.items():
+    for group, found in no_effect.OPTIONS.items():
         for name, why in found.items():
             place = name if group == "DEFAULT" else f"[{group}] {name}"
             by_reason.setdefault(why, []).append(place)
-    for group, why in without_meaning.GROUPS.items():
+    for group, why in no_effect.GROUPS.items():
         by_reason.setdefault(why, []).append(f"[{group}]")
     yield "| reason | settings |\n| --- | --- |"
     for why, places in sorted(by_reason.items()):

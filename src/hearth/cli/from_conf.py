@@ -1,4 +1,4 @@
-"""The settings of a process as a configuration in the form of heat.conf says them."""
+"""The settings of a process from a configuration in the format of heat.conf."""
 
 import ipaddress
 from dataclasses import replace
@@ -7,15 +7,15 @@ from typing import Any
 
 from hearth.api.front.settings import Cors, FrontSettings, Health, Rate
 from hearth.bus.notification import LEVELS, Notifications, addresses
-from hearth.cli.early import WrongSetting
 from hearth.cli.options.cloud import SERVICES
+from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Judging, Settings, with_version
 from hearth.cli.signers import signers
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.reach import Reach, Tls
 from hearth.resources.nova.defaults import ServerDefaults
-from hearth.service.house import Limits
+from hearth.service.services import Limits
 from hearth.store.retention import Retention
 from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
 
@@ -23,7 +23,7 @@ CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3":
 
 
 def settings(conf: Any, url: str, cfn_url: str) -> Settings:
-    """The settings of a process that listens at these addresses. Raises WrongSetting."""
+    """Return the settings of a process that listens at these addresses. Raises WrongSetting."""
     tokens, clients = conf.keystone_authtoken, conf.clients
     _demand(conf)
     service_user = _service_user(conf)
@@ -121,7 +121,7 @@ def _service_user(conf: Any) -> PasswordCredential:
 
 
 def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential | None:
-    """Whom trusts are given to; None where that is the service user. A trust brings its project."""
+    """Return the trustee of trusts, or None for the service user. A trust includes its project."""
     auth = conf.trustee
     if not (auth.username or auth.user_id):
         return None
@@ -157,10 +157,10 @@ def _domain_admin(conf: Any) -> PasswordCredential | None:
 
 def _heat_url(conf: Any, url: str) -> str:
     if conf.clients_heat.url:
-        told: str = conf.clients_heat.url
+        url_set: str = conf.clients_heat.url
         for word in ("%(tenant_id)s", "$(tenant_id)s", "%(project_id)s"):
-            told = told.replace(word, "{project}")
-        return told
+            url_set = url_set.replace(word, "{project}")
+        return url_set
     return f"{(conf.heat_public_url or url).rstrip('/')}/v1/{{project}}"
 
 
@@ -169,7 +169,7 @@ def _tls(group: Any) -> Tls:
 
 
 def _believed(place: str, tls: Tls) -> Tls:
-    """The same, if its files can be used. Raises WrongSetting."""
+    """Return the TLS settings, if their files are valid. Raises WrongSetting."""
     try:
         tls.context()
     except OSError as problem:
@@ -178,14 +178,14 @@ def _believed(place: str, tls: Tls) -> Tls:
 
 
 def _services(conf: Any) -> dict[str, Reach]:
-    """The services that are reached otherwise than the rest."""
+    """Return the services with their own access settings."""
     shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
     found: dict[str, Reach] = {}
     for name, service in SERVICES.items():
         group = conf[f"clients_{name}"]
-        told = (group.insecure, group.ca_file, group.cert_file, group.key_file)
+        values = (group.insecure, group.ca_file, group.cert_file, group.key_file)
         tls = None
-        if any(value is not None for value in told):
+        if any(value is not None for value in values):
             usual = conf.clients
             tls = Tls(
                 bool(usual.insecure if group.insecure is None else group.insecure),
@@ -204,12 +204,14 @@ def _services(conf: Any) -> dict[str, Reach]:
 def _judging(conf: Any) -> Judging:
     auth = conf.keystone_authtoken
     tls = Tls(bool(auth.insecure), auth.cafile, auth.certfile, auth.keyfile)
-    told = None if tls == Tls() else _believed("keystone_authtoken", tls)
+    trusted = None if tls == Tls() else _believed("keystone_authtoken", tls)
     return Judging(
         kept_s=float(auth.token_cache_time),
         service_roles=frozenset(auth.service_token_roles),
         any_service=not auth.service_token_roles_required,
-        reach=Reach(auth.interface and auth.interface.removesuffix("URL"), auth.region_name, told),
+        reach=Reach(
+            auth.interface and auth.interface.removesuffix("URL"), auth.region_name, trusted
+        ),
     )
 
 
@@ -251,7 +253,7 @@ def _networks(
 
 
 def front(conf: Any) -> FrontSettings:
-    """What stands before the API. Raises WrongSetting."""
+    """Return the settings of the middleware. Raises WrongSetting."""
     cors, health, own, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
     unknown = set(health.backends) - Health.CHECKS
     if unknown:
@@ -294,7 +296,7 @@ def _by_port(written: list[str]) -> dict[int, str]:
 
 
 def _notifications(conf: Any) -> Notifications | None:
-    """Where notifications go; None where nobody wants them. Raises WrongSetting."""
+    """Return the target of notifications, or None if they are disabled. Raises WrongSetting."""
     group = conf.oslo_messaging_notifications
     place = "[oslo_messaging_notifications]"
     drivers = {driver for driver in group.driver if driver not in ("", "noop")}

@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 
 def global_environment(folder: Path | None) -> Environment:
-    """What every stack builds on. A file that is broken is logged and passed over, and so is an
-    entry whose template cannot be read.
+    """Return the base environment of every stack. Invalid files, and entries with unreadable
+    templates, are logged and ignored.
     """
     registry: dict[str, Any] = dict(DEFAULTS.resource_registry)
     texts: dict[str, str] = {}
@@ -46,7 +46,7 @@ def global_environment(folder: Path | None) -> Environment:
 
 
 def _files(folder: Path | None) -> Iterator[Path]:
-    """All files, by name, so that the same directory always means the same."""
+    """Return all files, sorted by name, so that a directory always has the same effect."""
     if folder is not None and folder.is_dir():
         yield from sorted(path for path in folder.iterdir() if path.is_file())
 

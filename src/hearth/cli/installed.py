@@ -1,4 +1,4 @@
-"""What installed packages add to Hearth, loaded and looked at before anything starts.
+"""Types and functions of installed packages, loaded and checked before anything starts.
 
 Resource types are entry points of the group `hearth.types`, functions of the template language of
 the group `hearth.functions`. Source: rule R8.
@@ -7,7 +7,7 @@ the group `hearth.functions`. Source: rule R8.
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from hearth.cli.early import WrongSetting
+from hearth.cli.process import WrongSetting
 from hearth.resources.registry import BadPackage, installed_types
 from hearth.template.functions import Function
 from hearth.template.versions import add_function
@@ -17,9 +17,9 @@ GROUP = "hearth.functions"
 
 @cache
 def use_installed() -> None:
-    """Make functions of packages part of the language, and load their types. Raises WrongSetting.
+    """Add functions of packages to the language, and load their types. Raises WrongSetting.
 
-    A package that cannot be used is told when Hearth starts, not when a stack needs it.
+    An invalid package is reported when Hearth starts, not when a stack needs it.
     """
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:

@@ -1,4 +1,4 @@
-"""From a wired process to a stopped one: serve, work, listen to signals, hand everything over."""
+"""The life of a process: serve, work, handle signals, hand everything over."""
 
 import asyncio
 import logging
@@ -6,7 +6,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -19,10 +19,13 @@ from hearth.service.event_poster import EventPoster
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
 
+if TYPE_CHECKING:
+    from uvicorn import Server
+
 log = logging.getLogger(__name__)
 
 SENDING = "sending"
-ASK_S = 10.0  # between two questions for the time, where no beats bring it
+ASK_S = 10.0  # between two reads of the time, without heartbeats
 POSTS_AT_ONCE = 16
 TELL_S = 60.0
 
@@ -31,13 +34,13 @@ Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Seldom:
-    """Reports what the event loop could not do; what repeats, as a failed accept, once a minute."""
+    """Logs errors of the event loop; repeated ones, such as a failed accept, once a minute."""
 
     def __init__(self) -> None:
         self._told_at: dict[str, float] = {}
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """As `loop.set_exception_handler` has it."""
+        """Handle an error, for `loop.set_exception_handler`."""
         message = str(context.get("message", ""))
         if "accept" not in message:
             loop.default_exception_handler(context)
@@ -56,10 +59,10 @@ async def until_stopped(
     cfn_sockets: Sequence[socket.socket] = (),
     reload: Reload | None = None,
 ) -> int:
-    """Serve and work until SIGTERM or SIGINT, then hand everything over; the exit status.
+    """Serve and work until SIGTERM or SIGINT, then hand over; return the exit status.
 
-    On `cfn_sockets` the CloudFormation API listens by itself. SIGHUP calls `reload`. A second
-    SIGTERM no longer waits for requests. A part that ends by itself ends the process, with 1.
+    On `cfn_sockets` only the CloudFormation API listens. SIGHUP calls `reload`. A second SIGTERM
+    does not wait for requests. If a part of the process ends by itself, the process ends with 1.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -115,7 +118,7 @@ def _at_work(running: Running) -> list[asyncio.Task[Any]]:
     return tasks
 
 
-async def _listening(one: Any, sockets: list[socket.socket]) -> asyncio.Task[Any]:
+async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
     task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
     while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.005)
@@ -123,7 +126,7 @@ async def _listening(one: Any, sockets: list[socket.socket]) -> asyncio.Task[Any
 
 
 def _on_hangup(reload: Reload) -> None:
-    """One reading at a time; a signal that comes meanwhile leads to another one."""
+    """Reload once at a time; a signal during a reload causes another one."""
     loop, again = asyncio.get_running_loop(), asyncio.Event()
 
     async def reloading() -> None:
@@ -132,7 +135,7 @@ def _on_hangup(reload: Reload) -> None:
             again.clear()
             try:
                 await reload()
-            except Exception:  # whatever it is, the next signal is answered as well
+            except Exception:  # after any error the next signal is handled, too
                 log.exception("the settings could not be read again")
 
     task = loop.create_task(reloading(), name="reloading")
@@ -140,11 +143,11 @@ def _on_hangup(reload: Reload) -> None:
 
 
 async def _keep_time(running: Running) -> None:
-    """Have the database's time for as long as the process serves."""
+    """Read the database's time as long as the process serves."""
     while True:
         await asyncio.sleep(ASK_S)
         try:
-            await running.clock.ask(running.house.store)
+            await running.clock.ask(running.services.store)
         except SQLAlchemyError as problem:
             log.warning("the database's time is not known: %s", str(problem).partition("\n")[0])
 
@@ -154,16 +157,16 @@ async def _taken_leave(running: Running) -> None:
         await running.engine.stop()
     except SQLAlchemyError as problem:
         words = str(problem).partition("\n")[0]
-        log.warning("the engine's lease ends by itself, for the database is away: %s", words)
+        log.warning("the database is unavailable, so the engine's lease will expire: %s", words)
 
 
 async def _send(running: Running, to: Notifications) -> None:
-    """Send notifications for as long as the process works."""
-    house = running.house
+    """Send notifications as long as the process works."""
+    services = running.services
 
     async def send(publish: Publish, failures: type[Exception]) -> None:
-        sender = Sender(house.store, house.programs, running.engine.id, to, publish, failures)
-        house.bus.listen(sender.wake)
+        sender = Sender(services.store, services.programs, running.engine.id, to, publish, failures)
+        services.bus.listen(sender.wake)
         await sender.run()
 
     async def only_log(message: Message) -> None:
@@ -185,12 +188,12 @@ async def _send(running: Running, to: Notifications) -> None:
 
 
 async def _post_events(running: Running) -> None:
-    """Post events to sinks for as long as the process works, over connections of their own."""
-    house = running.house
+    """Post events to sinks as long as the process works, over separate connections."""
+    services = running.services
     pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
     pool.may_write = running.engine.confirmed
-    poster = EventPoster(house.store, StackClouds(pool), running.engine.id, house.clock)
-    house.bus.listen(poster.wake)
+    poster = EventPoster(services.store, StackClouds(pool), running.engine.id, services.clock)
+    services.bus.listen(poster.wake)
     try:
         await poster.run()
     finally:

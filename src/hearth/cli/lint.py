@@ -1,4 +1,4 @@
-"""`hearth lint`: what is wrong with templates, before anything is created."""
+"""`hearth lint`: checks templates before anything is created."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hearth.model.problem import hint, nearest
 
 
 def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, strict: bool) -> int:
-    """Print the findings; of a folder, those of all templates below it.
+    """Print the findings; for a folder, those of all templates in it. Return the exit status.
 
     0: no error; 1: errors, or with `strict` warnings; 2: unreadable.
     """
@@ -44,7 +44,7 @@ def _standard_input(file: Path) -> dict[Path, str]:
 
 
 def explain(code: str) -> str:
-    """What a rule finds. Raises LookupError with a suggestion."""
+    """Return the explanation of a rule. Raises LookupError with a suggestion."""
     rule = RULES.get(code)
     if rule is None:
         raise LookupError(f"there is no rule {code}{hint(nearest(code, RULES))}")

@@ -1,4 +1,4 @@
-"""The log of a server: where it goes, how much of it, and in which form."""
+"""The log of a server: target, levels and format."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hearth.cli.early import LINE, WrongSetting
+from hearth.cli.process import LINE, WrongSetting
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
@@ -18,12 +18,12 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
          "oslo_policy", "sqlalchemy", "uvicorn", "stevedore"), "WARNING",
     )
 )  # fmt: skip
-"""How much libraries tell, unless the configuration says otherwise."""
-_told: set[str] = set()  # loggers of which a configuration has spoken
+"""The default levels of libraries."""
+_told: set[str] = set()  # loggers that the configuration has set
 
 
 class AsJson(logging.Formatter):
-    """One JSON object a line."""
+    """Formats each message as a JSON object in one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -40,7 +40,7 @@ class AsJson(logging.Formatter):
 
 
 def open_log(conf: Any) -> None:
-    """From now on the log goes where the configuration says. Raises WrongSetting."""
+    """Open the log of the configuration. Raises WrongSetting."""
     root = logging.getLogger()
     handler: logging.Handler
     if conf.log_file:
@@ -57,9 +57,9 @@ def open_log(conf: Any) -> None:
 
 
 def levels(conf: Any) -> None:
-    """How much is logged; may be changed at any time. Raises WrongSetting."""
+    """Set the levels of the log; they can change at any time. Raises WrongSetting."""
     wanted = checked_levels(conf)
-    for name in _told - wanted.keys():  # as all others again
+    for name in _told - wanted.keys():  # back to the default
         logging.getLogger(name).setLevel(logging.NOTSET)
     for name, level in wanted.items():
         logging.getLogger(name).setLevel(level)
@@ -69,7 +69,7 @@ def levels(conf: Any) -> None:
 
 
 def checked_levels(conf: Any) -> dict[str, str]:
-    """The levels of single loggers. Raises WrongSetting."""
+    """Return the levels of single loggers. Raises WrongSetting."""
     wanted = {**LIBRARIES, **dict(_pairs(conf.default_log_levels))}
     known = logging.getLevelNamesMapping()
     if unknown := sorted({one for one in wanted.values() if one not in known}):

@@ -1,4 +1,4 @@
-"""`hearth`: the commands. Each imports what it needs only when it is run."""
+"""`hearth`: the commands. Each imports its modules only when it is run."""
 
 import gc
 import sys
@@ -10,13 +10,6 @@ import click
 import hearth
 from hearth.cli.commands import Commands
 from hearth.cli.manage_commands import configs_option, manage
-
-
-class Told(click.ClickException):
-    """Something the user can mend: one line, exit status 1."""
-
-    def show(self, file: object = None) -> None:
-        click.echo(f"hearth: {self.message}", err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,7 +49,7 @@ def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
     show_default=True,
     help="What this process does.",
 )
-@click.option("--check-config", "check", is_flag=True, help="Say what it means, start nothing.")
+@click.option("--check-config", "check", is_flag=True, help="Show its effect, start nothing.")
 def serve(configs: tuple[Path, ...], port: int | None, role: str, *, check: bool) -> None:
     """Hearth for an existing Keystone and database."""
     if check:
@@ -99,9 +92,7 @@ def demo(*, transcript: bool) -> None:
     help="For people, programs, code hosts, or workflows.",
 )
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
-@click.option(
-    "--explain", "code", metavar="CODE", help="Tell what a rule finds, and do nothing else."
-)
+@click.option("--explain", "code", metavar="CODE", help="Explain a rule, and do nothing else.")
 def lint(
     files: tuple[Path, ...],
     environments: tuple[Path, ...],
@@ -115,7 +106,7 @@ def lint(
     Child templates and files are found beside the template that names them. Exit status: 0 without
     errors, 1 with errors, 2 if a file cannot be read.
     """
-    gc.disable()  # a short life with hardly any garbage
+    gc.disable()  # a short-lived process with hardly any garbage
     from hearth.cli import lint as command
 
     if code is not None:
@@ -134,7 +125,7 @@ def lint(
 @click.option("--check", is_flag=True, help="Write nothing; name what would change, exit 1.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
-    """Put templates and environments into one style, which docs/fmt.md tells.
+    """Format templates and environments in the style of docs/fmt.md.
 
     Comments stay and no meaning changes. Of a folder every template and environment below is
     taken; with - standard input is written to standard output.
@@ -156,7 +147,7 @@ def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
     help="Write a file instead of printing.",
 )
 def schema(flavour: str, version: str | None, kind: str | None, output: IO[str]) -> None:
-    """A JSON Schema of templates, for editors: docs/editors.md tells how they take it."""
+    """A JSON Schema of templates, for editors: see docs/editors.md."""
     from hearth.cli.schema import schema_text
 
     try:

@@ -1,4 +1,4 @@
-"""The jobs of `hearth manage`: each opens the database, does one thing, and says what."""
+"""The jobs of `hearth manage`: each opens the database, does one thing, and reports it."""
 
 import contextlib
 import time
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from hearth.cli.configuration import read
-from hearth.cli.early import WrongSetting
+from hearth.cli.process import WrongSetting
 from hearth.store import migrate, reads
 from hearth.store.database import Store, Tx
 from hearth.store.engines import EngineRow, clean, engines
@@ -26,7 +26,7 @@ SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
 def db_sync(configs: Configs, version: str | None) -> None:
-    """Carry out the migrations that are missing; another `version` than the newest is refused."""
+    """Carry out the missing migrations; a `version` other than the newest is refused."""
     if version not in (None, "head", migrate.head()):
         raise WrongSetting(f"db-sync goes to {migrate.head()}, the schema of this release")
     with opened(configs, current=False) as store:
@@ -37,7 +37,7 @@ def db_sync(configs: Configs, version: str | None) -> None:
 
 
 def db_version(configs: Configs) -> None:
-    """Print the newest migration that the database has seen, an empty line for none."""
+    """Print the newest migration of the database, or an empty line."""
     with opened(configs, current=False) as store:
         print(_version(store) or "")
 
@@ -45,7 +45,7 @@ def db_version(configs: Configs) -> None:
 def purge_deleted(
     configs: Configs, age: int, granularity: str, project_id: str | None, batch: int
 ) -> None:
-    """Forget old deleted stacks, a batch at a time."""
+    """Purge old deleted stacks, a batch at a time."""
     age_s = float(age * SECONDS[granularity])
     total = 0
     with opened(configs) as store:
@@ -59,11 +59,11 @@ def purge_deleted(
 
 
 def rekey(configs: Configs) -> None:
-    """Seal everything with the first key, a batch at a time."""
+    """Encrypt everything with the first key, a batch at a time."""
     with opened(configs) as store:
         try:
             for place, count in seal_anew(store):
-                print(f"{place}: {count} sealed anew")
+                print(f"{place}: {count} encrypted again")
         except Unsealable as problem:
             raise WrongSetting(f"auth_encryption_key: a value has another key: {problem}") from None
     print("all values have the first key of auth_encryption_key; the others may go")
@@ -78,7 +78,7 @@ def service_list(configs: Configs) -> None:
 
 
 def service_clean(configs: Configs) -> None:
-    """Forget engines whose lease is over and that hold no stack."""
+    """Remove engines whose lease has expired and that hold no stack."""
     with opened(configs) as store:
         went, left = store.transact(clean)
     more = f"; {left} kept until others have taken their stacks over" if left else ""
@@ -86,7 +86,7 @@ def service_clean(configs: Configs) -> None:
 
 
 def resource_data_list(configs: Configs, resource_id: str) -> None:
-    """Print the private data of a record, by its own id or the physical one."""
+    """Print the private data of a record, by its id or its physical id."""
 
     def look(tx: Tx) -> dict[str, str] | None:
         mine = sa.or_(resource.c.id == resource_id, resource.c.physical_id == resource_id)
@@ -101,7 +101,7 @@ def resource_data_list(configs: Configs, resource_id: str) -> None:
 
 
 def reset_stack_status(configs: Configs, stack_id: str) -> None:
-    """Print the state of a stack, and why nothing has to be reset."""
+    """Print the state of a stack, and why a reset is not necessary."""
     with opened(configs) as store:
         row = store.transact(lambda tx: reads.find_stack(tx, None, stack_id), write=False)
         if row is None:
@@ -110,24 +110,24 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
     print(f"stack {row.name} ({row.id}): {row.state}, {row.reason}")
     print(_held(row, alive.get(row.owner or "")))
     print(
-        "not needed. The state is what the rows say. A stack whose engine died is taken over by "
-        "another one within seconds and goes on where it was; every operation has a deadline; "
-        "`openstack stack cancel` and `openstack stack delete` count at any time."
+        "not needed. The rows hold the state. A stack whose engine died is taken over by "
+        "another one within seconds and continues there; every operation has a deadline; "
+        "`openstack stack cancel` and `openstack stack delete` work at any time."
     )
 
 
 def _held(row: StackRow, engine: EngineRow | None) -> str:
     if row.owner is None:
-        due = "nothing is to be done" if row.due_at is None else f"due {_moment(row.due_at)}"
+        due = "nothing to do" if row.due_at is None else f"due {_moment(row.due_at)}"
         return f"no engine holds it: {due}"
     if engine is None:
-        return f"held by engine {row.owner}, of which nothing is known"
+        return f"held by engine {row.owner}, which is unknown"
     return f"held by engine {engine.id} on {engine.host} ({'up' if engine.up else 'down'})"
 
 
 @contextlib.contextmanager
 def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
-    """The database of a configuration; with `current` only at this release's schema.
+    """Open the database of a configuration; with `current` only at this release's schema.
 
     Raises WrongSetting.
     """

@@ -1,4 +1,4 @@
-"""`hearth manage`: the jobs that operators know from heat-manage, by its names."""
+"""`hearth manage`: the jobs of heat-manage, by the same names."""
 
 import sys
 from collections.abc import Callable
@@ -22,7 +22,7 @@ configs_option = click.option(
 
 
 class ByHeatsNames(Commands):
-    """Commands whose names may be written with underscores, as heat-manage's are."""
+    """Commands whose names may have underscores, as those of heat-manage."""
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         return super().get_command(context, name.replace("_", "-"))
@@ -32,13 +32,13 @@ class ByHeatsNames(Commands):
 @configs_option
 @click.pass_context
 def manage(context: click.Context, configs: tuple[Path, ...]) -> None:
-    """Look after the database: what heat-manage does, by the same names."""
+    """Maintain the database: the jobs of heat-manage, by the same names."""
     context.obj = configs
 
 
 def _job(context: click.Context, name: str, *arguments: Any) -> None:
     from hearth.cli import manage as jobs
-    from hearth.cli.early import WrongSetting
+    from hearth.cli.process import WrongSetting
 
     job: Callable[..., None] = getattr(jobs, name)
     try:
@@ -59,7 +59,7 @@ def db_sync(context: click.Context, version: str | None) -> None:
 @manage.command(name="db-version")
 @click.pass_context
 def db_version(context: click.Context) -> None:
-    """Tell the schema of the database."""
+    """Print the schema of the database."""
     _job(context, "db_version")
 
 
@@ -74,7 +74,7 @@ def db_version(context: click.Context) -> None:
 def purge_deleted(
     context: click.Context, age: int, granularity: str, project_id: str | None, batch: int
 ) -> None:
-    """Forget stacks that were deleted longer ago than AGE (90)."""
+    """Purge stacks that were deleted longer ago than AGE (90)."""
     _job(context, "purge_deleted", age, granularity, project_id, batch)
 
 
@@ -87,20 +87,20 @@ def rekey(context: click.Context) -> None:
 
 @manage.group()
 def service() -> None:
-    """Engines, as the database knows them."""
+    """Engines in the database."""
 
 
 @service.command(name="list")
 @click.pass_context
 def service_list(context: click.Context) -> None:
-    """All engines that have not taken their leave."""
+    """List all registered engines."""
     _job(context, "service_list")
 
 
 @service.command(name="clean")
 @click.pass_context
 def service_clean(context: click.Context) -> None:
-    """Forget engines that are gone."""
+    """Remove engines that no longer run."""
     _job(context, "service_clean")
 
 
@@ -108,7 +108,7 @@ def service_clean(context: click.Context) -> None:
 @click.argument("resource_id")
 @click.pass_context
 def resource_data_list(context: click.Context, resource_id: str) -> None:
-    """Show what a resource keeps to itself, by its physical id. It may be secret."""
+    """Show the private data of a resource, by its physical id. It may be secret."""
     _job(context, "resource_data_list", resource_id)
 
 
@@ -116,7 +116,7 @@ def resource_data_list(context: click.Context, resource_id: str) -> None:
 @click.argument("stack_id")
 @click.pass_context
 def reset_stack_status(context: click.Context, stack_id: str) -> None:
-    """Not needed; tells the state of the stack, and why."""
+    """Not needed; shows the state of the stack, and why."""
     _job(context, "reset_stack_status", stack_id)
 
 
@@ -124,8 +124,8 @@ def reset_stack_status(context: click.Context, stack_id: str) -> None:
 @click.argument("what", type=click.Choice(["encrypt", "decrypt"]))
 @click.option("-v", "--verbose-update-params", is_flag=True, hidden=True)
 def update_params(what: str, *, verbose_update_params: bool) -> None:
-    """Not needed: what users wrote is always encrypted."""
-    click.echo(f"{what}: not needed. What users wrote is encrypted when it is stored, always.")
+    """Not needed: user data is always encrypted."""
+    click.echo(f"{what}: not needed. User data is always encrypted in the database.")
 
 
 @manage.command(name="migrate-convergence-1")
@@ -137,7 +137,7 @@ def migrate_convergence_1(stack_ids: tuple[str, ...]) -> None:
 
 @manage.command(name="migrate-properties-data")
 def migrate_properties_data() -> None:
-    """Not needed: properties have one place."""
+    """Not needed: properties are stored in one place."""
     click.echo("not needed. The properties of a resource have been in one place all along.")
 
 

@@ -1,8 +1,8 @@
-"""Memory that comes back: what no one needs any more is returned to the system.
+"""Returning unused memory to the system.
 
-Python frees what nothing refers to; circles wait for the collector, which comes rarely here
-(`wiring.calm_collector`), and what is freed stays with the C library, in a heap for each thread. So
-there are few heaps, and after the process has grown, circles are collected and heaps trimmed.
+Python frees objects without references. Reference cycles wait for the collector, which runs rarely
+here (`wiring.calm_collector`). Freed memory stays in the C library, in a heap for each thread. So
+there are few heaps. After the process has grown, cycles are collected and heaps are trimmed.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 
 LOOK_S = 5.0
 GROWN_BYTES = 16 * 1024 * 1024
-"""How much the process may grow before it is looked through."""
+"""The growth of the process that starts a collection."""
 
 HEAPS_MAX = 2
 M_ARENA_MAX = -8
@@ -23,13 +23,13 @@ _statm = Path("/proc/self/statm")
 
 
 def few_heaps() -> None:
-    """Let the threads of this process share two heaps; only where the C library knows how."""
+    """Let the threads of this process share two heaps, if the C library supports that."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS_MAX)
 
 
 async def keep_small() -> None:
-    """Give back what is free whenever the process has grown; until it is cancelled."""
+    """Give free memory back whenever the process has grown, until cancelled."""
     floor = resident_bytes()
     while True:
         await asyncio.sleep(LOOK_S)
@@ -41,14 +41,14 @@ async def keep_small() -> None:
 
 
 def give_back() -> None:
-    """Collect circles and trim the heaps."""
+    """Collect cycles and trim the heaps."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident_bytes() -> int:
-    """The memory that this process has; 0 where the system does not say."""
+    """Return the memory of this process, or 0 if the system does not report it."""
     try:
         return int(_statm.read_text().split()[1]) * resource.getpagesize()
     except OSError:

@@ -1,5 +1,4 @@
-"""SIGHUP: the settings are read again. Those that can change while a process runs do; a file that
-cannot be served changes nothing."""
+"""SIGHUP reloads the settings. Live settings take effect; an invalid file changes nothing."""
 
 import asyncio
 import logging
@@ -7,9 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from hearth.cli.configuration import Configuration
-from hearth.cli.early import WrongSetting
 from hearth.cli.logs import checked_levels, levels
 from hearth.cli.options import OPTIONS
+from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Settings
 from hearth.cli.wiring import Running, template_limits
 from hearth.service.policy import Policy, WrongRules
@@ -21,7 +20,7 @@ Read = Callable[[], tuple[Configuration, Settings]]
 
 
 class Reloading:
-    """The configuration in force and how to `read` it again, which raises WrongSetting."""
+    """The current configuration, and a function to `read` it again, which raises WrongSetting."""
 
     def __init__(self, told: Configuration, running: Running, read: Read) -> None:
         self._told = told
@@ -29,7 +28,7 @@ class Reloading:
         self._read = read
 
     async def __call__(self) -> None:
-        """Read it, off the loop, and put what may change in force."""
+        """Read the configuration in a thread and apply the live settings."""
         thread = ThreadPoolExecutor(1, "settings")
         try:
             loop = asyncio.get_running_loop()
@@ -60,12 +59,12 @@ class Reloading:
 
 
 def put(running: Running, settings: Settings, policy: Policy) -> None:
-    """Put in force what may change while a process runs."""
-    house = running.house
-    house.limits = settings.limits
-    house.fetching = settings.fetching
-    house.policy = policy
-    house.programs.limits = template_limits(settings.limits)
-    house.store.retention = settings.retention
-    house.store.action_timeout_s = settings.action_timeout_s
+    """Apply the live settings."""
+    services = running.services
+    services.limits = settings.limits
+    services.fetching = settings.fetching
+    services.policy = policy
+    services.programs.limits = template_limits(settings.limits)
+    services.store.retention = settings.retention
+    services.store.action_timeout_s = settings.action_timeout_s
     running.front.settings = settings.front

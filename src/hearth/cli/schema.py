@@ -5,7 +5,7 @@ from hearth.authoring.types import author_catalog
 
 
 def schema_text(flavour: str, version: str | None, kind: str | None) -> str:
-    """The schema of templates, or of one type's properties. Raises LookupError for a bad name."""
+    """Return the schema of templates, or of a type's properties. Raises LookupError."""
     grammars = grammars_of(flavour, version)
     if kind is None:
         return as_text(template_schema(grammars, author_catalog()))

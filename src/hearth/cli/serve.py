@@ -1,4 +1,4 @@
-"""`hearth serve`: Hearth for an existing Keystone and database, told by a heat.conf."""
+"""`hearth serve`: Hearth for an existing Keystone and database, configured by a heat.conf."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearth.cli.configuration import Configuration, read
-from hearth.cli.early import (
+from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
     listening,
@@ -27,11 +27,11 @@ log = logging.getLogger(__name__)
 
 
 def run(configs: Sequence[Path], port: int | None, role: str) -> int:
-    """Run until stopped; the exit status."""
+    """Run until stopped; return the exit status."""
     no_collections()
     allow_descriptors()
     log_to_stderr()
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to read again
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the configuration is loaded
     try:
         told = read(configs)
         from hearth.cli.logs import open_log
@@ -72,7 +72,7 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
     async with wired(settings) as running:
         if role != "engine":
             try:
-                running.house.policy.load()
+                running.services.policy.load()
             except WrongRules as problem:
                 raise WrongSetting(str(problem)) from None
         tell_of_readable(told.files)
@@ -88,15 +88,15 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
 
 
 def tell_of_readable(files: Sequence[str]) -> None:
-    """Warn of configuration that everybody on this machine may read: keys and passwords are in
-    it."""
+    """Warn about configuration files that all users of this machine may read: they contain keys and
+    passwords."""
     for file in files:
         if Path(file).stat().st_mode & stat.S_IROTH:
             log.warning("%s, with its keys, can be read by everybody on this machine", file)
 
 
 def address(at: Any, sockets: Sequence[socket.socket]) -> str:
-    """Where a section's API is reached; its own machine where it listens everywhere."""
+    """Return the address of a section's API; this machine if it listens on all addresses."""
     number = sockets[0].getsockname()[1] if sockets else at.bind_port
     shown = "127.0.0.1" if at.bind_host == "0.0.0.0" else at.bind_host  # noqa: S104
     return f"http://{shown}:{number}"

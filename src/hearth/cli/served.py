@@ -4,19 +4,23 @@ import contextlib
 import resource
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.cli.wiring import Running
 from hearth.store.engines import engines
 
-KEEP_ALIVE_S = 75  # well over the 5 s at which clients look again while they wait
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
 CONNECTIONS_MAX = 4096  # of one server
 DESCRIPTORS_KEPT = 256  # for the database, the cloud and files
-LAST_REQUESTS_S = 10  # for requests that are under way when the process is told to stop
+LAST_REQUESTS_S = 10  # for requests in progress when the process stops
 
 
 def applications(running: Running) -> tuple[Any, Any]:
-    """The application with everything, and that of the CloudFormation API for a port of its own."""
+    """Return the whole application, and that of the CloudFormation API for a separate port."""
     from hearth.api.app import application
     from hearth.api.auth import Tokens
     from hearth.api.cfn.app import application as cfn_application
@@ -34,27 +38,27 @@ def applications(running: Running) -> tuple[Any, Any]:
     asked = settings.signers or (service,)
     signers = [Identity(judges.cloud(one), one.auth_url) for one in asked]
     gate = Gate(signers, tokens, auth_url, settings.stack_user_role)
-    house, front = running.house, running.front
+    services, front = running.services, running.front
     rates = Rates(front)
-    main = application(house, tokens, gate, auth_url, rates)
-    cfn = cfn_application(house, gate, rates)
+    main = application(services, tokens, gate, auth_url, rates)
+    cfn = cfn_application(services, gate, rates)
 
     async def database() -> object:
-        return await house.store.read(engines)
+        return await services.store.read(engines)
 
     return fronted(main, front, database), fronted(cfn, front, database)
 
 
 def connections_max() -> int:
-    """How many connections a server may have: well below what the process may have open."""
+    """Return the maximum connections of a server: well below the process's limit of open files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return CONNECTIONS_MAX
     return min(CONNECTIONS_MAX, max(soft // 4, (soft - DESCRIPTORS_KEPT) // 2))
 
 
-def server(app: Any) -> Any:
-    """A server that takes no signals: the process does."""
+def server(app: "ASGIApp") -> "uvicorn.Server":
+    """Return a server that does not handle signals, because the process does."""
     import uvicorn
 
     from hearth.cli.connection import Connection, Doorman

@@ -1,9 +1,9 @@
-"""Which Keystones judge signatures: the sections [ec2authtoken] and [ec2authtoken.NAME]."""
+"""The Keystones that check signatures: the sections [ec2authtoken] and [ec2authtoken.NAME]."""
 
 from dataclasses import replace
 from typing import Any
 
-from hearth.cli.early import WrongSetting
+from hearth.cli.process import WrongSetting
 from hearth.cloud.credential import PasswordCredential
 
 SECTION = "ec2authtoken"
@@ -12,7 +12,7 @@ OF_PROJECT = ("project_id", "project_name", "project_domain_id", "project_domain
 
 
 def signers(conf: Any, service_user: PasswordCredential) -> tuple[PasswordCredential, ...]:
-    """As whom to ask, in turn. What a section does not say is as for the service user.
+    """Return the credentials for each Keystone, in order; defaults are those of the service user.
 
     Raises WrongSetting.
     """
@@ -41,5 +41,5 @@ def _signer(conf: Any, section: str, service_user: PasswordCredential) -> Passwo
 
 
 def _base(url: str) -> str:
-    """Keystone's address; the setting may name the very call, as auth_uri once did."""
+    """Return Keystone's address; the setting may include the path of the call, as auth_uri did."""
     return url.rstrip("/").removesuffix("/ec2tokens").removesuffix("/v2.0")

@@ -1,4 +1,4 @@
-"""The one place that puts everything together."""
+"""Connects all packages to a process."""
 
 import contextlib
 import gc
@@ -14,10 +14,10 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hearth.api.front.settings import Front
 from hearth.bus.local import Bus
-from hearth.cli.chance import new_id
-from hearth.cli.early import WrongSetting, lock
 from hearth.cli.global_environment import global_environment
+from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
+from hearth.cli.process import WrongSetting, lock
 from hearth.cli.settings import Settings, with_version
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
@@ -34,8 +34,8 @@ from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.nova.defaults import with_defaults
 from hearth.resources.registry import default_catalog, share
-from hearth.service.house import House, Limits
 from hearth.service.policy import Policy
+from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
 from hearth.store import claim
@@ -48,14 +48,14 @@ from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
-COLLECT_AFTER = 200_000  # objects more than went; some 20 MB
+COLLECT_AFTER = 200_000  # more objects created than deleted; about 20 MB
 
 
 @dataclass
 class Running:
-    """A wired process: the house for requests, the engine for work."""
+    """A wired process: the services for requests, the engine for work."""
 
-    house: House
+    services: Services
     engine: Engine
     pool: CloudPool
     judges: CloudPool
@@ -65,7 +65,7 @@ class Running:
 
 
 def open_store(settings: Settings) -> Store:
-    """The database, at the schema of this release. Raises WrongSetting."""
+    """Open the database, at the schema of this release. Raises WrongSetting."""
     try:
         keys = keys_in(settings.secret)
         store = Store(
@@ -89,7 +89,7 @@ def open_store(settings: Settings) -> Store:
 
 @contextlib.asynccontextmanager
 async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
-    """Everything of a process that serves or works, closed in the end; so is the lock `held`."""
+    """Build a process that serves or works; close everything, with the lock `held`, at the end."""
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
     use_installed()
@@ -127,20 +127,20 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         luck=random.random, endpoints=endpoints, plugins=plugins,
-        retries=settings.retries, fetch=lambda url: fetch_template(url, house.fetching),
+        retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
         refused_types=partial(refused_types, policy),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
-    house = House(
+    services = Services(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, fetching=settings.fetching,
         policy=policy,
     )  # fmt: skip
-    if held is not None:  # nobody else can be alive: what was theirs is ours at once
+    if held is not None:  # no other engine can be alive: take over all stacks at once
         await store.run(claim.expire_all)
     try:
-        yield Running(house, engine, pool, judges, settings, Front(settings.front), clock)
+        yield Running(services, engine, pool, judges, settings, Front(settings.front), clock)
     finally:
         compute.close()
         for one in {pool, judges}:
@@ -151,7 +151,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
 
 
 async def _identity_url(settings: Settings) -> str:
-    """Where servers reach Keystone: as the catalogue says, if that is asked for; else as set."""
+    """Return Keystone's address for servers: from the catalogue, if configured; else as set."""
     usual = settings.identity_url or settings.auth_url
     if not settings.identity_interface:
         return usual
@@ -160,18 +160,22 @@ async def _identity_url(settings: Settings) -> str:
     try:
         return await pool.cloud(settings.service_user).endpoint("identity")
     except CloudFault as fault:
-        log.warning("servers are told %s: %s", usual, fault)
+        log.warning("servers get %s: %s", usual, fault)
         return usual
     finally:
         await pool.aclose()
 
 
 async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
-    """Where guests reach the CloudFormation API, as the catalogue says; else here."""
+    """Return the CloudFormation API's address for servers: the catalogue's, or this one's."""
     try:
         found = await pool.cloud(settings.service_user).endpoint("cloudformation")
     except CloudFault as fault:
-        log.warning("guests are told %s: %s", settings.cfn_here or "no address", fault)
+        log.warning(
+            "servers get the CloudFormation address %s: %s",
+            settings.cfn_here or "no address",
+            fault,
+        )
         return settings.cfn_here
     return with_version(found)
 
@@ -202,8 +206,7 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
 
 
 def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
-    """The clouds that are asked about tokens: those of stacks, unless the settings tell them
-    apart."""
+    """Return the clouds that check tokens: those of stacks, unless set separately."""
     reach = settings.judging.reach
     if reach == Reach():
         return pool
@@ -216,7 +219,7 @@ def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
 
 
 def template_limits(limits: Limits) -> TemplateLimits:
-    """What of the limits the compiler keeps."""
+    """Return the limits of the compiler."""
     return TemplateLimits(
         template_size_max=limits.template_characters,
         resources_max=limits.resources_per_stack,
@@ -242,8 +245,10 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
 
 
 def calm_collector() -> None:
-    """What is there now stays: collections need not look at it again, nor come at every turn of a
-    stack of ten thousand resources (a third of its time went there)."""
+    """Exempt existing objects from garbage collection, and make collections rare.
+
+    With a stack of ten thousand resources, collections took a third of the time.
+    """
     gc.enable()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 50, 10)

@@ -1,4 +1,5 @@
-"""The way to an OpenStack: credentials, one asynchronous transport, faults in the services' words.
+"""Access to an OpenStack: credentials, one asynchronous transport, errors with the services'
+messages.
 
 Invariants: no blocking call on the loop thread (keystoneauth1 works in threads of its own), calls
 in flight are bounded per project and per engine, and a write call whose outcome is unknown is never
@@ -46,7 +47,7 @@ LATER = {
     "CloudPool": "hearth.cloud.pool",
     "ListingCloud": "hearth.cloud.listing",
 }
-"""What brings an event loop, an HTTP client and keystoneauth1: checking a template spares 0.3 s."""
+"""Names that import an event loop, an HTTP client and keystoneauth1: `hearth lint` saves 0.3 s."""
 
 
 def __getattr__(name: str) -> Any:

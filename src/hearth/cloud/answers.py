@@ -1,7 +1,7 @@
-"""What comes back over HTTP, read within bounds that count after decompression.
+"""HTTP answers, read within limits that apply after decompression.
 
-Whoever answers may be broken, or be somebody whom a user named: an answer never takes more memory
-than its bound, and one that cannot be read is a fault of that cloud.
+The server may be broken, or one that a user named. So an answer never takes more memory than its
+limit, and an unreadable answer is an error of that cloud.
 """
 
 import json
@@ -16,13 +16,13 @@ from keystoneauth1 import session as ka_session
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 FOREIGN_BYTES_MAX = 1024 * 1024
-"""Bytes of one answer of our cloud, and of one that a user names."""
+"""The maximum bytes of an answer of our cloud, and of a cloud that a user names."""
 
 AUTH_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of an answer of Keystone about a token."""
+"""The maximum bytes of an answer of Keystone about a token."""
 
 AUTH_TOTAL_S = 60.0
-"""How long such an answer may take, however steadily it comes."""
+"""The maximum time of such an answer, even if data keeps arriving."""
 
 CHUNK_BYTES = 64 * 1024
 
@@ -30,21 +30,21 @@ _decode = msgspec.json.Decoder().decode
 
 
 class BadAnswer(ValueError):
-    """An answer that is too large, or no answer; the message says why."""
+    """An answer is too large or unreadable; the message has the reason."""
 
 
 async def read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
-    """The body of an answer, decompressed. Raises BadAnswer, aiohttp.ClientError.
+    """Return the decompressed body of an answer. Raises BadAnswer, aiohttp.ClientError.
 
-    The session must not decompress by itself (`auto_decompress=False`): it would do so before
-    anything was counted.
+    The session must not decompress by itself (`auto_decompress=False`): it would do so without a
+    limit.
     """
     unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
     raw = bytearray()
     async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
         raw += chunk if unpack is None else _unpacked(unpack, chunk, most + 1 - len(raw))
         if len(raw) > most:
-            raise BadAnswer(f"it has more than {most} bytes")
+            raise BadAnswer(f"the answer has more than {most} bytes")
     return bytes(raw)
 
 
@@ -54,7 +54,7 @@ def _unpacker(encoding: str) -> Any:
             return None
         case "gzip" | "x-gzip" | "deflate":
             return zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-    raise BadAnswer("it is compressed in a way that was not asked for")
+    raise BadAnswer("the answer has an unexpected compression")
 
 
 def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
@@ -68,7 +68,10 @@ def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
 
 
 def parsed(raw: bytes, content_type: str) -> Any:
-    """The value of JSON, else the text; None for nothing. Raises BadAnswer where it is too deep."""
+    """Return the value of JSON, else the text; None if empty.
+
+    Raises BadAnswer if nested too deep.
+    """
     if not raw:
         return None
     if "json" in content_type:
@@ -78,7 +81,7 @@ def parsed(raw: bytes, content_type: str) -> Any:
             pass
         except RecursionError:
             raise BadAnswer("it is nested too deep") from None
-        try:  # more forgiving: it takes NaN and half a surrogate pair
+        try:  # less strict: it accepts NaN and half a surrogate pair
             return json.loads(raw)
         except ValueError:
             pass
@@ -88,10 +91,10 @@ def parsed(raw: bytes, content_type: str) -> Any:
 
 
 class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
-    """Reads an answer to keystoneauth whole, within bounds, before anybody looks at it."""
+    """Reads a whole answer for keystoneauth within limits, before it is used."""
 
     def send(self, request: Any, *rest: Any, **options: Any) -> Any:
-        """As `requests` has it. Raises requests.RequestException for one that is too large."""
+        """Send as `requests` does. Raises requests.RequestException if the answer is too large."""
         request.headers["Accept-Encoding"] = "identity"
         answer = super().send(request, *rest, **{**options, "stream": True})
         ends, raw = monotonic() + AUTH_TOTAL_S, bytearray()
@@ -112,7 +115,7 @@ class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
 
 
 def bounded_session() -> requests.Session:
-    """A session for keystoneauth whose answers are bounded."""
+    """Return a session for keystoneauth with limited answers."""
     session = requests.Session()
     for scheme in ("http://", "https://"):
         session.mount(scheme, BoundedAdapter())

@@ -1,7 +1,7 @@
-"""Application credentials that Hearth makes for a user: like trusts they outlive its token.
+"""Application credentials that Hearth creates for a user: like trusts they outlive its token.
 
-They are found again by their name, which follows from the key. Their secret is known only to
-whoever got the answer, so one whose answer was lost is deleted and made anew.
+Their name is derived from the key, so they can be found again. Only the answer to the create
+contains the secret, so a credential whose answer was lost is deleted and created again.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,10 @@ MADE_BY = "hearth"
 async def make_application_credential(
     cloud: Cloud, roles: Sequence[str], *, key: str
 ) -> tuple[str, str]:
-    """Id and secret of a restricted one for the user of `cloud` in its project; no roles: all of
-    the user's. Raises CloudFault."""
+    """Create a restricted credential for the user of `cloud` in its project; return id and secret.
+
+    Without roles it has all roles of the user. Raises CloudFault.
+    """
     who = await cloud.whoami()
     await drop_application_credentials(cloud, who.user_id, key=key)
     wanted: dict[str, Any] = {
@@ -37,7 +39,7 @@ async def make_application_credential(
 
 
 async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) -> None:
-    """Delete a user's credentials under a key; those that are gone already are well."""
+    """Delete a user's credentials under a key, if they exist."""
     path = f"{_of(user_id)}?name={segment(credential_name(key))}"
     for found in await cloud.listing("identity", path):
         try:
@@ -50,7 +52,7 @@ async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) 
 
 
 def credential_name(key: str) -> str:
-    """The name of what is made under a key."""
+    """Return the name of the credential of a key."""
     return f"{MADE_BY}-{key}"
 
 

@@ -1,4 +1,4 @@
-"""Bounds of the calls in flight: fair between callers, lower while a service is overloaded."""
+"""Limits of the calls in flight: fair between callers, lower while a service is overloaded."""
 
 import asyncio
 from collections import deque
@@ -15,20 +15,20 @@ class Bound:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.now = float(limit)  # the bound in force
+        self.now = float(limit)  # the limit in force
         self.in_flight = 0
         self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # next turn first
 
     def slot(self, caller: Hashable = None) -> "Slot":
-        """A place among the calls in flight."""
+        """Return a slot among the calls in flight."""
         return Slot(self, caller)
 
     def lower(self) -> None:
-        """An overload was seen: halve the bound, down to one."""
+        """Halve the limit after an overload, down to one."""
         self.now = max(1.0, self.now / 2)
 
     def raise_(self) -> None:
-        """A call succeeded: one more after a round of successes."""
+        """Count a success; raise the limit by one after a round of successes."""
         self.now = min(float(self.limit), self.now + 1 / self.now)
 
     async def enter(self, caller: Hashable) -> None:
@@ -46,7 +46,7 @@ class Bound:
             raise
 
     def leave(self) -> None:
-        """Give a place back; whose turn it is gets it."""
+        """Release a slot to the next caller."""
         self.in_flight -= 1
         while self._waiters and self.in_flight < int(self.now):
             caller = next(iter(self._waiters))
@@ -60,7 +60,7 @@ class Bound:
 
 
 class Slot:
-    """A place among the calls of a bound, while entered."""
+    """A slot among the calls of a limit, while entered."""
 
     __slots__ = ("_bound", "_caller")
 

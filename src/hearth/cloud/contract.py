@@ -1,4 +1,4 @@
-"""What the rest of Hearth sees of a cloud: requests under one credential."""
+"""The interface of a cloud: requests with one credential."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +13,22 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Response:
-    """An answer of a service in the 200s. Header names are in lower case."""
+    """An answer of a service with a status of 2xx. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None  # parsed JSON, text where it is not JSON, None where it is empty
-    raw: bytes = field(default=b"", repr=False)  # as it came
+    raw: bytes = field(default=b"", repr=False)  # unchanged
 
     def part(self, key: str) -> Body:
-        """The mapping under the root key `key`; empty when there is none."""
+        """Return the mapping under the root key `key`; empty if there is none."""
         part = self.body.get(key) if isinstance(self.body, dict) else None
         return part if isinstance(part, dict) else {}
 
 
 @dataclass(frozen=True)
 class Whoami:
-    """Whom a credential stands for, as the identity service says."""
+    """The user, project and roles of a credential, as the identity service returns them."""
 
     user_id: str
     project_id: str | None
@@ -40,7 +40,7 @@ class Whoami:
 
 
 class Cloud(Protocol):
-    """The services of one cloud as one credential reaches them."""
+    """The services of one cloud under one credential."""
 
     async def request(
         self,
@@ -56,20 +56,20 @@ class Cloud(Protocol):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """One call. Raises CloudFault for a refusal, NoAnswer where the outcome is unknown.
+        """Make one call. Raises CloudFault for a refusal, NoAnswer where the outcome is unknown.
 
         `service` is a service type ("network"); `path` begins with a slash and, for services with
         unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager),
-        with the version. `idempotent` says that a repetition does no harm (default: for GET, HEAD).
-        A 401 renews the token once; with `renew_after_s` only one that was not good so lately, for
-        calls whose 401 may be about what they send.
+        with the version. `idempotent`: the call may be repeated (default: for GET, HEAD). A 401
+        renews the token once. With `renew_after_s` it does so only if the token was not accepted
+        within that time, for calls whose 401 may concern the data that they send.
         """
         ...
 
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        """All members of a collection; one call answers everybody who asks at the same time."""
+        """Return all members of a collection; concurrent requests share one call."""
         ...
 
     async def member(
@@ -81,22 +81,22 @@ class Cloud(Protocol):
         detail: str | None = None,
         microversion: str | None = None,
     ) -> Body:
-        """One member of a collection, by a list call where many ask at the same time.
+        """Return one member of a collection; many concurrent requests share a list call.
 
-        `detail` is the path to list with when that is not `path` (/servers/detail).
+        `detail` is the path of the list call if it is not `path` (/servers/detail).
         """
         ...
 
     async def whoami(self) -> Whoami:
-        """Whom the credential stands for."""
+        """Return the user, project and roles of the credential."""
         ...
 
     async def endpoint(self, service: str) -> str:
-        """The service's URL in the catalogue, without a closing slash; CloudFault if none."""
+        """Return the service's URL in the catalogue, without a final slash. Raises CloudFault."""
         ...
 
     async def token(self) -> str:
-        """A valid token of this credential."""
+        """Return a valid token of this credential."""
         ...
 
     def elsewhere(
@@ -106,9 +106,9 @@ class Cloud(Protocol):
         credential: "ForeignCredential | None" = None,
         tls: "Tls | None" = None,
     ) -> "Cloud":
-        """Another region of this cloud under this credential, or another cloud under its own.
+        """Return another region with this credential, or another cloud with its own credential.
 
-        `tls` says which certificates are believed there; those of this cloud's identity service
-        stay as configured. Raises CloudFault for an authority's certificate that is none.
+        `tls` are the trusted certificates there; those for this cloud's identity service stay as
+        configured. Raises CloudFault for an invalid certificate of an authority.
         """
         ...

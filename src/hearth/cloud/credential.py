@@ -1,11 +1,11 @@
-"""Credentials as values: equal ones share a session, secrets never show in a repr."""
+"""Credentials as values: equal ones share a session; a repr never contains secrets."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class TokenCredential:
-    """A token somebody else got, used as it is while it lasts."""
+    """A token of a request, used until it expires."""
 
     auth_url: str
     token: str = field(repr=False)
@@ -32,7 +32,7 @@ class PasswordCredential:
 
 @dataclass(frozen=True)
 class TrustCredential:
-    """The service user acting for somebody by a trust."""
+    """The service user with the rights of a trust."""
 
     service_user: PasswordCredential
     trust_id: str
@@ -57,7 +57,7 @@ class NamedCredential:
 
 @dataclass(frozen=True)
 class ForeignCredential:
-    """For another cloud, in the words of keystoneauth; see foreign.py."""
+    """A credential for another cloud, in keystoneauth's format; see foreign_credential.py."""
 
     kind: str
     auth_url: str

@@ -1,18 +1,21 @@
-"""Refusals of the services, parsed once: each service words its errors in its own way."""
+"""Errors of cloud services, parsed once: each service has its own format.
+
+See hearth.model.problem.
+"""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
 PASSING = frozenset({0, 429, 502, 503, 504})
-BROKEN_OFF = frozenset({500, 502, 503, 504})  # what a write may be answered that was carried out
+BROKEN_OFF = frozenset({500, 502, 503, 504})  # a write may have been carried out
 OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
-BRIEF_LIMIT = 200  # of a service that a user names
-MESSAGE_LIMIT = 4096  # characters of a service's text that are kept
+BRIEF_LIMIT = 200  # for a service that a user names
+MESSAGE_LIMIT = 4096  # characters of a service's message that are kept
 
 
 class CloudFault(Exception):
-    """A service said no, in its own words. Status 0: the call never reached it."""
+    """A service refused a call, with its own message. Status 0: the call never reached it."""
 
     def __init__(
         self,
@@ -31,17 +34,17 @@ class CloudFault(Exception):
 
     @property
     def not_found(self) -> bool:
-        """The thing is not there."""
+        """The object does not exist."""
         return self.status == 404
 
     @property
     def conflict(self) -> bool:
-        """The state of something forbids it now: in use, pending, exists already."""
+        """The current state forbids it: in use, pending, exists already."""
         return self.status == 409 and not self.over_limit
 
     @property
     def over_limit(self) -> bool:
-        """A quota is used up; waiting does not help."""
+        """A quota is exceeded; waiting does not help."""
         return self.status == 413 or self.type in OVER_LIMIT_TYPES
 
     @property
@@ -51,17 +54,17 @@ class CloudFault(Exception):
 
     @property
     def not_carried_out(self) -> bool:
-        """The call surely had no effect, so that even a write may be sent again."""
+        """The call certainly had no effect, so even a write call may be repeated."""
         if isinstance(self, NoAnswer):
             return False
         return self.status in {0, 429} or (self.status == 503 and self.retry_after is not None)
 
 
 class NoAnswer(CloudFault):
-    """The call may have been carried out or not: its answer never arrived, or says nothing.
+    """The call may have been carried out or not: its answer never arrived, or is empty.
 
-    With `again` it makes sense to send the call once more when nothing of it is found. Not so where
-    the service itself failed at it (500), or said yes and nothing else: it would do the same again.
+    With `again` the call may be repeated if no result is found. That makes no sense after an error
+    of the service itself (500) or an empty success: it would do the same again.
     """
 
     def __init__(
@@ -83,17 +86,17 @@ class NoAnswer(CloudFault):
 
 
 class Unreadable(NoAnswer):
-    """An answer came, and cannot be read: too large, too deep. To ask again would not help."""
+    """The answer cannot be read: too large, nested too deep. A repetition would not help."""
 
     def __init__(self, service: str, message: str) -> None:
         super().__init__(service, message, again=False)
 
 
 def of_a_write(fault: CloudFault) -> CloudFault:
-    """What the refusal of a call that changes something means.
+    """Return what a refused write call means: NoAnswer where it may have been carried out.
 
-    A gateway that gave up (502, 504), a proxy without a server (503 that names no time to come
-    back) and a service that broke off (500) leave open whether the call was carried out.
+    That is so after a timeout of a gateway (502, 504), for a proxy without a server (503 without
+    Retry-After) and after an internal error of the service (500).
     """
     bare = fault.status != 503 or fault.retry_after is None
     if fault.status not in BROKEN_OFF or not bare:
@@ -110,10 +113,10 @@ def of_a_write(fault: CloudFault) -> CloudFault:
 def fault_of(
     service: str, status: int, headers: Mapping[str, str], body: Any, *, brief: bool = False
 ) -> CloudFault:
-    """The fault that an answer of 300 and above tells of.
+    """Return the error in an answer with a status of 300 or more.
 
-    `brief`: of a service that a user names, which may be no service at all: the words of a known
-    error only, and few of them.
+    `brief` is for servers that users name, which may be no cloud service: only the start of the
+    message of a known error is kept.
 
     Known shapes: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
     {"error": {title, message}} (keystone), {title, message|description} (glance, barbican),

@@ -1,8 +1,8 @@
-"""Texts from the web, for users who name an address: bounded, and never from inside.
+"""Fetching texts from URLs of users: limited in size, and never from internal networks.
 
-Whoever may name an address could reach with it what only this machine reaches. So nothing is
-fetched unless the operator says so, and then from public addresses only: judged after the name
-was resolved, for the very connection that is made, and again for each redirection.
+A user could name an address that only this machine can reach. So nothing is fetched unless the
+operator allows it, and only from public addresses. The check follows the name resolution, for the
+very connection that is made, and is repeated for each redirection.
 """
 
 import ipaddress
@@ -22,12 +22,15 @@ REDIRECTS_MAX = 5
 
 
 class NotFetched(Exception):
-    """A text that could not be had, or must not be; the message says why."""
+    """A text cannot or must not be fetched; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class FetchConfig:
-    """Whether and what may be fetched. `networks` are let in though they are not public."""
+    """Whether texts may be fetched, and how.
+
+    `networks` are allowed although they are not public.
+    """
 
     enabled: bool = False
     timeout_s: float = 60.0
@@ -35,12 +38,12 @@ class FetchConfig:
     networks: tuple[Network, ...] = ()
 
     def allows(self, address: str) -> bool:
-        """Whether an IP address may be connected to."""
+        """Return whether a connection to an IP address is allowed."""
         return Guard(self.networks).allows(address)
 
 
 async def fetch(url: str, config: FetchConfig) -> str:
-    """The text at an address. Raises NotFetched."""
+    """Return the text at a URL. Raises NotFetched."""
     if not config.enabled:
         raise NotFetched("fetching is switched off here ([hearth] template_fetch_enabled)")
     connector = aiohttp.TCPConnector(resolver=_Guarded(config), ttl_dns_cache=0, limit=1)
@@ -56,7 +59,7 @@ async def fetch(url: str, config: FetchConfig) -> str:
 
 
 async def fetch_template(url: str, config: FetchConfig) -> str:
-    """The same for who works on resources. Raises CloudFault."""
+    """Return the text at a URL for a resource. Raises CloudFault."""
     try:
         return await fetch(url, config)
     except NotFetched as why:
@@ -65,7 +68,7 @@ async def fetch_template(url: str, config: FetchConfig) -> str:
 
 
 async def fetch_nothing(url: str) -> str:
-    """What fetches where nothing may be fetched. Raises CloudFault."""
+    """Refuse every URL, where fetching is disabled. Raises CloudFault."""
     return await fetch_template(url, FetchConfig())
 
 
@@ -97,14 +100,14 @@ def _checked(url: str, config: FetchConfig) -> URL:
     try:
         ipaddress.ip_address(found.host)
     except ValueError:
-        return found  # a name: judged when it is resolved
+        return found  # a name: checked when it is resolved
     if not config.allows(found.host):
         raise NotFetched(f"{found.host} is not a public address")
     return found
 
 
 class _Guarded(AbstractResolver):
-    """Resolves names to those of their addresses that may be connected to."""
+    """Resolves names to those of their addresses that are allowed."""
 
     def __init__(self, config: FetchConfig) -> None:
         self._config = config

@@ -1,7 +1,7 @@
-"""Which addresses may be connected to where a user names them: public ones.
+"""Guard for connections to addresses that users name: only public ones are allowed.
 
-Whoever may name an address could reach with it what only this machine reaches. An address is judged
-after its name was resolved, for the very connection that is made.
+A user could name an address that only this machine can reach. The check follows the name
+resolution, for the very connection that is made.
 """
 
 import ipaddress
@@ -26,20 +26,20 @@ TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 behind a translator
 
 @dataclass(frozen=True)
 class Guard:
-    """Lets connections to public addresses pass, and those to `networks`."""
+    """Allows connections to public addresses and to `networks`."""
 
     networks: tuple[Network, ...] = ()
 
     def allows(self, address: str) -> bool:
-        """Whether an IP address may be connected to."""
+        """Return whether a connection to an IP address is allowed."""
         return _allowed(_plain(address), self.networks)
 
     def connector(self, **more: Any) -> aiohttp.TCPConnector:
-        """A connector of aiohttp that keeps to this guard; `more` goes to aiohttp."""
+        """Return a connector of aiohttp with this guard; `more` goes to aiohttp."""
         return aiohttp.TCPConnector(socket_factory=self._socket, **more)
 
     def session(self) -> requests.Session:
-        """A session of requests that keeps to this guard, and asks no proxy."""
+        """Return a session of requests with this guard and without proxies."""
         session = requests.Session()
         session.trust_env = False
         adapter = _Adapter(self)
@@ -65,7 +65,7 @@ class _Adapter(BoundedAdapter):
 
 
 def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
-    """The pools of urllib3 by scheme, with connections that keep to the guard."""
+    """Return the pools of urllib3 by scheme, with guarded connections."""
 
     class Plain(_Guarded, HTTPConnection):
         allows = staticmethod(guard.allows)
@@ -83,7 +83,7 @@ def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
 
 
 class _Guarded:
-    """A connection of urllib3 that resolves its host itself, and connects to what may be."""
+    """A connection of urllib3 that resolves its host itself and checks the address."""
 
     allows: Any
     _dns_host: str
@@ -106,7 +106,7 @@ class _Guarded:
 
 
 def _plain(address: str) -> Address:
-    """The address, or the IPv4 one that it stands for."""
+    """Return the address, or the IPv4 address that it contains."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         if found in TRANSLATED:

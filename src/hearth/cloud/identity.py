@@ -1,8 +1,8 @@
-"""What Hearth itself makes in Keystone: trusts, projects and users of stacks, their key pairs.
+"""Objects that Hearth creates in Keystone: trusts, projects and users of stacks, key pairs.
 
-Everything can be found again after an answer that never came: projects and users by their unique
-name with the key as description, key pairs by the user that has no other, trusts by the moment at
-which they end, a far one that is derived from the key.
+Each object can be found after its answer was lost: projects and users by their unique name with the
+key as description, key pairs by their user, which has no other, trusts by their expiry time, which
+is far away and derived from the key.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.path import segment
 
 TRUSTS_END_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
-TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # so many that two keys hardly share one
+TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # so many that two keys hardly ever share one
 USER_NAME_LIMIT = 255
 USER_OPTIONS = {
     "ignore_password_expiry": True,
@@ -36,7 +36,7 @@ class KeyPair:
 
 
 async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *, key: str) -> str:
-    """The id of a trust from the user of `cloud` for its project; no roles: all of the user's."""
+    """Create a trust from the user of `cloud` for its project; no roles: all roles of the user."""
     who = await cloud.whoami()
     ends = trust_end(key)
     found = await find_trust(cloud, trustee_user_id, key=key)
@@ -62,7 +62,7 @@ async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *
 
 
 async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | None:
-    """The trust that an earlier `make_trust` with this key made."""
+    """Return the trust that an earlier `make_trust` with this key created."""
     found = await find_trusts(cloud, trustee_user_id, key=key)
     return found[0] if found else None
 
@@ -70,9 +70,9 @@ async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | N
 async def find_trusts(
     cloud: Cloud, trustee_user_id: str, *, key: str, trustor_user_id: str | None = None
 ) -> list[str]:
-    """All trusts under the key, of the user of `cloud` or another one.
+    """Return all trusts under the key, of the user of `cloud` or another user.
 
-    There are several when a call came late that was given up.
+    There are several if an abandoned call was carried out late.
     """
     trustor = trustor_user_id or (await cloud.whoami()).user_id
     trusts = await cloud.listing(
@@ -87,14 +87,14 @@ async def find_trusts(
 
 
 async def drop_trust(cloud: Cloud, trust_id: str) -> None:
-    """End a trust; one that is gone already is well."""
+    """Delete a trust, if it exists."""
     await _drop(cloud, f"/v3/OS-TRUST/trusts/{segment(trust_id)}")
 
 
 def trust_end(key: str) -> str:
-    """When a trust made under `key` ends, in Keystone's form: the same for the same key.
+    """Return the expiry time of the trust of `key`, in Keystone's format; equal for equal keys.
 
-    In whole seconds, since Keystone on MariaDB forgets what is behind them.
+    In whole seconds, because Keystone on MariaDB drops fractions.
     """
     luck = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
     end = TRUSTS_END_AFTER + timedelta(seconds=luck % TRUSTS_END_WITHIN_S)
@@ -102,7 +102,7 @@ def trust_end(key: str) -> str:
 
 
 class StackDomain:
-    """The domain in which stacks have projects and users; `admin` is its administrator.
+    """The domain of stacks' projects and users; `admin` is its administrator.
 
     Without `domain_id` it is that of the administrator's own project.
     """
@@ -114,20 +114,20 @@ class StackDomain:
         self._role_id: str | None = None
 
     async def make_project(self, name: str, *, key: str) -> str:
-        """The id of the project `name` (a stack id) in the domain."""
+        """Create the project `name` (a stack id) in the domain; return its id."""
         wanted = {"name": name, "description": key, **self._place}
         return await self._make("projects", "project", wanted, key)
 
     async def find_project(self, name: str, *, key: str) -> str | None:
-        """The project that an earlier `make_project` with this key made."""
+        """Return the project that an earlier `make_project` with this key created."""
         return await self._find("projects", name, key)
 
     async def drop_project(self, project_id: str) -> None:
-        """Delete a project; one that is gone already is well."""
+        """Delete a project, if it exists."""
         await _drop(self._admin, f"/v3/projects/{segment(project_id)}")
 
     async def make_user(self, name: str, project_id: str, password: str, *, key: str) -> str:
-        """The id of the user `name` with the stack users' role in `project_id`."""
+        """Create the user `name` with the stack users' role in `project_id`; return its id."""
         wanted = {
             "name": name[-USER_NAME_LIMIT:],
             "description": key,
@@ -148,11 +148,11 @@ class StackDomain:
         return user_id
 
     async def find_user(self, name: str, *, key: str) -> str | None:
-        """The user that an earlier `make_user` with this key made."""
+        """Return the user that an earlier `make_user` with this key created."""
         return await self._find("users", name[-USER_NAME_LIMIT:], key)
 
     async def user_of_project(self, name: str, project_id: str) -> str | None:
-        """The user of this name that was made in this project."""
+        """Return the user of this name that was created for this project."""
         params = {"name": name[-USER_NAME_LIMIT:], **self._place}
         answer = await self._admin.request("identity", "GET", "/v3/users", params=params)
         for user in (answer.body or {}).get("users", []):
@@ -161,7 +161,7 @@ class StackDomain:
         return None
 
     async def has_user(self, user_id: str, project_id: str | None, *, key: str) -> bool:
-        """Whether the user is there: the one that was made under `key` for that project.
+        """Return whether the user exists and was created under `key` for that project.
 
         An id may have come with a request, and this administrator may do anything to anyone in the
         domain. Raises CloudFault 403 for a user that is another's.
@@ -183,7 +183,7 @@ class StackDomain:
         return True
 
     async def enable_user(self, user_id: str, *, enabled: bool) -> None:
-        """Let a user in, or keep it out."""
+        """Enable or disable a user."""
         await self._admin.request(
             "identity",
             "PATCH",
@@ -193,11 +193,11 @@ class StackDomain:
         )
 
     async def drop_user(self, user_id: str) -> None:
-        """Delete a user with its key pairs; one that is gone already is well."""
+        """Delete a user with its key pairs, if it exists."""
         await _drop(self._admin, f"/v3/users/{segment(user_id)}")
 
     async def make_key_pair(self, user_id: str, project_id: str) -> KeyPair:
-        """The key pair of a stack user, made if there is none."""
+        """Return the key pair of a stack user; create it if there is none."""
         for pair in await self.key_pairs(user_id, project_id):
             return pair
         pair = KeyPair(secrets.token_hex(16), secrets.token_hex(16))
@@ -205,7 +205,7 @@ class StackDomain:
         return pair
 
     async def keep_key_pair(self, user_id: str, project_id: str, pair: KeyPair) -> None:
-        """Give a stack user this key pair, unless it has it."""
+        """Add this key pair to a stack user, unless it has it."""
         wanted = {
             "type": "ec2",
             "user_id": user_id,
@@ -222,14 +222,14 @@ class StackDomain:
                 raise
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
-        """The key pairs of a stack user: several when a call came late that was given up."""
+        """Return the key pairs of a stack user: several if an abandoned call came late."""
         path = f"/v3/credentials?type=ec2&user_id={segment(user_id)}"
         listed = await self._admin.listing("identity", path)
         blobs = [json.loads(one["blob"]) for one in listed if one.get("project_id") == project_id]
         return [KeyPair(str(blob["access"]), str(blob["secret"])) for blob in blobs]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
-        """Delete a key pair; one that is gone already is well."""
+        """Delete a key pair, if it exists."""
         await _drop(
             self._admin, f"/v3/credentials/{segment(hashlib.sha256(access.encode()).hexdigest())}"
         )
@@ -244,7 +244,7 @@ class StackDomain:
             found = await self._find(collection, wanted["name"], key) if _may_be(fault) else None
             if found is None:
                 raise
-        if "password" in wanted:  # of the attempt that made it, perhaps another one
+        if "password" in wanted:  # of the attempt that created it, perhaps an earlier one
             await self._admin.request(
                 "identity",
                 "PATCH",
@@ -279,12 +279,12 @@ class StackDomain:
 
 
 def _may_be(fault: CloudFault) -> bool:
-    """Whether what was to be made may be there: by this call, or by one before."""
+    """Return whether the object may exist, created by this call or an earlier one."""
     return fault.conflict or isinstance(fault, NoAnswer)
 
 
 def made_id(answer: Response, root: str) -> str:
-    """The id of what a call made. Raises NoAnswer where the answer does not tell it."""
+    """Return the id of a created object. Raises NoAnswer if the answer does not contain it."""
     made = answer.part(root).get("id")
     if made is None:
         raise NoAnswer("identity", f"The answer to the new {root} cannot be read.", again=False)
@@ -292,7 +292,7 @@ def made_id(answer: Response, root: str) -> str:
 
 
 def _made_for_a_record(user: Body) -> bool:
-    """Whether a user is a resource's and no person's: its description is the id of a record."""
+    """Return whether a user belongs to a resource: its description is the id of a record."""
     try:
         return bool(UUID(str(user.get("description"))))
     except ValueError:

@@ -1,7 +1,7 @@
 """Authentication by keystoneauth1, in threads of its own.
 
-A `KeystoneSession` keeps what one credential needs on the loop side: the token until shortly before
-it ends, and the URLs of the services. Whoever needs something missing waits for one thread's work.
+A `KeystoneSession` holds the token of a credential until shortly before it expires, and the URLs of
+the services. Calls that need a missing value wait for one thread.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-TOKEN_MARGIN_S = 60  # a token that ends sooner is renewed before use
+TOKEN_MARGIN_S = 60  # a token that expires sooner is renewed before use
 FOREIGN = {
     "v3applicationcredential": v3.ApplicationCredential,
     "v3password": v3.Password,
@@ -66,7 +66,7 @@ class KeystoneSession:
         guard: Guard | None = None,
     ) -> None:
         self.credential = credential
-        self._guard = guard  # of the addresses that may be called; None: all
+        self._guard = guard  # the allowed addresses; None: all
         self._service_user = service_user
         self.region = region
         self._threads = threads
@@ -80,7 +80,7 @@ class KeystoneSession:
         self._lock = asyncio.Lock()
 
     async def token(self, *, renew: str | None = None) -> str:
-        """A valid token; `renew` is one that a service has just refused."""
+        """Return a valid token; `renew` is one that a service has just refused."""
         info = self._access
         if info is None or self._ends_soon(info) or info.auth_token == renew:
             async with self._lock:
@@ -89,7 +89,7 @@ class KeystoneSession:
         return str(self._access.auth_token)
 
     async def whoami(self) -> Whoami:
-        """Whom the credential stands for."""
+        """Return the user, project and roles of the credential."""
         await self.token()
         info = self._access
         return Whoami(
@@ -103,7 +103,7 @@ class KeystoneSession:
         )
 
     async def endpoint(self, service: str) -> str:
-        """The URL of a service of the catalogue."""
+        """Return the URL of a service in the catalogue."""
         if service not in self._endpoints:
             await self.token()
             found = await self._in_thread(lambda: self._find_endpoint(service))
@@ -131,7 +131,7 @@ class KeystoneSession:
             raise CloudFault("identity", 400, "BadAnswer", words) from error
 
     def _fault(self, error: ka_errors.ClientException) -> CloudFault:
-        """The fault of what keystoneauth raised; of a user's own cloud little is told."""
+        """Return the error for an exception of keystoneauth; few details for a user's own cloud."""
         kind, words = type(error).__name__, str(error)
         if self._guard is not None:
             unreached = isinstance(error, ka_errors.ConnectionError)
@@ -182,7 +182,7 @@ class KeystoneSession:
 
     def _open_named(self, named: NamedCredential) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it speaks of libraries that we do not use
+            warnings.simplefilter("ignore")  # about libraries that Hearth does not use
             from openstack.config import loader  # 0.2 s, and servers never need it
 
             region = loader.OpenStackConfig(config_files=list(named.files) or None).get_one(
@@ -211,10 +211,10 @@ class KeystoneSession:
                 raise AssertionError("opened by openstack.config")
 
     def _token_plugin(self, auth_url: str, token: str, project_id: str | None, session: Any) -> Any:
-        """The token's own catalogue when its scope fits; otherwise a token for the project."""
+        """Return a plugin for a token: with its own catalogue if its scope fits, else rescoped."""
         try:
             answer = _looked_at(session, auth_url, token, by=token)
-        except ka_errors.Forbidden:  # as that of a trust, which may not look at itself
+        except ka_errors.Forbidden:  # such as the token of a trust, which may not read itself
             if self._service_user is None:
                 raise
             service = _password(self._service_user)
@@ -246,7 +246,7 @@ class KeystoneSession:
 
 
 def _read_whole(info: Any) -> None:
-    """Look at all that is asked of a token later: what cannot be read shows here, on a thread."""
+    """Read all values of a token that are used later, so that errors appear on this thread."""
     info.will_expire_soon(TOKEN_MARGIN_S)
     for name in ("auth_token", "user_id", "username", "project_id", "domain_id"):
         getattr(info, name)
@@ -256,7 +256,7 @@ def _read_whole(info: Any) -> None:
 
 
 def _looked_at(session: Any, auth_url: str, token: str, *, by: str) -> Any:
-    """The answer about a token."""
+    """Return the body of an answer about a token."""
     headers = {"X-Auth-Token": by, "X-Subject-Token": token, "Accept": "application/json"}
     return session.get(f"{auth_url}/auth/tokens", headers=headers, authenticated=False)
 

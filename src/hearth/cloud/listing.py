@@ -1,7 +1,7 @@
-"""One list call for everybody who asks at the same time.
+"""List calls that concurrent requests share.
 
-While one call for a collection runs, those who ask gather for the next one: an answer is never
-older than the question. Few single members are read one by one, many by one list call.
+While one call for a collection runs, new requests wait for the next one: an answer is never older
+than its request. A few members are read one by one, many by one list call.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from hearth.cloud.path import segment
 
 T = TypeVar("T")
 
-LIST_FROM = 4  # so many members asked for at once are read by one list call
+LIST_FROM = 4  # from this number of concurrent requests on, one list call replaces single calls
 PAGES_MAX = 1000
 
 
@@ -29,7 +29,7 @@ class Gathered(Generic[T]):
         self._runner: asyncio.Task[None] | None = None
 
     async def ask(self, key: str = "") -> T:
-        """The answer of a call that began after this question."""
+        """Return the answer of a call that began after this request."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._next.append((key, answer))
         if self._runner is None or self._runner.done():
@@ -38,7 +38,7 @@ class Gathered(Generic[T]):
 
     async def _run(self) -> None:
         while self._next:
-            await asyncio.sleep(0)  # let everybody of this tick ask
+            await asyncio.sleep(0)  # collect all requests of this tick
             asked, self._next = self._next, []
             try:
                 result = await self._call(frozenset(key for key, _ in asked))
@@ -55,7 +55,7 @@ class Gathered(Generic[T]):
 
 
 def _waiting(asked: Iterable[tuple[str, asyncio.Future[T]]]) -> Iterator[asyncio.Future[T]]:
-    """The answers that somebody still waits for."""
+    """Return the requests that are still waiting."""
     return (answer for _, answer in asked if not answer.done())
 
 
@@ -88,7 +88,7 @@ class ListingCloud(ABC):
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        """All members of a collection, over all pages."""
+        """Return all members of a collection, over all pages."""
         key = (service, path, microversion)
         if key not in self._lists:
             self._lists[key] = Gathered(lambda _: self._all_pages(service, path, microversion))
@@ -103,7 +103,7 @@ class ListingCloud(ABC):
         detail: str | None = None,
         microversion: str | None = None,
     ) -> Body:
-        """One member of a collection; CloudFault when it is not there."""
+        """Return one member of a collection. Raises CloudFault if it does not exist."""
         key = (service, path, detail, microversion)
         if key not in self._members:
             self._members[key] = Gathered(
@@ -114,7 +114,7 @@ class ListingCloud(ABC):
             try:
                 raise found
             finally:
-                del found  # its traceback holds this frame: only the collector would free both
+                del found  # its traceback refers to this frame: only the collector would free both
         return found
 
     async def _some(
@@ -157,7 +157,7 @@ class ListingCloud(ABC):
 
 
 def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
-    """The members on one page of a list answer, and the path of the next page if there is one.
+    """Return the members on one page of a list answer, and the path of the next page, if any.
 
     Knows {"servers": [...], "servers_links": [{rel: next}]}, {"images": [...], "next": URL},
     {"zones": [...], "links": {"next": URL}} and bare lists.

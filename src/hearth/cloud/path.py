@@ -12,8 +12,8 @@ UPWARDS = frozenset({".", ".."})
 def segment(value: object) -> str:
     """Return `value` quoted as one segment of a path, or as one value of a query.
 
-    Raises CloudFault 404 for what can name nothing: an empty text, `.` and `..`, which would name
-    another place.
+    Raises CloudFault 404 for values that cannot be a name: an empty text, `.` and `..`, which would
+    change the path.
     """
     text = str(value)
     if not text or text in UPWARDS:
@@ -32,7 +32,7 @@ class _Segments(dict[str, Any]):
 
 
 def straight(service: str, path: str) -> str:
-    """Return `path` if it leads where it says. Raises CloudFault for one with `.` or `..` in it."""
+    """Return `path`. Raises CloudFault if it contains `.` or `..`."""
     place = path.partition("?")[0]
     if any(unquote(part) in UPWARDS for part in place.split("/")) or "\\" in place:
         raise CloudFault(service, 400, "BadPath", f"{place[:200]} is no path of a call.")

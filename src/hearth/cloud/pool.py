@@ -1,4 +1,4 @@
-"""Where clouds come from: one pool per process, one session per credential."""
+"""The clouds of a process: one pool per process, one session per credential."""
 
 import asyncio
 from collections import OrderedDict
@@ -18,41 +18,41 @@ from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.reach import Reach, Tls
 from hearth.cloud.transport import HttpCloud
 
-CREDENTIALS_MAX = 2000  # kept; the longest unused go first
+CREDENTIALS_MAX = 2000  # kept; the least recently used are closed first
 
 
 @dataclass(frozen=True)
 class CloudConfig:
-    """How this installation reaches its cloud."""
+    """The settings for access to the cloud."""
 
     region: str | None = None
     interface: str = "public"
     tls: Tls = field(default_factory=Tls)
-    services: Mapping[str, Reach] = field(default_factory=dict)  # those reached in their own way
+    services: Mapping[str, Reach] = field(default_factory=dict)  # those with their own settings
     in_flight: int = 256  # calls of this process at a time
     in_flight_per_project: int = 64
-    foreign_networks: tuple[Network, ...] = ()  # where users' clouds may be, beside public places
+    foreign_networks: tuple[Network, ...] = ()  # allowed for users' clouds, besides public ones
     call_timeout_s: float = 120.0
     connect_timeout_s: float = 10.0
     auth_threads: int = 8
     service_user: PasswordCredential | None = None
-    trustee: PasswordCredential | None = None  # whom trusts are given to; none: the service user
-    trust_from_start: bool = True  # else with the requester's token while that lasts
-    by_application: bool = False  # application credentials take the place of trusts
+    trustee: PasswordCredential | None = None  # the trustee of trusts; None: the service user
+    trust_from_start: bool = True  # else with the requester's token until it expires
+    by_application: bool = False  # application credentials instead of trusts
     trust_roles: tuple[str, ...] = ()  # delegated by trusts; none: all of the requester's
-    domain_admin: PasswordCredential | None = None  # makes stack projects and users
+    domain_admin: PasswordCredential | None = None  # creates stack projects and users
     stack_domain_id: str | None = None
     stack_user_role: str = "heat_stack_user"
 
     @property
     def trusted(self) -> PasswordCredential | None:
-        """Whom trusts are given to."""
+        """The trustee of trusts."""
         return self.trustee or self.service_user
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a credential is used; a foreign one's cloud is not the configured one."""
+    """The cloud and region of a credential; a foreign credential has its own cloud."""
 
     region: str | None = None  # None: as configured
     tls: Tls | None = None  # None: as configured
@@ -66,10 +66,10 @@ async def _always() -> bool:
 
 
 class CloudPool:
-    """Clouds by credential. Used on one event loop; `aclose` ends all connections.
+    """Clouds by credential. Used on one event loop; `aclose` closes all connections.
 
-    `may_write` is asked right before each call that may change something. Clouds that users name
-    have threads and bounds of their own: one that hangs or is overloaded holds up none of ours.
+    `may_write` is called right before each write call. Clouds that users name have threads and
+    limits of their own: a slow or overloaded one does not delay the configured cloud.
     """
 
     may_write: Callable[[], Awaitable[bool]] = staticmethod(_always)
@@ -88,7 +88,7 @@ class CloudPool:
         self._contexts: Mapping[str, SSLContext | bool] = {}
 
     def cloud(self, credential: Credential, place: Place = HERE) -> HttpCloud:
-        """The cloud as `credential` sees it; must be called with the loop running."""
+        """Return the cloud with `credential`; the loop must be running."""
         cloud = self._clouds.get((credential, place))
         if cloud is None:
             if isinstance(credential, ForeignCredential):
@@ -126,7 +126,7 @@ class CloudPool:
         )  # fmt: skip
 
     def _foreign(self, credential: ForeignCredential, place: Place) -> HttpCloud:
-        """The authority that our cloud's operator believes is believed for others, nothing else."""
+        """Return the TLS settings for other clouds: only the operator's authority is shared."""
         config = self.config
         tls = place.tls or Tls(ca_file=config.tls.ca_file)
         session = KeystoneSession(
@@ -153,7 +153,7 @@ class CloudPool:
         return self.cloud(credential or own, Place(region, tls))
 
     async def aclose(self) -> None:
-        """End all connections and threads."""
+        """Close all connections and threads."""
         self._clouds.clear()
         for http in (self._http, self._foreign_http):
             if http is not None:
@@ -163,7 +163,7 @@ class CloudPool:
             threads.shutdown(wait=False, cancel_futures=True)
 
     def _bound(self, credential: Credential) -> Bound:
-        """The bound of the credential's project, or of the credential when none is named."""
+        """Return the limit of the credential's project, or of the credential if it names none."""
         project = getattr(credential, "project_id", None) or credential
         if project not in self._per_project:
             self._per_project[project] = Bound(self.config.in_flight_per_project)
@@ -181,7 +181,7 @@ class CloudPool:
         return self._http
 
     def _foreign_session(self) -> aiohttp.ClientSession:
-        """One that connects only to where the guard lets it."""
+        """Return an HTTP session that connects only to addresses which the guard allows."""
         if self._foreign_http is None:
             self._foreign_http = self._opened(self._guard.connector(limit=0))
         return self._foreign_http
@@ -194,7 +194,7 @@ class CloudPool:
                 total=config.call_timeout_s, sock_connect=config.connect_timeout_s
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # `answers` does, within bounds
+            auto_decompress=False,  # `answers` does, within limits
         )
         # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
         session._retry_connection = False
@@ -202,12 +202,12 @@ class CloudPool:
 
 
 def _both(own: Tls, wanted: Tls) -> Tls:
-    """For another region of ours: what the operator says and what the user says."""
+    """Return the TLS settings for another region: the operator's and the user's combined."""
     return replace(own, insecure=own.insecure or wanted.insecure, ca_text=wanted.ca_text)
 
 
 def _context(tls: Tls) -> SSLContext | bool:
-    """Raises CloudFault for certificates that cannot be read."""
+    """Return the certificates for aiohttp. Raises CloudFault if they cannot be read."""
     try:
         return tls.context()
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""How services of a cloud are reached: by which endpoints, and which certificates are believed."""
+"""Access to the services of a cloud: endpoints and trusted certificates."""
 
 import ssl
 from dataclasses import dataclass
@@ -6,29 +6,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tls:
-    """Certificates: of authorities that are believed, and one's own to show."""
+    """Certificates: the trusted authorities, and the client certificate."""
 
     insecure: bool = False
     ca_file: str | None = None
-    ca_text: str | None = None  # in its place, where it comes from a user
+    ca_text: str | None = None  # the text of the certificate, if it comes from a user
     cert_file: str | None = None
     key_file: str | None = None
 
     @property
     def verify(self) -> bool | str:
-        """As keystoneauth and requests take it, who know no text."""
+        """Return the setting for keystoneauth and requests, which accept no text."""
         return False if self.insecure else self.ca_file or True
 
     @property
     def cert(self) -> str | tuple[str, str] | None:
-        """As keystoneauth and requests take it."""
+        """Return the setting for keystoneauth and requests."""
         if self.cert_file and self.key_file:
             return self.cert_file, self.key_file
         return self.cert_file
 
     def context(self) -> ssl.SSLContext | bool:
-        """As aiohttp takes it. Raises OSError (ssl.SSLError is one) for files that do not serve,
-        and for such a text, or ValueError."""
+        """Return the setting for aiohttp.
+
+        Raises OSError (such as ssl.SSLError) or ValueError for an invalid file or text.
+        """
         if self == Tls():
             return True
         found = ssl.create_default_context(cafile=self.ca_file, cadata=self.ca_text)
@@ -42,7 +44,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class Reach:
-    """How one service is reached; None is as all the others."""
+    """Access to one service; None: as all the others."""
 
     interface: str | None = None  # public, internal or admin
     region: str | None = None

@@ -1,4 +1,4 @@
-"""Data calls: one aiohttp session for the process, bounds, repetitions, renewal after a 401."""
+"""Data calls: one aiohttp session for the process, limits, retries, renewal after a 401."""
 
 import asyncio
 import json as json_codec
@@ -27,11 +27,11 @@ from hearth.cloud.listing import ListingCloud
 from hearth.cloud.path import straight
 from hearth.cloud.reach import Tls
 
-TEXT_SERVICES = frozenset({"object-store"})  # what users keep there may be anything
+TEXT_SERVICES = frozenset({"object-store"})  # users may store any content there
 WORDS_MAX = 200
 READING = frozenset({"GET", "HEAD"})
 Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
-ATTEMPTS_MAX = 4  # of one call, when repeating it is safe
+ATTEMPTS_MAX = 4  # of one call, if a repetition is safe
 RETRY_AFTER_MAX_S = 30.0
 MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
 
@@ -65,19 +65,19 @@ class HttpCloud(ListingCloud):
         self._bytes_max = FOREIGN_BYTES_MAX if foreign else ANSWER_BYTES_MAX  # of one answer
         self._compressed = not foreign  # whether answers may be
         self._context = context  # of all others; True: as the session has it
-        self._foreign = foreign  # a user's cloud: of what goes wrong little is told
-        self._proven = ("", 0.0)  # a token, and when it was last known to be good
+        self._foreign = foreign  # a user's cloud: errors have few details
+        self._proven = ("", 0.0)  # a token, and the time when it was last accepted
 
     async def whoami(self) -> Whoami:
-        """Whom the credential stands for."""
+        """Return the user, project and roles of the credential."""
         return await self._session.whoami()
 
     async def endpoint(self, service: str) -> str:
-        """The service's URL in the catalogue."""
+        """Return the service's URL in the catalogue."""
         return await self._session.endpoint(service)
 
     async def token(self) -> str:
-        """A valid token."""
+        """Return a valid token."""
         return await self._session.token()
 
     def elsewhere(
@@ -87,7 +87,7 @@ class HttpCloud(ListingCloud):
         credential: ForeignCredential | None = None,
         tls: Tls | None = None,
     ) -> Cloud:
-        """Another region, or another cloud."""
+        """Return another region, or another cloud."""
         return self._elsewhere(region, credential, tls)
 
     async def request(
@@ -104,7 +104,7 @@ class HttpCloud(ListingCloud):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """One call, repeated while that is safe and sensible."""
+        """Make one call; repeat it while that is safe and sensible."""
         url = _address(service, await self._session.endpoint(service), straight(service, path))
         if params:
             url = url.update_query(dict(params))
@@ -191,7 +191,7 @@ class HttpCloud(ListingCloud):
 
 
 def _address(service: str, endpoint: str, path: str) -> URL:
-    """The URL of a path at an endpoint. Raises CloudFault for an endpoint that is none."""
+    """Return the URL of a path at an endpoint. Raises CloudFault for an invalid endpoint."""
     try:
         url = URL(_joined(endpoint, path), encoded="%" in path)
         if url.scheme in ("http", "https") and url.host and url.port:
@@ -203,7 +203,7 @@ def _address(service: str, endpoint: str, path: str) -> URL:
 
 
 def _joined(endpoint: str, path: str) -> str:
-    """The URL of a path, whose version may already be at the end of the endpoint."""
+    """Return the URL of a path; the endpoint may already end with the version."""
     version = path[1:].partition("/")[0]
     if version[:1] == "v" and version[1:2].isdigit() and endpoint.endswith(f"/{version}"):
         endpoint = endpoint.removesuffix(f"/{version}")
@@ -211,6 +211,6 @@ def _joined(endpoint: str, path: str) -> str:
 
 
 def _claims_more(headers: Mapping[str, str]) -> bool:
-    """Whether text that is no JSON should have been: it says so, or a gateway put in a page."""
+    """Return whether text should have been JSON, by its content type or as an HTML page."""
     kind = headers.get("content-type", "")
     return "json" in kind or "html" in kind

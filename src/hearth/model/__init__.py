@@ -1,4 +1,5 @@
-"""What all else speaks of: places in a text, problems, actions and statuses, values not yet known.
+"""Plain values that all packages share: places in a text, problems, actions, statuses, unknown
+values.
 
 Imports nothing of the project and does no I/O.
 """

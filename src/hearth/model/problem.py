@@ -1,7 +1,23 @@
-"""What the user can fix: frozen values that say what, where, and what may be meant.
+"""Errors. This module defines what a user can fix; the tree shows how it relates to the others.
 
-The class name is the `error.type` of the REST answer. A check collects problems; `Rejected`
-carries them up, all at once.
+Values:
+
+    Problem                     one error that a user can fix: what, where, a suggestion
+      Worded                    its text is given when it is created
+        StackValidationFailed   and the other classes below; `Notice` is only a warning
+
+Exceptions:
+
+    Rejected                    a request is not accepted; carries all its problems
+    CloudFault                  a call to a cloud failed (hearth.cloud.fault)
+      NoAnswer                  the cloud may or may not have carried out the call
+        Unreadable              its answer cannot be read
+    CfnError                    an error of the CloudFormation API (hearth.api.cfn.faults)
+    WrongSetting                a setting of the operator cannot work (hearth.cli.process)
+
+The engine turns a failure of a resource into an exception of hearth.engine.worker; the embedded
+cloud has its own. `api/fault.py` turns `Rejected` and `CloudFault` into answers. The class name of
+a problem is the `error.type` of the REST answer.
 """
 
 from __future__ import annotations
@@ -16,10 +32,9 @@ from hearth.model.span import Span
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong. `at` is None where there is no place to point at.
+    """One error. `at` is its place in a template, or None.
 
-    `code` names the rule for those who explain it or switch it off; `suggestion` is what may be
-    meant instead of the text at the place.
+    `code` names the rule of `hearth lint`. `suggestion` is the text that was probably meant.
     """
 
     at: Span | None
@@ -33,12 +48,12 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """What is wrong, without the place."""
+        """The text of the error, without the place."""
         raise NotImplementedError
 
     @property
     def message(self) -> str:
-        """One line for people: the path, the matter, and file, line and column in brackets."""
+        """One line for people: the path, the text, and file, line and column in brackets."""
         path = f"{self.at.path}: " if self.at and self.at.path else ""
         place = f" [{self.at}]" if self.at and self.at.line else ""
         return f"{path}{self.text}{place}"
@@ -46,7 +61,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Worded(Problem):
-    """A problem whose finder words it."""
+    """A problem whose text is given when it is created."""
 
     words: str
 
@@ -71,12 +86,15 @@ class StackValidationFailed(Worded):
 
 
 class Notice(Worded):
-    """Nothing that is refused, and yet hardly meant: a warning."""
+    """A warning: accepted, but probably a mistake."""
 
 
 @dataclass(frozen=True)
 class ParameterNotProvided(StackValidationFailed):
-    """A property asks for a parameter that has no value. Programs compare this form of Heat's."""
+    """A property uses a parameter without a value.
+
+    Clients depend on this form of Heat's message.
+    """
 
     @property
     def kind(self) -> str:
@@ -90,7 +108,7 @@ class ParameterNotProvided(StackValidationFailed):
 
 @dataclass(frozen=True)
 class TemplateMissing(StackValidationFailed):
-    """A child template that is not among the files: whoever may fetch it can try again with it."""
+    """A nested template is not in the files. A caller that may fetch it can retry with it."""
 
     template: str = ""
 
@@ -135,12 +153,12 @@ class ImmutableParameterModified(Problem):
 
 
 class InvalidSchemaError(Worded):
-    """A parameter is declared in a way that makes no sense."""
+    """The declaration of a parameter is invalid."""
 
 
 @dataclass(frozen=True)
 class InvalidTemplateVersion(Problem):
-    """The version key holds no version we know, or there are two such keys."""
+    """The template version is unknown, or the template has two version keys."""
 
     version: str
     known: tuple[str, ...] = ()
@@ -156,7 +174,7 @@ class InvalidTemplateVersion(Problem):
 
 
 class NoTemplateVersion(Worded):
-    """A template that came as an object, without a version key."""
+    """A template given as an object has no version key."""
 
     @property
     def kind(self) -> str:
@@ -165,7 +183,7 @@ class NoTemplateVersion(Worded):
 
 @dataclass(frozen=True)
 class InvalidTemplateSection(Problem):
-    """A top-level key that is no section of this version."""
+    """A top-level key is not a section of this template version."""
 
     section: str
     nearest: str | None = None
@@ -177,9 +195,9 @@ class InvalidTemplateSection(Problem):
 
 @dataclass(frozen=True)
 class InvalidTemplateReference(Problem):
-    """Something refers to a resource that the template does not define, or has switched off.
+    """A reference names a resource that the template does not define, or that a condition disables.
 
-    `words` say it otherwise, where the reference itself is not in the form that it needs.
+    `words` replaces the text where the reference itself has the wrong form.
     """
 
     name: str
@@ -194,12 +212,12 @@ class InvalidTemplateReference(Problem):
 
 
 CYCLE_SHOWN_MAX = 20
-"""How many names of a cycle a message holds."""
+"""The maximum number of names of a cycle in a message."""
 
 
 @dataclass(frozen=True)
 class CircularDependencyException(Problem):
-    """Resources that wait for each other. The cycle ends where it begins."""
+    """Resources depend on each other. The first name of the cycle is also its last."""
 
     cycle: tuple[str, ...]
 
@@ -208,28 +226,28 @@ class CircularDependencyException(Problem):
         shown = list(self.cycle)
         if len(shown) > CYCLE_SHOWN_MAX:
             shown[CYCLE_SHOWN_MAX - 1 : -1] = ["..."]
-        return f"resources depend on each other in a circle: {' -> '.join(shown)}"
+        return f"resources depend on each other in a cycle: {' -> '.join(shown)}"
 
 
 @dataclass(frozen=True)
 class RequestLimitExceeded(Worded):
-    """Something is larger than it may be."""
+    """A part of the request is larger than its limit."""
 
 
 class DownloadLimitExceeded(Worded):
-    """What a request names elsewhere is too large."""
+    """A template or file that the request refers to is too large."""
 
 
 class HTTPBadRequest(Worded):
-    """The request itself is not well formed: no YAML, no template, no map."""
+    """The request is malformed: no YAML, no template, no map."""
 
 
 class Invalid(Worded):
-    """The request is well formed and yet can not be meant."""
+    """The request is well formed but invalid."""
 
 
 class InvalidDirection(Worded):
-    """A list can not be sorted that way."""
+    """A list cannot be sorted in that direction."""
 
     @property
     def kind(self) -> str:
@@ -253,11 +271,11 @@ class ConflictingMergeStrategyForParam(Worded):
 
 
 class InvalidMergeStrategyForParam(Worded):
-    """A parameter's values can not be combined in the way an environment asks for."""
+    """The merge strategy of an environment does not fit the parameter."""
 
 
 class NotFound(Worded):
-    """There is no such output, version, snapshot or the like."""
+    """An output, version, snapshot or similar does not exist."""
 
 
 class NotSupported(Worded):
@@ -265,7 +283,7 @@ class NotSupported(Worded):
 
 
 class ResourceTypeUnavailable(Worded):
-    """The service behind a resource type is missing. The message starts with its code."""
+    """The cloud has no service for a resource type. The message starts with a code."""
 
     @property
     def message(self) -> str:
@@ -274,7 +292,7 @@ class ResourceTypeUnavailable(Worded):
 
 @dataclass(frozen=True)
 class EntityNotFound(Problem):
-    """Something that is named does not exist."""
+    """A named object does not exist."""
 
     entity: str
     name: str
@@ -289,7 +307,7 @@ class ResourcePropertyConflict(Worded):
 
 
 class Rejected(Exception):
-    """A request that can not be accepted, with everything that is wrong with it."""
+    """A request that is not accepted, with all its problems."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
@@ -300,7 +318,7 @@ class Rejected(Exception):
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The word that is most like the given one, None if none is near enough."""
+    """Return the most similar word, or None if none is similar enough."""
     known = [candidate for candidate in words if isinstance(candidate, str)]
     if len(known) > NEAREST_WORDS_MAX:
         known = [one for one in known if one[:1] == word[:1]][:NEAREST_WORDS_MAX]
@@ -313,7 +331,7 @@ NEAREST_WORDS_MAX = 500
 
 
 def nearest_file(name: str, files: Iterable[str]) -> str | None:
-    """The file of the same folder and ending that is most like the given one."""
+    """Return the most similar file in the same folder with the same extension, or None."""
     folder, base = posixpath.split(name)
     stem, ending = posixpath.splitext(base)
     stems = {}
@@ -327,5 +345,5 @@ def nearest_file(name: str, files: Iterable[str]) -> str | None:
 
 
 def hint(word: str | None) -> str:
-    """`; did you mean …?` or nothing."""
+    """Return `; did you mean …?`, or an empty text."""
     return f"; did you mean {word}?" if word else ""

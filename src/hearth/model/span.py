@@ -1,4 +1,4 @@
-"""A place in a template, as people say it and as paths name it."""
+"""A place in a template: line and column, and the path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Step = str | int
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where something stands: file, line and column (from 1; 0 is unknown) and its dotted path.
+    """A place: file, line and column (from 1; 0 is unknown) and a dotted path.
 
     The path reads like `resources.web.properties.networks[0].port`.
     """
@@ -26,12 +26,12 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
     def under(self, *steps: Step) -> Span:
-        """The same place with further steps in its path."""
+        """Return the same place with more steps in its path."""
         return Span(self.file, self.line, self.column, dotted(steps, self.path))
 
 
 def dotted(steps: Iterable[Step], base: str = "") -> str:
-    """A path as text: names joined by dots, positions in brackets."""
+    """Return a path as text: names joined by dots, positions in brackets."""
     path = base
     for step in steps:
         if isinstance(step, int):

@@ -1,10 +1,10 @@
-"""What is being done to a stack or a resource, and how far it is."""
+"""The action of a stack or a resource, and its status."""
 
 from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What is, or was last, done."""
+    """The current action, or the last one."""
 
     INIT = "INIT"
     CREATE = "CREATE"
@@ -20,7 +20,7 @@ class Action(StrEnum):
 
 
 class Status(StrEnum):
-    """How far an action is."""
+    """The status of an action."""
 
     IN_PROGRESS = "IN_PROGRESS"
     COMPLETE = "COMPLETE"
@@ -28,7 +28,7 @@ class Status(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """What becomes of the real object when its resource leaves the stack."""
+    """The fate of the real object when its resource leaves the stack."""
 
     DELETE = "Delete"
     RETAIN = "Retain"
@@ -36,7 +36,7 @@ class DeletionPolicy(StrEnum):
 
 
 class Hook(StrEnum):
-    """A moment of a resource's life at which it can be made to wait."""
+    """A point in a resource's life at which a hook can make it wait."""
 
     PRE_CREATE = "pre-create"
     PRE_UPDATE = "pre-update"
@@ -47,7 +47,7 @@ class Hook(StrEnum):
 
 
 class RestrictedAction(StrEnum):
-    """What an environment can forbid to be done to a resource."""
+    """An action that an environment can forbid for a resource."""
 
     UPDATE = "update"
     REPLACE = "replace"

@@ -1,4 +1,4 @@
-"""The third answer of an evaluation: not known until some resources exist.
+"""Unknown values: results of an evaluation that depend on resources which do not exist yet.
 
 An unknown value may stand alone or anywhere inside lists and maps.
 """
@@ -14,9 +14,9 @@ from hearth.model.value import Kind
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that nobody can know before the resources named here exist.
+    """A value that is not known before the resources in `until` exist.
 
-    `kinds` is what it may turn out to be, as far as anyone has asked; empty: anything.
+    `kinds` are the types that the value may have; empty: any.
     """
 
     until: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ UNKNOWN = Unknown()
 
 
 def unknown_in(value: Any) -> Unknown | None:
-    """All that is unknown in a value, as one; None if everything is known."""
+    """Return all unknown parts of a value as one; None if everything is known."""
     parts: Iterable[Any]
     match value:
         case Unknown():
@@ -50,7 +50,7 @@ def unknown_in(value: Any) -> Unknown | None:
 
 
 def nulled(value: Any) -> Any:
-    """The value with null for everything unknown, the way create-time validation sees it."""
+    """Return the value with null for every unknown part, as validation at create time sees it."""
     match value:
         case Unknown():
             return None

@@ -28,7 +28,7 @@ from hearth.resources.live import (
 )
 from hearth.resources.mark import unmarked
 from hearth.resources.translate import move, renamed_among
-from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, Wrong, broken
+from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, Violation, broken
 from hearth.template import walk
 
 __all__ = [
@@ -249,7 +249,7 @@ class ResourceType:
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str | Wrong]:
+    ) -> Iterable[str | Violation]:
         """What is wrong with properties taken together; those that are open have no value yet."""
         checks = type(self).check_properties is not ResourceType.check_properties
         if not (checks or self.relations):
@@ -263,7 +263,7 @@ class ResourceType:
         if not still_open:
             yield from self.check_properties(moved.properties)
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         """What is wrong with properties taken together beyond `relations`; all are known."""
         return ()
 

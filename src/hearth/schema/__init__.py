@@ -1,8 +1,8 @@
-"""What may be said: the declarations of properties, attributes and their constraints.
+"""Declarations of properties, attributes and their constraints.
 
-One schema drives validation, coercion, the schema answers of the API and the generated
-documentation. The package knows nothing of templates and asks no cloud: a custom constraint is
-handed back to the caller as a lookup to be made.
+One schema serves validation, conversion, the schema answers of the API and the generated
+documentation. The package knows no templates and calls no cloud: a custom constraint is returned to
+the caller as a lookup.
 """
 
 from hearth.model.value import Kind
@@ -42,8 +42,8 @@ from hearth.schema.relation import (
     RequiredFor,
     Same,
     Unless,
+    Violation,
     Where,
-    Wrong,
     broken,
 )
 from hearth.schema.translation import Add, Delete, Replace, Resolve, Rule, ordered
@@ -86,8 +86,8 @@ __all__ = [
     "Support",
     "SupportStatus",
     "Unless",
+    "Violation",
     "Where",
-    "Wrong",
     "as_json",
     "broken",
     "coerce",

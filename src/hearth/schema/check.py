@@ -1,7 +1,7 @@
-"""Values against their declaration: coercion, defaults, constraints; everything wrong at once.
+"""Checks of values with their declarations: conversion, defaults, constraints; all errors at once.
 
-Null counts as "not given". A value that is unknown passes, at any depth, as do the constraints on
-anything that holds one. Source: spec/hot.md, section 6.1.
+Null counts as "not given". An unknown value passes, at any depth, and so do the constraints on
+values that contain one. Source: spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from hearth.schema.prop import Prop
 PREFIX = "Property error"
 
 CustomCheck = Callable[[str, Any], str | None]
-"""Asks the cloud: constraint name and value in, what is wrong (or None) out."""
+"""Asks the cloud: takes the constraint's name and the value, returns the error or None."""
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """A question that only the cloud can answer: does this value satisfy the named constraint?"""
+    """A question for the cloud: does this value satisfy the named constraint?"""
 
     name: str
     value: Any
@@ -36,11 +36,11 @@ class Lookup:
 
 @dataclass
 class Findings:
-    """What a check has found so far: problems, and the lookups still to be made.
+    """The findings of a check: problems, and open lookups.
 
-    Without `constrain` and `require`, constraints and required properties are passed over, for
-    values that are only shaped yet. `locate` gives the place of a path; without it places are
-    guessed from the parent.
+    Without `constrain` and `require`, constraints and required properties are not checked, for
+    values of which only the shape is known. `locate` returns the place of a path; without it the
+    place of the parent counts.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -50,16 +50,16 @@ class Findings:
     locate: Callable[[Span], Span] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes to another process: what was found, without the template to look for more."""
+        """Return the findings for another process, without the template."""
         return {**vars(self), "locate": None}
 
     def wrong(self, at: Span, text: str) -> None:
-        """Note a property error."""
+        """Add a property error."""
         place = self.locate(at) if self.locate else at
         self.problems.append(StackValidationFailed(place, text, PREFIX))
 
     def answers(self, check: CustomCheck) -> list[Problem]:
-        """What the lookups collected so far find wrong, all made now."""
+        """Make all open lookups and return their problems."""
         answered = Findings(locate=self.locate)
         for lookup in self.lookups:
             text = check(lookup.name, lookup.value)
@@ -69,7 +69,7 @@ class Findings:
 
 
 NOTHING: tuple[Any, ...] = ("", [], {})
-"""What counts as not given where a property says that empty is none."""
+"""The values that count as not given if a property has `empty_is_none`."""
 
 EMPTY: dict[Kind, Any] = {
     Kind.STRING: "",
@@ -80,13 +80,13 @@ EMPTY: dict[Kind, Any] = {
     Kind.MAP: {},
     Kind.ANY: None,
 }
-"""What a property without value and default reads as."""
+"""Return the value of a property without value and default."""
 
 
 def coerce_all(
     schema: Mapping[str, Prop], values: Mapping[str, Any], at: Span, found: Findings
 ) -> dict[str, Any]:
-    """The properties given, coerced, with defaults for those not given.
+    """Return the given properties, converted, with defaults for the others.
 
     Properties without value and default are left out. `at.path` is that of the whole map.
     """
@@ -122,14 +122,14 @@ def coerce_all(
 
 
 def _simple(prop: Prop, value: Any) -> Any:
-    """The coerced value of a property with nothing more to check, else BAD; cheap."""
+    """Return the converted value of a property without further checks, else BAD; cheap."""
     if prop.schema is not None or prop.constraints or isinstance(value, Unknown):
         return BAD
     return CONVERT[prop.kind](prop, value)
 
 
 def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
-    """The value as the declared type; problems and lookups go to `found`."""
+    """Return the value as the declared type; problems and lookups go to `found`."""
     if isinstance(value, Unknown):
         return value
     if value is None:

@@ -1,7 +1,7 @@
-"""Constraints on values: what is allowed beyond the type.
+"""Constraints on values besides the type.
 
-A constraint answers None if a value is fine, else what is wrong with it. A `description` given by
-the author takes the place of our words. `Custom` has no answer of its own: the cloud has.
+A constraint returns None if a value is valid, else the error. A `description` of the author
+replaces the standard message. The cloud checks `Custom`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hearth.schema.patterns import TooSlow, matches_whole
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
-    """How many letters, items or keys; None is no bound."""
+    """The number of characters, items or keys; None is no limit."""
 
     min: int | None = None
     max: int | None = None
@@ -30,7 +30,7 @@ class Length:
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """Inclusive bounds of a number; None is no bound."""
+    """The inclusive limits of a number; None is no limit."""
 
     min: float | None = None
     max: float | None = None
@@ -46,10 +46,10 @@ class Range:
 
 @dataclass(frozen=True)
 class AllowedValues:
-    """The only values there may be; of a list, the only items.
+    """The only allowed values; for a list, the only items.
 
-    `values` are shown as they were declared; `compared` are the same as the kind of what they
-    constrain, in which `6` and `"6"` are one value. By default these are the declared ones.
+    `values` are shown as declared. `compared` are the same values converted to the kind of the
+    property, in which `6` and `"6"` are equal; by default they are the declared ones.
     """
 
     values: Sequence[Any]
@@ -110,13 +110,13 @@ class Custom:
 
 
 SHOWN_MAX = 100
-"""How many allowed values a message names."""
+"""The maximum number of allowed values in a message."""
 
 Constraint = Length | Range | AllowedValues | AllowedPattern | Modulo | Custom
 
 
 def comparable(value: Any) -> Hashable:
-    """What is equal, and hashed alike, for equal values only: lists and maps too."""
+    """Return a key that is equal only for equal values, also for lists and maps."""
     match value:
         case list() | tuple():
             return (list, *map(comparable, value))
@@ -128,13 +128,13 @@ def comparable(value: Any) -> Hashable:
 
 
 def bounds(low: float | None, high: float | None) -> str:
-    """A range as people write it."""
+    """Return a range as text."""
     ends = (("min", low), ("max", high))
     return f"({', '.join(f'{name}: {end}' for name, end in ends if end is not None)})"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality without taking true for 1."""
+    """Return whether two values are equal; true is not 1."""
     if isinstance(one, bool) is not isinstance(other, bool):
         return False
     return bool(one == other)

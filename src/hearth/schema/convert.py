@@ -1,4 +1,4 @@
-"""Values as the kind that a property declares, where they can be read so."""
+"""Conversion of values to the declared kind of a property."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Convertible(Protocol):
 
 
 class Bad:
-    """What a converter answers when it can not convert."""
+    """The result of a converter that cannot convert a value."""
 
 
 BAD = Bad()

@@ -1,4 +1,4 @@
-"""Declarations as the API shows them. Source: spec/rest-api.md, section 5."""
+"""Declarations in the format of the API. Source: spec/rest-api.md, section 5."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hearth.schema.prop import Attr, Prop
 
 
 def as_json(declared: Prop | Attr) -> dict[str, Any]:
-    """A property's or an attribute's schema for `resource-type-show`."""
+    """Return the schema of a property or an attribute for `resource-type-show`."""
     if isinstance(declared, Attr):
         shown: dict[str, Any] = {"description": declared.description}
         if declared.kind is not None:
@@ -48,7 +48,7 @@ def _property(prop: Prop) -> dict[str, Any]:
 
 
 def constraint_as_json(constraint: Constraint) -> dict[str, Any]:
-    """One constraint as a one-key map, and its description beside that."""
+    """Return a constraint as a map of one key, with its description."""
     match constraint:
         case Length():
             shown: dict[str, Any] = {"length": _bounds(constraint)}

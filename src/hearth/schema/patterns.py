@@ -1,7 +1,7 @@
-"""Regular expressions that cannot take for ever.
+"""Regular expressions with a time limit.
 
-Most patterns are matched as ever. One whose repetitions could get in each other's way, on which a
-short text can cost years, is matched by an engine that gives up after a while.
+Most patterns use the standard engine. A pattern whose repetitions could interact, so that a short
+text can take years, uses an engine with a timeout.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     import regex
 
 TIMEOUT_S = 0.5
-"""How long one match may take."""
+"""The maximum time of one match."""
 
 STEPS_QUICK = 50_000
 """Steps of the plain engine that take a millisecond or so. Repetitions of which none is inside
 another take as many as the text has characters, to the power of their number."""
 
 INLINE_S = 0.005
-"""How long all matches together may take where others wait for the thread."""
+"""The maximum time of all matches together on the event loop."""
 
 INLINE_PATTERN_MAX = 500
-"""Characters of a pattern, its repetitions written out, that may be compiled there."""
+"""The maximum characters of a pattern that is compiled there, with repetitions expanded."""
 
 REPETITIONS = re.compile(r"[*+?{]")
 SIMPLE = re.compile(r"(?:\[\^?\]?[^\]]*\]|\\.|[^\\()|*+?{\[])(?:[*+?]|\{\d*(?:,\d*)?\})?")
@@ -36,32 +36,32 @@ SIMPLE = re.compile(r"(?:\[\^?\]?[^\]]*\]|\\.|[^\\()|*+?{\[])(?:[*+?]|\{\d*(?:,\
 
 PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
 WRITTEN_OUT_MAX = 20_000
-"""How long a pattern may be once its repetitions are written out."""
+"""The maximum length of a pattern with repetitions expanded."""
 
 T = TypeVar("T")
 
 
 class TooSlow(ValueError):
-    """A match was given up."""
+    """A match has exceeded its time limit."""
 
 
 class Overrun(BaseException):
-    """Computing takes longer than the thread may be kept, and has to be done elsewhere.
+    """A computation takes too long for the event loop and must run in another process.
 
-    It is no `Exception`: nothing that answers errors of users may take it for one.
+    It is no `Exception`, so that handlers of user errors do not catch it.
     """
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The compiled pattern; raises re.error on a bad one."""
+    """Return the compiled pattern. Raises re.error for an invalid one."""
     return re.compile(pattern)
 
 
 @lru_cache(maxsize=1024)
 def harmless(pattern: str) -> bool:
-    """Whether a pattern has neither groups nor alternatives, so that repetitions follow each other
-    and none is inside another.
+    """Return whether a pattern has neither groups nor alternatives, so that no repetition is inside
+    another.
     """
     position = 0
     while position < len(pattern):
@@ -73,7 +73,7 @@ def harmless(pattern: str) -> bool:
 
 
 def matches_whole(pattern: str, text: str) -> bool:
-    """Whether the first match at the start of a text takes all of it. Raises TooSlow."""
+    """Return whether the first match at the start of a text is the whole text. Raises TooSlow."""
     found: Any
     repetitions = len(REPETITIONS.findall(pattern))
     demand_small(pattern)
@@ -85,7 +85,7 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 
 def quick(repetitions: int, characters: int) -> bool:
-    """Whether so many repetitions, none inside another, are quick on a text of this length."""
+    """Return whether this number of repetitions is fast on a text of this length."""
     return repetitions == 1 or (repetitions <= 8 and characters**repetitions <= STEPS_QUICK)
 
 
@@ -102,11 +102,11 @@ def _patient(pattern: str, text: str) -> Any:
 # -- patience -----------------------------------------------------------------------------------
 
 PATIENCE_S = 2.0
-"""How long all matches of one request may take together."""
+"""The maximum time of all matches of one request."""
 
 
 class _Left:
-    """The seconds that are left for matches; `inline` where others wait for the thread."""
+    """The remaining seconds for matches; `inline` on the event loop."""
 
     __slots__ = ("inline", "seconds")
 
@@ -123,9 +123,9 @@ _left: ContextVar[_Left | None] = ContextVar("left_s", default=None)
 
 @contextmanager
 def patience(*, inline: bool = False) -> Iterator[None]:
-    """Inside, all matches together have only so much time.
+    """Limit the time of all matches in the block.
 
-    `inline` gives them a few milliseconds and raises Overrun when those are over.
+    With `inline` they have a few milliseconds; then Overrun is raised.
     """
     token = _left.set(_Left(INLINE_S if inline else PATIENCE_S, inline))
     try:
@@ -135,7 +135,7 @@ def patience(*, inline: bool = False) -> Iterator[None]:
 
 
 def in_time(match: Callable[[float], T]) -> T:
-    """What a match gives, called with the time it has. Raises TimeoutError."""
+    """Return the result of a match, called with its time limit. Raises TimeoutError."""
     left = _left.get()
     if left is None:
         return match(TIMEOUT_S)
@@ -151,19 +151,19 @@ def in_time(match: Callable[[float], T]) -> T:
 
 
 def inline() -> bool:
-    """Whether others wait for the thread, so that Overrun is raised after a few milliseconds."""
+    """Whether this is the event loop, so that Overrun is raised after a few milliseconds."""
     left = _left.get()
     return left is not None and left.inline
 
 
 def time_left_s() -> float:
-    """How long the next match may take."""
+    """The maximum time of the next match."""
     left = _left.get()
     return TIMEOUT_S if left is None else max(0.0, min(TIMEOUT_S, left.seconds))
 
 
 def demand_small(pattern: str) -> None:
-    """Raises Overrun for a large pattern where others wait for the thread."""
+    """Raise Overrun for a large pattern on the event loop."""
     if inline() and written_out(pattern) > INLINE_PATTERN_MAX:
         raise Overrun
 
@@ -172,7 +172,7 @@ def demand_small(pattern: str) -> None:
 
 
 def written_out(pattern: str) -> int:
-    """How long a pattern is if what must repeat is written out: so the patient engine has it."""
+    """Return the length of a pattern with repetitions expanded, as in the engine with a timeout."""
     sizes, last = [0], 0
     for match in PIECE.finditer(pattern):
         piece = match[0]
@@ -193,9 +193,9 @@ def written_out(pattern: str) -> int:
 
 @lru_cache(maxsize=256)
 def timed(pattern: str, flags: int = 0) -> regex.Pattern[str]:
-    """A pattern whose methods take a timeout. Raises ValueError on a bad one.
+    """Return a pattern whose methods take a timeout. Raises ValueError for an invalid one.
 
-    The engine is loaded on first use, for few patterns need it.
+    The engine is loaded on first use, because few patterns need it.
     """
     import regex
 

@@ -1,4 +1,4 @@
-"""Declarations: a property, an attribute, and since when they are there."""
+"""Declarations of properties and attributes, and the release that introduced them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANY: Final = Kind.ANY
 
 
 class SupportStatus(StrEnum):
-    """What users may expect of a type, a property or an attribute."""
+    """The support status of a type, a property or an attribute."""
 
     SUPPORTED = "SUPPORTED"
     DEPRECATED = "DEPRECATED"
@@ -32,7 +32,7 @@ class SupportStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Support:
-    """A support status, since which release, and what it was before."""
+    """A support status, the release since which it holds, and the former status."""
 
     status: SupportStatus | str = SupportStatus.SUPPORTED
     version: str | None = None
@@ -45,7 +45,7 @@ class Support:
 
 
 class _Unset:
-    """The default of a property that has none; null can be a default."""
+    """Marks a property without a default, because null can be a default."""
 
     def __repr__(self) -> str:
         return "UNSET"
@@ -88,7 +88,7 @@ class Prop:
             object.__setattr__(self, "constraints", tuple(map(self._comparing, self.constraints)))
 
     def _comparing(self, constraint: Constraint) -> Constraint:
-        """The constraint with its allowed values as this kind; those of a list are its items."""
+        """Return the constraint with its allowed values converted to this kind."""
         if not isinstance(constraint, AllowedValues) or self.kind is Kind.LIST:
             return constraint
         converted = [(one, CONVERT[self.kind](self, one)) for one in constraint.values]
@@ -113,7 +113,7 @@ class Prop:
 
 @dataclass(frozen=True)
 class Attr:
-    """An attribute of a resource type; `kind` is None where nothing is promised."""
+    """An attribute of a resource type; `kind` is None if it is not guaranteed."""
 
     kind: Kind | None = None
     description: str = ""

@@ -1,7 +1,7 @@
-"""What must hold between the properties of a resource, as data.
+"""Relations between the properties of a resource, as data.
 
-A property is given when it has a value that is neither null nor empty. One whose value is not known
-yet is *open*: it may turn out to be null, so it proves nothing wrong.
+A property is given if its value is neither null nor empty. A property with an unknown value is
+*open*: it may be null, so it violates nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True)
-class Wrong:
-    """What is wrong with one property in the light of the others; `path` leads to it."""
+class Violation:
+    """A violated relation of one property to the others; `path` leads to it."""
 
     path: str
     words: str
@@ -26,11 +26,11 @@ class Relation(Protocol):
     """A rule on properties taken together; `str()` gives it in words."""
 
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        """Whether nothing is wrong, as far as the values are known."""
+        """Return whether the relation holds, as far as the values are known."""
 
 
 class _Named:
-    """A relation whose arguments are a few names, and values behind them."""
+    """A relation whose arguments are names, followed by values."""
 
     def __init__(self, *given: Any) -> None:
         *single, rest = (one.name for one in fields(self))  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ class _Named:
 
 @dataclass(frozen=True, init=False)
 class AtMostOne(_Named):
-    """Properties that exclude one another."""
+    """Properties that exclude each other."""
 
     names: tuple[str, ...]
 
@@ -54,7 +54,7 @@ class AtMostOne(_Named):
 
 @dataclass(frozen=True, init=False)
 class AtLeastOne(_Named):
-    """Properties of which one is needed."""
+    """Properties of which at least one is required."""
 
     names: tuple[str, ...]
 
@@ -67,7 +67,7 @@ class AtLeastOne(_Named):
 
 @dataclass(frozen=True, init=False)
 class Needs(_Named):
-    """One property makes sense only together with others."""
+    """A property that requires others."""
 
     name: str
     needed: tuple[str, ...]
@@ -117,7 +117,7 @@ class OnlyFor(_Named):
 
 @dataclass(frozen=True)
 class NotAbove:
-    """A number that is not greater than another one: a property too, or a fixed one."""
+    """A number that is at most another one: a property, or a constant."""
 
     low: str
     high: str | int
@@ -152,7 +152,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Distinct:
-    """A list of maps of which no two have the same value under a key."""
+    """A list of maps with different values under a key."""
 
     name: str
     key: str
@@ -179,7 +179,7 @@ class Each(_Named):
         return self.name in still_open or not self._broken(properties)
 
     def words(self, properties: Properties) -> str:
-        """What is wrong where it does not hold, with the place."""
+        """Return the message for a violation, with its place."""
         return "; ".join(self._broken(properties))
 
     def _broken(self, properties: Properties) -> list[str]:
@@ -197,7 +197,7 @@ class Each(_Named):
 
 @dataclass(frozen=True)
 class Where:
-    """A relation that counts only where a property has one of some values."""
+    """A relation that applies only if a property has one of some values."""
 
     name: str
     values: tuple[Any, ...]
@@ -213,7 +213,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Unless:
-    """A relation that counts only where a property has none of some values."""
+    """A relation that applies only if a property has none of some values."""
 
     name: str
     values: tuple[Any, ...]
@@ -228,7 +228,7 @@ class Unless:
 
 
 def broken(relation: Relation, properties: Properties) -> str:
-    """A relation that does not hold, in words."""
+    """Return the message of a violated relation."""
     return relation.words(properties) if isinstance(relation, Each) else str(relation)
 
 
@@ -237,7 +237,7 @@ def _given(properties: Properties, name: str) -> bool:
 
 
 def _maps(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
-    """The maps in a list with their places, or the one map."""
+    """Return the maps in a list with their places, or the single map."""
     items = value if isinstance(value, list) else [value]
     return [(at, one) for at, one in enumerate(items) if isinstance(one, Mapping)]
 

@@ -1,4 +1,4 @@
-"""Rules by which a resource type rewrites what users wrote, as data.
+"""Rules by which a resource type rewrites properties, as data.
 
 They serve properties that were renamed, moved or are given by name: a path leads through maps by
 key and through every item of a list. Rules run on resolved values, in the order `Add`, `Replace`,
@@ -16,7 +16,7 @@ Path = Sequence[str]
 
 @dataclass(frozen=True)
 class Add:
-    """Append values to a list property: `values`, and what stands at `value_path`."""
+    """Append values to a list property: `values`, and the value at `value_path`."""
 
     path: Path
     values: Sequence[Any] = ()
@@ -39,9 +39,9 @@ class Replace:
 
 @dataclass(frozen=True)
 class Resolve:
-    """Turn the name at `path` into an id; `finder` names the kind of thing, as in `nova.flavor`.
+    """Replace the name at `path` by an id; `finder` is the kind of object, as in `nova.flavor`.
 
-    A property in braces stands for its value: `neutron.{object_type}`.
+    A property in braces is replaced by its value: `neutron.{object_type}`.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class Resolve:
 
 @dataclass(frozen=True)
 class Delete:
-    """Drop what stands at `path`."""
+    """Delete the value at `path`."""
 
     path: Path
 
@@ -62,5 +62,5 @@ ORDER: tuple[type[Rule], ...] = (Add, Replace, Resolve, Delete)
 
 
 def ordered(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules in the order in which they run."""
+    """Return the rules in the order in which they run."""
     return sorted(rules, key=lambda rule: ORDER.index(type(rule)))

@@ -1,4 +1,4 @@
-"""Who asks."""
+"""The caller of a use case."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ UNRESTRICTED = "application credential"
 
 @dataclass(frozen=True)
 class Caller:
-    """A user with the token that proves it, and where the token holds.
+    """A user, the token of the request, and the project of the token.
 
     `project_id` is empty for a token of a domain, of the system or of nothing.
     """
@@ -37,7 +37,7 @@ class Caller:
 
     @property
     def rights(self) -> dict[str, Any]:
-        """What policy rules ask of a caller, as JSON; the inverse of `with_rights`."""
+        """Return the attributes that policy rules use, as JSON; the inverse of `with_rights`."""
         return {
             "user_id": self.user_id,
             "project_id": self.project_id,
@@ -52,11 +52,11 @@ class Caller:
 
     @classmethod
     def with_rights(cls, rights: Mapping[str, Any]) -> "Caller":
-        """A caller that policy judges alike, without a name and a token."""
+        """Return a caller with these rights, without a name and a token."""
         sets = {name: frozenset(rights[name]) for name in ("roles", "service_roles")}
         return cls(user_name="", **{**rights, **sets})
 
     @property
     def guest(self) -> bool:
-        """A user of a stack's own project: what runs inside servers."""
+        """Whether the caller is a user of a stack's own project: software inside servers."""
         return self.guest_role in self.roles

@@ -10,8 +10,8 @@ from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.documents import adoption
-from hearth.service.house import House
-from hearth.service.wanted import Wanted, check_name, checked, requested
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest, check_name, checked, requested
 from hearth.store import accept
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -19,43 +19,48 @@ from hearth.store.tables import stack
 
 
 async def create_stack(
-    house: House, caller: Caller, name: str, wanted: Wanted, *, adopt: str | None = None
+    services: Services,
+    caller: Caller,
+    name: str,
+    request: StackRequest,
+    *,
+    adopt: str | None = None,
 ) -> StackRow:
-    """The new stack, in CREATE_IN_PROGRESS. Raises Rejected.
+    """Return the new stack, in CREATE_IN_PROGRESS. Raises Rejected.
 
-    With `adopt`, the document of a stack, it is made around the things that the document names.
+    With `adopt`, the document of a stack, the new stack adopts the objects in the document.
     """
     check_name(name)
     given: dict[str, Any] = {}
     if adopt is not None:
-        wanted, given = await adoption(house, caller, adopt, wanted)
-    revision = replace(await requested(house, caller, wanted), given=given)
-    now = house.clock.now()
+        request, given = await adoption(services, caller, adopt, request)
+    revision = replace(await requested(services, caller, request), given=given)
+    now = services.clock.now()
     new = accept.NewStack(
-        id=house.new_id(),
+        id=services.new_id(),
         project_id=caller.project_id,
         name=name,
         revision=revision,
-        timeout_mins=wanted.timeout_mins,
-        disable_rollback=True if wanted.disable_rollback is None else wanted.disable_rollback,
-        credential=(house.new_id(), "token", requester(caller)),
+        timeout_mins=request.timeout_mins,
+        disable_rollback=True if request.disable_rollback is None else request.disable_rollback,
+        credential=(services.new_id(), "token", requester(caller)),
         creator=caller.user_name,
-        tags=wanted.tags or (),
+        tags=request.tags or (),
         action=Action.CREATE if adopt is None else Action.ADOPT,
     )
-    await checked(house, caller, sketch(new, now), revision)
+    await checked(services, caller, sketch(new, now), revision)
 
     def transaction(tx: Tx) -> StackRow:
-        _within_quota(tx, house, caller)
-        return accept.create(tx, new, now, house.new_id)
+        _within_quota(tx, services, caller)
+        return accept.create(tx, new, now, services.new_id)
 
-    row = await house.store.run_once(transaction)
-    house.bus.tell()
+    row = await services.store.run_once(transaction)
+    services.bus.tell()
     return row
 
 
 def sketch(new: accept.NewStack, now: float) -> StackRow:
-    """The row of a stack that is not stored (yet)."""
+    """Return the row of a stack that is not stored (yet)."""
     return StackRow(
         id=new.id, project_id=new.project_id, name=new.name, live_name=new.name, root_id=new.id,
         parent_id=None, parent_record=None, parent_traversal=None, depth=0, action=Action.CREATE,
@@ -68,9 +73,9 @@ def sketch(new: accept.NewStack, now: float) -> StackRow:
     )  # fmt: skip
 
 
-def _within_quota(tx: Tx, house: House, caller: Caller) -> None:
-    limit = house.limits.stacks_per_project
-    if limit < 0 or house.policy.is_admin(caller):
+def _within_quota(tx: Tx, services: Services, caller: Caller) -> None:
+    limit = services.limits.stacks_per_project
+    if limit < 0 or services.policy.is_admin(caller):
         return
     live = sa.select(sa.func.count(stack.c.id)).where(
         stack.c.project_id == caller.project_id,

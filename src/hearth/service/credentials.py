@@ -1,4 +1,4 @@
-"""What an operation may use of its caller."""
+"""The credentials of a caller that an operation may use."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from hearth.service.caller import Caller
 
 
 def requester(caller: Caller) -> dict[str, Any]:
-    """The caller's token as the facts of a credential, what policy asks of it, and the request."""
+    """Return the caller's token, rights and request id as the facts of a credential."""
     return {
         "auth_url": caller.auth_url,
         "token": caller.token,

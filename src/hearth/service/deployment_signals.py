@@ -1,7 +1,7 @@
-"""Results that a server has put where nobody is told: into an object, or a queue.
+"""Results that a server has put into an object or a queue.
 
-They are fetched when the deployment is looked at, with the cloud of whoever looks. Whatever goes
-wrong there, the deployment is shown as it stands. Source: spec/software-config.md, section 7.
+Hearth fetches them when a user reads the deployment, with the credentials of that user. If that
+fails, it returns the deployment as stored. Source: spec/software-config.md, section 7.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.resources.heat.deployment_results import Results, results_of
 from hearth.resources.heat.objects import OBJECTS
 from hearth.service.caller import Caller
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import software_deployments as deployments
 from hearth.store.database import Tx
 from hearth.store.software_configs import Config
@@ -28,27 +28,31 @@ from hearth.store.software_deployments import IN_PROGRESS, Deployment
 log = logging.getLogger(__name__)
 
 FETCH_S = 5.0
-RESULTS_BYTES_MAX = 1024 * 1024  # more than agents send
+RESULTS_BYTES_MAX = 1024 * 1024  # more than agents ever send
 MESSAGES = "messaging"
 
 
-async def fetched(house: House, caller: Caller, one: Deployment, config: Config) -> Deployment:
-    """The deployment with the results that wait for it, if there are any."""
+async def fetched(
+    services: Services, caller: Caller, one: Deployment, config: Config
+) -> Deployment:
+    """Return the deployment with the results from its object or queue, if there are any."""
     try:
         async with asyncio.timeout(FETCH_S):
             match config.input("deploy_signal_transport"):
                 case "TEMP_URL_SIGNAL":
-                    return await _of_object(house, house.cloud(caller), one, config)
+                    return await _of_object(services, services.cloud(caller), one, config)
                 case "ZAQAR_SIGNAL":
-                    return await _of_queue(house, house.cloud(caller), one, config)
+                    return await _of_queue(services, services.cloud(caller), one, config)
     except (CloudFault, TimeoutError) as problem:
         words = "the results of deployment %s cannot be fetched: %s"
         log.warning(words, one.id, problem or "no answer in time")
     return one
 
 
-async def _of_object(house: House, cloud: Cloud, one: Deployment, config: Config) -> Deployment:
-    """Only what was put after the last change of the deployment is its result."""
+async def _of_object(
+    services: Services, cloud: Cloud, one: Deployment, config: Config
+) -> Deployment:
+    """Return the result in an object, if it is newer than the last change of the deployment."""
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:
         log.info("the results of deployment %s lie in another account", one.id)
@@ -58,13 +62,13 @@ async def _of_object(house: House, cloud: Cloud, one: Deployment, config: Config
     if too_large or (one.updated_at is not None and _put_at(head) <= one.updated_at):
         return one
     sent = _as_map((await cloud.request(OBJECTS, "GET", path)).body)
-    return one if sent is None else await _take(house, one, config, sent)
+    return one if sent is None else await _take(services, one, config, sent)
 
 
 def _path_in(account: str, url: str) -> str | None:
-    """The path of an object below the account's URL; None if it is in no container of it.
+    """Return the path of an object below the account's URL, or None if it is not in that account.
 
-    The URL may name the service by another address, and clients leave out what is before `/v1`.
+    The URL may have another host name, and clients leave out the path before `/v1`.
     """
     name = account.rstrip("/").rpartition("/")[2]
     _, _, rest = urlsplit(url).path.partition(f"/{name}/")
@@ -73,7 +77,7 @@ def _path_in(account: str, url: str) -> str | None:
 
 
 def _put_at(headers: Mapping[str, str]) -> float:
-    """When an object was put, in seconds since 1970."""
+    """Return the time when an object was written, in seconds since 1970."""
     try:
         return float(headers["x-timestamp"])
     except (KeyError, ValueError):
@@ -84,8 +88,10 @@ def _put_at(headers: Mapping[str, str]) -> float:
         return 0.0
 
 
-async def _of_queue(house: House, cloud: Cloud, one: Deployment, config: Config) -> Deployment:
-    """Messages go only after what they tell is stored."""
+async def _of_queue(
+    services: Services, cloud: Cloud, one: Deployment, config: Config
+) -> Deployment:
+    """Return the result in a queue. Delete messages only after their content is stored."""
     queue = f"/v2/queues/{quote(str(config.input('deploy_queue_id') or ''), safe='')}/messages"
     headers = {"Client-ID": str(uuid.uuid5(uuid.NAMESPACE_URL, one.id))}
     found = await cloud.request(MESSAGES, "GET", f"{queue}?echo=true", headers=headers)
@@ -95,7 +101,7 @@ async def _of_queue(house: House, cloud: Cloud, one: Deployment, config: Config)
             break
         sent = _as_map(message["body"])
         if sent is not None:
-            one = await _take(house, one, config, sent)
+            one = await _take(services, one, config, sent)
         await cloud.request(
             MESSAGES, "DELETE", f"{queue}/{quote(message['id'])}", headers=headers, idempotent=True
         )
@@ -103,7 +109,7 @@ async def _of_queue(house: House, cloud: Cloud, one: Deployment, config: Config)
 
 
 def _as_map(body: Any) -> Mapping[str, Any] | None:
-    """What was sent, as JSON or its text; None where that is no map, or not yet anything."""
+    """Return the signal as a map, or None if there is none yet or it is not a map."""
     if isinstance(body, str):
         try:
             body = json.loads(body)
@@ -113,10 +119,10 @@ def _as_map(body: Any) -> Mapping[str, Any] | None:
 
 
 async def _take(
-    house: House, seen: Deployment, config: Config, sent: Mapping[str, Any]
+    services: Services, seen: Deployment, config: Config, sent: Mapping[str, Any]
 ) -> Deployment:
-    """Store results, unless the deployment has moved on since it was seen."""
-    results, now = results_of(sent, config.outputs), house.clock.now()
+    """Store results, unless the deployment has changed since it was read; return the deployment."""
+    results, now = results_of(sent, config.outputs), services.clock.now()
 
     def transaction(tx: Tx) -> Deployment:
         found = deployments.find(tx, seen.project_id, seen.id, lock=True)
@@ -126,11 +132,11 @@ async def _take(
         deployments.change(tx, after)
         return after
 
-    return await house.store.run_once(transaction)
+    return await services.store.run_once(transaction)
 
 
 def taking(one: Deployment, results: Results, now: float) -> Deployment:
-    """The deployment with its results. One that is not in progress takes none."""
+    """Return the deployment with results. One that is not in progress accepts none."""
     if one.status != IN_PROGRESS:
         return one
     return replace(

@@ -1,6 +1,6 @@
-"""One resource with its metadata, as guests poll it every half minute for ever.
+"""One resource with its metadata. Each server polls it every 30 seconds.
 
-It has to be cheap: one transaction of four statements at most, no call to the cloud, no program.
+So it must be cheap: one transaction of at most four statements, no cloud call, no program.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from typing import Any
 from hearth.engine.core.record import Record
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.resources import find_resource, guest_may
+from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -18,7 +18,7 @@ from hearth.store.rows import StackRow
 
 @dataclass(frozen=True)
 class Described:
-    """A resource, what guests are told by it, and what the template says of it."""
+    """A resource with its metadata and its description in the template."""
 
     stack: StackRow
     record: Record
@@ -26,10 +26,12 @@ class Described:
     description: str
 
 
-async def describe_resource(house: House, caller: Caller, identity: str, name: str) -> Described:
-    """The resource of a stack of the caller's project. Raises Rejected.
+async def describe_resource(
+    services: Services, caller: Caller, identity: str, name: str
+) -> Described:
+    """Return the resource of a stack in the caller's project. Raises Rejected.
 
-    A user of a stack's own project reaches the resource that it was made for.
+    A user of a stack's own project may read only the resource that it was created for.
     """
 
     def look(tx: Tx) -> tuple[StackRow | None, Record | None, dict[str, str], Any]:
@@ -42,10 +44,10 @@ async def describe_resource(house: House, caller: Caller, identity: str, name: s
         _, data, metadata = reads.data_of(tx, record.id)
         return row, record, data, metadata
 
-    row, record, data, metadata = await house.store.read(look)
+    row, record, data, metadata = await services.store.read(look)
     if row is None:
         raise Rejected([EntityNotFound(None, "Stack", identity)])
     if record is None:
-        record = await find_resource(house, row, name)  # refuses, and says whether it is to come
-    await guest_may(house, caller, row, record, data)
-    return Described(row, record, metadata, await house.description(row, name))
+        record = await find_resource(services, row, name)  # raises
+    await guest_may(services, caller, row, record, data)
+    return Described(row, record, metadata, await services.description(row, name))

@@ -9,25 +9,26 @@ from hearth.model.problem import HTTPBadRequest, NotSupported, Rejected
 from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
-from hearth.service.house import House
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest
 from hearth.service.template_text import plain
-from hearth.service.wanted import Wanted
 from hearth.store import accept
+from hearth.store.database import Tx
 from hearth.store.document import document
 from hearth.store.rows import Revision, StackRow
 from hearth.template import Environment
 
 
-async def export_stack(house: House, row: StackRow) -> dict[str, Any]:
-    """The document of a stack. Raises Rejected where the operator does not allow it."""
-    _allowed(house.limits.abandon, "Stack Abandon")
-    return await house.store.read(lambda tx: document(tx, row))
+async def export_stack(services: Services, row: StackRow) -> dict[str, Any]:
+    """Return the document of a stack. Raises Rejected where the operator does not allow it."""
+    _allowed(services.limits.abandon, "Stack Abandon")
+    return await services.store.read(lambda tx: document(tx, row))
 
 
-async def abandon_stack(house: House, caller: Caller, row: StackRow) -> dict[str, Any]:
-    """The document of a stack, whose delete is under way and retains everything."""
-    _allowed(house.limits.abandon, "Stack Abandon")
-    now = house.clock.now()
+async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> dict[str, Any]:
+    """Begin a delete that retains every resource, and return the stack's document."""
+    _allowed(services.limits.abandon, "Stack Abandon")
+    now = services.clock.now()
     operation = accept.Operation(
         Action.DELETE,
         requester=requester(caller),
@@ -35,25 +36,25 @@ async def abandon_stack(house: House, caller: Caller, row: StackRow) -> dict[str
         told=accept.ABANDON,
     )
 
-    def transaction(tx: Any) -> dict[str, Any]:
-        told = document(tx, accept.lock(tx, row.id))
-        accept.operate(tx, row.id, operation, now, house.new_id)
-        return told
+    def transaction(tx: Tx) -> dict[str, Any]:
+        found = document(tx, accept.lock(tx, row.id))
+        accept.operate(tx, row.id, operation, now, services.new_id)
+        return found
 
-    told = await house.store.run_once(transaction)
-    house.bus.tell()
-    return told
+    abandoned = await services.store.run_once(transaction)
+    services.bus.tell()
+    return abandoned
 
 
 async def adoption(
-    house: House, caller: Caller, text: str, wanted: Wanted
-) -> tuple[Wanted, dict[str, Any]]:
-    """A request to adopt as an ordinary one, and what the document gives each resource.
+    services: Services, caller: Caller, text: str, request: StackRequest
+) -> tuple[StackRequest, dict[str, Any]]:
+    """Return an adopt request as a create request, and the data of each resource in the document.
 
-    What the request itself says wins over the document. Raises Rejected.
+    Values of the request override those of the document. Raises Rejected.
     """
-    _allowed(house.limits.adopt, "Stack Adopt")
-    found = await house.compute.run(
+    _allowed(services.limits.adopt, "Stack Adopt")
+    found = await services.compute.run(
         plain, text, "adopt_stack_data", project=caller.project_id, characters=len(text)
     )
     if not isinstance(found, dict) or not isinstance(found.get("resources"), dict):
@@ -61,7 +62,7 @@ async def adoption(
         raise Rejected([HTTPBadRequest(None, words)])
     revision = revision_of_document(found, "ADOPT")
     inside = Environment.parse(revision.environment)
-    outside = Environment.parse(wanted.environment)
+    outside = Environment.parse(request.environment)
     merged = {
         **inside.as_map(),
         "parameters": {**inside.parameters, **outside.parameters},
@@ -69,16 +70,16 @@ async def adoption(
         "resource_registry": {**inside.resource_registry, **outside.resource_registry},
     }
     adopted = replace(
-        wanted,
+        request,
         template=revision.template,
-        files={**revision.files, **wanted.files},
+        files={**revision.files, **request.files},
         environment=merged,
     )
     return adopted, revision.given
 
 
 def revision_of_document(body: Mapping[str, Any], word: str) -> Revision:
-    """The revision that a document describes; `word` says what its resources are given for."""
+    """Return the revision that a document describes; `word` is the purpose of its resource data."""
     template = body.get("template")
     if not template:
         raise Rejected([HTTPBadRequest(None, "the document has no template")])

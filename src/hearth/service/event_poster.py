@@ -1,7 +1,7 @@
 """Posts events to the sinks of their stacks: in order for each tree and sink, each at least once.
 
-Nothing waits for it. What could not be delivered is tried again, soon at first, then every minute,
-and dropped after an hour; what the service refuses for good is dropped at once. Both are logged.
+No operation waits for it. A failed post is retried, soon at first, then every minute, and dropped
+after an hour. Events that the service refuses permanently are dropped at once. Both are logged.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 
 SERVICE = "messaging"
 LOOK_S = 1.0
-FAILED_S = 10.0  # between two looks while the database is away
+FAILED_S = 10.0  # between two attempts while the database is away
 LANES_MAX = 8  # at a time
 ROWS_MAX = 100  # in one post
-POST_BYTES_MAX = 200_000  # Zaqar takes 256 KiB as it comes from the factory
+POST_BYTES_MAX = 200_000  # the default limit of Zaqar is 256 KiB
 POST_S = 20.0
 RETRY_MAX_S = 60.0
 KEPT_S = 3600.0
@@ -41,8 +41,8 @@ class Clock(Protocol):
 
 
 class EventPoster:
-    """The part of a working process that posts. `clouds` should be none that stacks work with: a
-    service that is slow or overloaded then holds up nobody else's calls."""
+    """The part of an engine process that posts. `clouds` should not be shared with stacks: then a
+    slow or overloaded service does not delay their calls."""
 
     def __init__(self, store: Store, clouds: StackClouds, engine_id: str, clock: Clock) -> None:
         self._store = store
@@ -52,11 +52,11 @@ class EventPoster:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Look at once."""
+        """Look for events now."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Post for ever."""
+        """Post until cancelled."""
         while True:
             self._wake.clear()
             try:
@@ -70,21 +70,21 @@ class EventPoster:
                     await self._wake.wait()
 
     async def post(self) -> int:
-        """Post what is due, if this process is the one to; how many events are done with."""
+        """Post the events that are due, if this process posts; return how many are finished."""
         lanes = await self._store.read(lambda tx: outbox.due_lanes(tx, self._engine_id, LANES_MAX))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._post_lane(lane)) for lane in lanes]
         return sum(task.result() for task in tasks)
 
     async def _post_lane(self, lane: str) -> int:
-        """The first events of a lane, as many as fit into one post."""
+        """Return the first events of a lane, as many as fit into one post."""
         rows = await self._store.read(lambda tx: outbox.of_lane(tx, lane, ROWS_MAX))
         rows = _fitting(rows)
         if not rows:
             return 0
         try:
             refused = await _deliver(await self._cloud(rows[0]), rows)
-        except Exception as problem:  # whatever it is, other lanes go on
+        except Exception as problem:  # other lanes continue
             return await self._wait(rows, problem)
         if refused:
             words = "stack %s, queue %s: %d events are refused and dropped: %s"
@@ -94,7 +94,7 @@ class EventPoster:
         return len(ids)
 
     async def _cloud(self, row: Leaving) -> Cloud:
-        """The stack's own; when that is gone with the stack, by the token of whoever asked last."""
+        """Return the stack's cloud; after its delete, one with the token of its last requester."""
         root_id, before = row.body["root_id"], row.body["credential"]
 
         def look(tx: Tx) -> Any:
@@ -108,7 +108,7 @@ class EventPoster:
         return self._clouds.of(stack, credential)
 
     async def _wait(self, rows: Sequence[Leaving], problem: Exception) -> int:
-        """Nothing was delivered: the lane waits, and what is too old goes; how many these were."""
+        """Delay a lane after a failure and drop its old events; return the number of those."""
         place = _place(rows[0])
         pause_s = min(2.0 ** rows[0].attempts, RETRY_MAX_S)
         oldest = self._clock.now() - KEPT_S
@@ -133,7 +133,7 @@ class EventPoster:
 
 
 async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
-    """Post events to their sink. Of those that are refused each is on its own in the end; why."""
+    """Post events to their sink. Refused events are retried one by one; return the reasons."""
     root_id, target = _place(rows[0])
     path = f"/v2/queues/{quote(target, safe='')}/messages"
     body = {"messages": [_message(row) for row in rows]}
@@ -152,7 +152,7 @@ async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
 
 
 def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event in the form of a notification record. Source: spec/engine.md, section 34."""
+    """Return an event as a notification record. Source: spec/engine.md, section 34."""
     at = datetime.fromtimestamp(event["time"], UTC).replace(tzinfo=None)
     return {
         "timestamp": at.isoformat(),
@@ -174,7 +174,7 @@ def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(row: Leaving) -> tuple[str, str]:
-    """The root stack and the queue."""
+    """Return the lane of an event: the root stack and the queue."""
     return row.body["root_id"], row.body["sink"]["target"]
 
 
@@ -185,7 +185,7 @@ def _message(row: Leaving) -> dict[str, Any]:
 
 
 def _fitting(rows: Sequence[Leaving]) -> list[Leaving]:
-    """As many of the first rows as go into one post, at least one where there is one."""
+    """Return as many of the first rows as fit into one post, at least one."""
     size, count = 0, 0
     for row in rows:
         size += len(json.dumps(_message(row))) + 2

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.reads import StackFilter
 from hearth.store.rows import StackRow
 
 
 async def find_stack(
-    house: House,
+    services: Services,
     caller: Caller,
     project_id: str,
     identity: str,
@@ -19,15 +19,15 @@ async def find_stack(
     deleted: bool = False,
     anywhere: bool = False,
 ) -> StackRow:
-    """The stack of that id or name in the project. Raises Rejected with EntityNotFound.
+    """Return the stack with that id or name in the project. Raises Rejected with EntityNotFound.
 
     With `anywhere` an administrator finds it by id in any project.
     """
-    row = await house.store.read(
+    row = await services.store.read(
         lambda tx: reads.find_stack(tx, project_id, identity, deleted=deleted)
     )
-    if row is None and anywhere and house.policy.is_admin(caller):
-        found = await house.store.read(
+    if row is None and anywhere and services.policy.is_admin(caller):
+        found = await services.store.read(
             lambda tx: reads.find_stack(tx, None, identity, deleted=deleted)
         )
         row = found if found is not None and found.id == identity else None
@@ -37,9 +37,9 @@ async def find_stack(
 
 
 async def list_stacks(
-    house: House, wanted: StackFilter, *, count: bool
+    services: Services, wanted: StackFilter, *, count: bool
 ) -> tuple[Sequence[StackRow], int | None]:
-    """Stacks, and how many there are in all where that is asked for."""
-    rows = await house.store.read(lambda tx: reads.list_stacks(tx, wanted))
-    total = await house.store.read(lambda tx: reads.count_stacks(tx, wanted)) if count else None
+    """Return a page of stacks, and with `count` the number of all matching stacks."""
+    rows = await services.store.read(lambda tx: reads.list_stacks(tx, wanted))
+    total = await services.store.read(lambda tx: reads.count_stacks(tx, wanted)) if count else None
     return rows, total

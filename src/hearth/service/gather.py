@@ -1,4 +1,4 @@
-"""What a request only names, fetched: a template by its address, files in the object store."""
+"""Fetch the parts that a request only names: a template by its URL, files in the object store."""
 
 import base64
 from collections.abc import Mapping
@@ -10,28 +10,28 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import NotFetched, fetch
 from hearth.model.problem import DownloadLimitExceeded, HTTPBadRequest, NotFound, Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.problems import HTTPServiceUnavailable
-from hearth.service.wanted import Wanted
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest
 
 FILES_MAX = 1000
 
 
-async def gathered(house: House, caller: Caller, wanted: Wanted) -> Wanted:
-    """The same with its template and files at hand. Raises Rejected."""
-    if wanted.template is None and wanted.template_url is not None:
-        wanted = replace(wanted, template=await template_at(house, wanted.template_url))
-    if wanted.files_container is not None:
-        limit = house.limits.body_bytes - sum(map(len, wanted.files.values()))
-        more = await _files(house.cloud(caller), wanted.files_container, wanted.files, limit)
-        wanted = replace(wanted, files={**more, **wanted.files})
-    return wanted
+async def gathered(services: Services, caller: Caller, request: StackRequest) -> StackRequest:
+    """Return the request with its template and files fetched. Raises Rejected."""
+    if request.template is None and request.template_url is not None:
+        request = replace(request, template=await template_at(services, request.template_url))
+    if request.files_container is not None:
+        limit = services.limits.body_bytes - sum(map(len, request.files.values()))
+        more = await _files(services.cloud(caller), request.files_container, request.files, limit)
+        request = replace(request, files={**more, **request.files})
+    return request
 
 
-async def template_at(house: House, url: str) -> str:
-    """The text at an address, where the operator lets it be fetched. Raises Rejected."""
+async def template_at(services: Services, url: str) -> str:
+    """Return the text at a URL, if the operator allows it. Raises Rejected."""
     try:
-        return await fetch(url, house.fetching)
+        return await fetch(url, services.fetching)
     except NotFetched as why:
         words = f"Failed to fetch the template at {url}: {why}. Send it as `template` instead."
         raise Rejected([HTTPBadRequest(None, words)]) from None
@@ -40,11 +40,11 @@ async def template_at(house: House, url: str) -> str:
 async def _files(
     cloud: Cloud, container: str, known: Mapping[str, str], limit: int
 ) -> dict[str, str]:
-    """The objects of a container that are not `known`, by name; `limit` is in bytes."""
+    """Return the objects of a container that are not in `known`, by name; `limit` is in bytes."""
     place = f"/{quote(container, safe='')}"
     try:
-        wanted = await _listed(cloud, place, known, limit)
-        return {name: await _text(cloud, place, name) for name in wanted}
+        listed = await _listed(cloud, place, known, limit)
+        return {name: await _text(cloud, place, name) for name in listed}
     except CloudFault as fault:
         if fault.status in (401, 403, 404):
             words = f"Container {container} could not be read: {fault.message}"
@@ -62,9 +62,9 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
         if not page:
             return names
         marker = page[-1].get("name") or page[-1].get("subdir")
-        wanted = [one for one in page if "name" in one and one["name"] not in known]
-        names += [one["name"] for one in wanted]
-        total += sum(int(one["bytes"]) for one in wanted)
+        missing = [one for one in page if "name" in one and one["name"] not in known]
+        names += [one["name"] for one in missing]
+        total += sum(int(one["bytes"]) for one in missing)
         if total > limit or len(names) > FILES_MAX:
             words = (
                 f"The files of {place} are {len(names)} or more, with {total} bytes or more; "
@@ -74,7 +74,7 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
 
 
 async def _text(cloud: Cloud, place: str, name: str) -> str:
-    """An object as clients put files into requests: text, or base64 of what is none."""
+    """Return an object as clients encode files in requests: text, or base64 of binary data."""
     answer = await cloud.request("object-store", "GET", f"{place}/{quote(name, safe='')}")
     try:
         return answer.raw.decode()

@@ -1,11 +1,11 @@
-"""Marks of health, by users and by what watches for them."""
+"""Health marks on resources, set by users and monitoring services."""
 
 import asyncio
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import HTTPBadRequest, Rejected
-from hearth.service.house import House
 from hearth.service.resources import find_resource
+from hearth.service.services import Services
 from hearth.store import health, reads
 from hearth.store.rows import StackRow
 
@@ -14,31 +14,31 @@ LOOK_S = 0.02
 REASON = "state changed by resource_mark_unhealthy api"
 
 
-async def mark(house: House, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
-    """Mark a resource, named by its logical or physical name. Raises Rejected.
+async def mark(services: Services, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
+    """Mark a resource, given by its logical or physical name. Raises Rejected.
 
-    Whoever looks afterwards sees the mark: an engine that has the stack in its memory is waited
-    for, though not for ever.
+    The next read returns the mark: this waits, with a limit, for an engine that holds the stack in
+    memory.
     """
-    record = await _find(house, row, name)
-    now, event_id, why = house.clock.now(), house.new_id(), reason or REASON
-    done = await house.store.run_once(
+    record = await _find(services, row, name)
+    now, event_id, why = services.clock.now(), services.new_id(), reason or REASON
+    done = await services.store.run_once(
         lambda tx: health.mark(
             tx, row.id, record.id, healthy=healthy, reason=why, now=now, event_id=event_id
         )
     )
-    house.bus.tell()
+    services.bus.tell()
     ends = now + SEEN_WITHIN_S
-    while not done and house.clock.now() < ends:
+    while not done and services.clock.now() < ends:
         await asyncio.sleep(LOOK_S)
-        done = not await house.store.read(lambda tx: health.unread(tx, row.id))
+        done = not await services.store.read(lambda tx: health.unread(tx, row.id))
 
 
-async def _find(house: House, row: StackRow, name: str) -> Record:
-    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+async def _find(services: Services, row: StackRow, name: str) -> Record:
+    records = await services.store.read(lambda tx: reads.records(tx, row.id))
     chosen = reads.in_charge(records)
     found = [r for r in chosen.values() if name in (r.name, r.physical_id)]
     if len(found) > 1:
         words = f"{name} names more than one resource of stack {row.name}"
         raise Rejected([HTTPBadRequest(None, words)])
-    return found[0] if found else await find_resource(house, row, name)
+    return found[0] if found else await find_resource(services, row, name)

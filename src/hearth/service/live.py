@@ -1,4 +1,4 @@
-"""A resource as its type sees it, outside of any operation: for attributes and signals."""
+"""The context of a resource outside of operations: for attributes and signals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,14 @@ from hearth.engine.core.record import Record
 from hearth.engine.endpoints import stack_facts
 from hearth.resources.base import Live, ResourceType
 from hearth.service.caller import Caller
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import claim, reads
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
 async def live_of(
-    house: House,
+    services: Services,
     caller: Caller,
     row: StackRow,
     record: Record,
@@ -23,27 +23,27 @@ async def live_of(
     *,
     as_stack: bool = False,
 ) -> Live:
-    """The record. The cloud is the caller's, or with `as_stack` that of the stack's credential."""
+    """Return the context of a record. The cloud is the caller's; with `as_stack` the stack's."""
 
     def look(tx: Tx) -> tuple[Any, dict[str, str], Any, str | None]:
         _, data, metadata = reads.data_of(tx, record.id)
         credential = reads.credential_of(tx, row) if as_stack else None
-        # whoever sees a user of the stack's project sees the project, too
+        # a caller that sees a user of the stack's project may see the project, too
         return credential, data, metadata, row.user_project_id or reads.user_project(tx, row.id)
 
-    credential, data, metadata, project_id = await house.store.read(look)
+    credential, data, metadata, project_id = await services.store.read(look)
     row = row.having(user_project_id=project_id)
-    cloud = house.clouds.of(row, credential) if as_stack else house.cloud(caller)
+    cloud = services.clouds.of(row, credential) if as_stack else services.cloud(caller)
 
     async def metadata_of(reference: str) -> Mapping[str, Any]:
-        return await house.store.read(lambda tx: _metadata_of(tx, row, reference))
+        return await services.store.read(lambda tx: _metadata_of(tx, row, reference))
 
-    now = house.clock.now()
+    now = services.clock.now()
     return Live(
         record_id=record.id,
         name=record.name,
         type_name=record.type,
-        stack=stack_facts(row, house.endpoints),
+        stack=stack_facts(row, services.endpoints),
         action=record.action,
         physical_id=record.physical_id,
         physical_name=physical_name(row.name, record.name, record.id, kind.physical_name_limit),
@@ -55,10 +55,10 @@ async def live_of(
         metadata=metadata,
         now=now,
         started_at=now,
-        secret=lambda: house.store.sealer.fingerprint(["secret", record.id]),
+        secret=lambda: services.store.sealer.fingerprint(["secret", record.id]),
         kind=kind,
-        new_id=house.new_id,
-        users=house.clouds.users(row, lambda project_id: None),
+        new_id=services.new_id,
+        users=services.clouds.users(row, lambda project_id: None),
         read_metadata=metadata_of,
     )
 

@@ -3,20 +3,25 @@
 from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.service.types_used import demand_types_of
 from hearth.store import accept
 from hearth.store.rows import StackRow
 
 
-async def operate_stack(house: House, caller: Caller, row: StackRow, action: Action) -> StackRow:
-    """The stack in ACTION_IN_PROGRESS, or as it is where nothing is to do. Raises Rejected."""
+async def operate_stack(
+    services: Services, caller: Caller, row: StackRow, action: Action
+) -> StackRow:
+    """Return the stack in ACTION_IN_PROGRESS, or unchanged if it needs no action.
+
+    Raises Rejected.
+    """
     if action is not Action.CHECK:
-        await demand_types_of(house, caller, row)
+        await demand_types_of(services, caller, row)
     operation = accept.Operation(action, requester=requester(caller), by=caller.user_name)
-    now = house.clock.now()
-    after = await house.store.run_once(
-        lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)
+    now = services.clock.now()
+    after = await services.store.run_once(
+        lambda tx: accept.operate(tx, row.id, operation, now, services.new_id)
     )
-    house.bus.tell()
+    services.bus.tell()
     return after

@@ -1,7 +1,7 @@
-"""Outputs, evaluated when they are asked for.
+"""Outputs, evaluated for each request from recorded attributes.
 
-From recorded attributes; those that are typed as never to be cached are read live with the caller's
-token, within a bound, else the last recorded value is taken.
+Attributes that their type never caches are read from the cloud with the caller's token, within a
+time limit. Otherwise the last recorded value is used.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from hearth.model.unknown import nulled
 from hearth.resources.capabilities import NestedType
 from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.redact import may_see_hidden
+from hearth.service.services import Services
 from hearth.service.world import StoredWorld
 from hearth.store import reads
 from hearth.store.rows import StackRow
@@ -35,37 +35,37 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class OutputValue:
-    """An output: its value, or why there is none."""
+    """An output: its value, or the reason why it has none."""
 
     key: str
     description: str
     value: Any = None
     error: str | None = None
-    reason: str | None = None  # the same without the place
+    reason: str | None = None  # the reason without the place
 
 
 async def outputs(
-    house: House, caller: Caller, row: StackRow, only: str | None = None
+    services: Services, caller: Caller, row: StackRow, only: str | None = None
 ) -> list[OutputValue]:
-    """All outputs of a stack, or the one named."""
-    revision, program = await house.program(row)
+    """Return all outputs of a stack, or the one named `only`."""
+    revision, program = await services.program(row)
     wanted = [o for name, o in program.outputs.items() if only in (None, name)]
     if not wanted:
         return []
-    found = await house.store.read(lambda tx: reads.records(tx, row.id))
+    found = await services.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
-    fresh = await _fresh(house, caller, row, program, records.values())
-    kinds = house.programs.types_of(records)
+    fresh = await _fresh(services, caller, row, program, records.values())
+    kinds = services.programs.types_of(records)
     nested = [name for name, kind in kinds.items() if isinstance(kind, NestedType)]
-    broken = await _broken(house, caller, row, program, records, nested)
-    there = await _zones(house.cloud(caller)) if asked_for(revision.template) else None
+    broken = await _broken(services, caller, row, program, records, nested)
+    there = await _zones(services.cloud(caller)) if asked_for(revision.template) else None
     world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
-    sees = may_see_hidden(house, caller)
-    return await house.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
+    sees = may_see_hidden(services, caller)
+    return await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
 
 
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
-    """The outputs' values; without `sees` those made of hidden values are masked."""
+    """Return the values of outputs; without `sees` those made of hidden values are masked."""
     values = []
     with spending():
         for output in wanted:
@@ -73,8 +73,8 @@ def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputVa
             reason = output.reason(world) if error is not None else None
             if not sees and output.secret(world):
                 value = MASK
-            told = OutputValue(output.name, output.description, nulled(value), error, reason)
-            values.append(told)
+            shown = OutputValue(output.name, output.description, nulled(value), error, reason)
+            values.append(shown)
     return values
 
 
@@ -88,16 +88,16 @@ async def _zones(cloud: Cloud) -> list[str] | None:
 
 
 async def _broken(
-    house: House,
+    services: Services,
     caller: Caller,
     row: StackRow,
     program: Program,
     records: Mapping[str, Record],
     nested: Collection[str],
 ) -> dict[tuple[str, str], str]:
-    """Why outputs of stacks below that are read here have no value: {(resource, output): reason}.
+    """Return why outputs of nested stacks have no value: {(resource, output): reason}.
 
-    Only what has a value is recorded: a stack below is looked at where something is lacking.
+    Only outputs with a value are recorded, so this reads the nested stack where one is missing.
     """
     found: dict[tuple[str, str], str] = {}
     for name in nested:
@@ -112,28 +112,25 @@ async def _broken(
         if not lacking:
             continue
         child_id = record.physical_id
-        child = await house.store.read(partial(reads.stack_by_physical_id, physical_id=child_id))
+        child = await services.store.read(partial(reads.stack_by_physical_id, physical_id=child_id))
         if child is None or child.parent_id != row.id:
             continue
-        for one in await outputs(house, caller, child):
+        for one in await outputs(services, caller, child):
             if one.key in lacking and one.reason is not None:
                 found[name, one.key] = one.reason
     return found
 
 
 async def _fresh(
-    house: House, caller: Caller, row: StackRow, program: Program, records: Iterable[Record]
+    services: Services, caller: Caller, row: StackRow, program: Program, records: Iterable[Record]
 ) -> dict[tuple[str, str], Any]:
-    """Values of attributes that are never cached, as they are now."""
+    """Return the current values of attributes that are never cached."""
     asked: dict[tuple[str, str], Record] = {}
     for record in records:
-        kind = house.programs.type_of(record)
-        if (
-            kind is None
-            or isinstance(kind, NestedType)
-            or kind.pure
-            or record.held.reference is None
-        ):
+        kind = services.programs.type_of(record)
+        if kind is None or isinstance(kind, NestedType) or kind.pure:
+            continue
+        if record.held.reference is None:
             continue
         for read in program.reads.get(record.name, ()):
             declared = kind.attributes.get(read[0])
@@ -141,20 +138,20 @@ async def _fresh(
                 asked[record.name, read[0]] = record
     if not asked:
         return {}
-    calls = [_one(house, caller, row, record, name) for (_, name), record in asked.items()]
+    calls = [_one(services, caller, row, record, name) for (_, name), record in asked.items()]
     answers = await asyncio.gather(*calls)
     return {key: value for key, known, value in answers if known}
 
 
 async def _one(
-    house: House, caller: Caller, row: StackRow, record: Record, name: str
+    services: Services, caller: Caller, row: StackRow, record: Record, name: str
 ) -> tuple[tuple[str, str], bool, Any]:
     key = (record.name, name)
-    kind = house.programs.type_of(record)
+    kind = services.programs.type_of(record)
     assert kind is not None
     try:
         async with asyncio.timeout(LIVE_S):
-            live = await live_of(house, caller, row, record, kind)
+            live = await live_of(services, caller, row, record, kind)
             return key, True, await kind.shown_attribute(live, name)
     except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
         log.info("attribute %s of %s: %s", name, record.name, problem)

@@ -1,4 +1,4 @@
-"""Resources with an external id: what they stand for must be there before anything is stored."""
+"""Resources with an external id: the object must exist before anything is stored."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -12,17 +12,17 @@ from hearth.model.state import Action
 from hearth.model.unknown import Unknown
 from hearth.resources.base import Live
 from hearth.resources.capabilities import NestedType
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store.rows import StackRow
 from hearth.template import Program, ResourceDefinition, World
 
 
 async def missing_outside(
-    house: House, cloud: Cloud, row: StackRow, program: Program, world: World
+    services: Services, cloud: Cloud, row: StackRow, program: Program, world: World
 ) -> list[Problem]:
-    """Those that the stack does not have yet, and that the cloud does not have either.
+    """Return a problem for each new external resource whose object the cloud does not have.
 
-    Types that show nothing of their own are taken at their word. Raises CloudFault.
+    Types without a readable object are not checked. Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():
@@ -30,13 +30,13 @@ async def missing_outside(
         known = not isinstance(world.reference(definition.name), Unknown)
         if external_id is None or known:
             continue
-        if isinstance(house.programs.kind_of(definition), NestedType):
+        if isinstance(services.programs.kind_of(definition), NestedType):
             words = "a nested stack can not have an external_id"
             problems.append(StackValidationFailed(definition.span.under("external_id"), words))
             continue
-        checked = await house.compute.evaluated(partial(definition.check, world), row.project_id)
+        checked = await services.compute.evaluated(partial(definition.check, world), row.project_id)
         try:
-            await _show(house, cloud, row, definition, external_id, checked.properties)
+            await _show(services, cloud, row, definition, external_id, checked.properties)
         except CloudFault as fault:
             if not fault.not_found:
                 raise
@@ -47,17 +47,17 @@ async def missing_outside(
 
 
 async def _show(
-    house: House,
+    services: Services,
     cloud: Cloud,
     row: StackRow,
     definition: ResourceDefinition,
     external_id: str,
     properties: Mapping[str, Any],
 ) -> None:
-    kind = house.programs.kind_of(definition)
+    kind = services.programs.kind_of(definition)
     live = Live(
         record_id="", name=definition.name, type_name=definition.type,
-        stack=stack_facts(row, house.endpoints), action=Action.CHECK, physical_id=external_id,
+        stack=stack_facts(row, services.endpoints), action=Action.CHECK, physical_id=external_id,
         physical_name=external_id, key="", properties=properties, cloud=cloud, kind=kind,
     )  # fmt: skip
     await kind.show(live)

@@ -1,4 +1,4 @@
-"""Who may do what: oslo.policy with Heat's rules, and the operator's file laid over them."""
+"""Policy: oslo.policy with Heat's rules, overridden by the operator's file."""
 
 import logging
 import time
@@ -13,21 +13,21 @@ from hearth.service.problems import Forbidden
 log = logging.getLogger(__name__)
 
 ADMIN_RULE = "context_is_admin"
-KEPT_S = 2.0  # an answer takes oslo.policy half a millisecond, for it looks at its files each time
+KEPT_S = 2.0  # an answer of oslo.policy takes half a millisecond: it checks its files
 KEPT_MAX = 10_000
 USUAL_FILE = "policy.yaml"
 
 
 class WrongRules(Exception):
-    """A policy file that cannot be read; the message says why."""
+    """A policy file cannot be read; the message has the reason."""
 
 
 class Policy:
-    """The rules in force. `conf` is a read oslo.config, None for the defaults alone.
+    """The rules in force. `conf` is a loaded oslo.config, or None for the defaults alone.
 
-    A changed policy file counts two seconds later; one that cannot be read is logged, and the rules
-    there were stay in force. oslo.policy is loaded with the first question:
-    an engine that serves nobody never asks.
+    A changed policy file takes effect two seconds later. If it cannot be read, that is logged and
+    the previous rules stay in force. The first check loads oslo.policy: a process that only runs
+    the engine never does.
     """
 
     def __init__(self, conf: Any = None) -> None:
@@ -37,7 +37,7 @@ class Policy:
         self._until = 0.0
 
     def load(self) -> None:
-        """Read the files now. Raises WrongRules."""
+        """Load the files now. Raises WrongRules."""
         try:
             self._enforcer.load_rules(True)
         except (ValueError, OSError) as problem:
@@ -47,7 +47,7 @@ class Policy:
             log.warning("[oslo_policy] policy_file: there is no %s; the defaults count", wanted)
 
     def allows(self, rule: str, caller: Caller) -> bool:
-        """Whether the rule lets the caller act in its own project."""
+        """Return whether the rule allows the caller to act in its own project."""
         return self._kept(rule, caller, lambda: self._enforced(rule, caller))
 
     def _kept(self, rule: str, caller: Caller, ask: Callable[[], bool]) -> bool:
@@ -64,7 +64,7 @@ class Policy:
         facts = _facts(caller)
         try:
             return bool(self._enforcer.enforce(rule, target, facts))
-        except (ValueError, OSError) as problem:  # said once: then it goes on with what there was
+        except (ValueError, OSError) as problem:  # logged once; the previous rules stay in force
             log.error("a policy file cannot be read; its former rules stay: %s", problem)
             return bool(self._enforcer.enforce(rule, target, facts))
 
@@ -75,11 +75,11 @@ class Policy:
             raise Rejected([Forbidden(None, words)])
 
     def is_admin(self, caller: Caller) -> bool:
-        """Whether the caller may reach other projects."""
+        """Return whether the caller may access other projects."""
         return self.allows(ADMIN_RULE, caller)
 
     def allows_type(self, name: str, caller: Caller) -> bool:
-        """Whether the caller may have resources of a type. Types without a rule are free."""
+        """Return whether the caller may use a resource type. Types without a rule are allowed."""
         return self._kept(TYPE_RULE + name, caller, lambda: self._type_allowed(name, caller))
 
     def _type_allowed(self, name: str, caller: Caller) -> bool:
@@ -94,7 +94,7 @@ class Policy:
         return True
 
     def demand_types(self, names: Iterable[str], caller: Caller) -> None:
-        """Raises Rejected with Forbidden, naming every type the caller may not have."""
+        """Raise Rejected with Forbidden, naming every type that the caller may not use."""
         refused = [name for name in sorted(set(names)) if not self.allows_type(name, caller)]
         if refused:
             words = f"You are not authorized to use {', '.join(refused)}."
@@ -119,7 +119,7 @@ def _enforcer(conf: Any) -> Any:
     made.suppress_default_change_warnings = True
     for name, (check, former) in defaults().items():
         old = former and policy.DeprecatedRule(
-            name, former, deprecated_reason="roles are told apart", deprecated_since="Wallaby"
+            name, former, deprecated_reason="roles are distinguished", deprecated_since="Wallaby"
         )
         scope = None if former is None and ":" not in name else ["project"]
         made.register_default(
@@ -129,5 +129,5 @@ def _enforcer(conf: Any) -> Any:
 
 
 def _facts(caller: Caller) -> dict[str, Any]:
-    """The caller as rules see it. Source: the attributes of oslo.context."""
+    """Return the caller as rules see it. Source: the attributes of oslo.context."""
     return {**caller.rights, "tenant": caller.project_id}

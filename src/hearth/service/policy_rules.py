@@ -1,4 +1,4 @@
-"""The rules that say who may do what, with Heat's names and defaults.
+"""The policy rules, with Heat's names and defaults.
 
 `%(project_id)s` is the project a request is about. Source: facts/policies.json.
 """
@@ -61,7 +61,7 @@ OTHERS: Mapping[str, str] = {
     "stacks:global_index": "rule:deny_everybody",
     "stacks:update_no_change": "rule:stacks:update_patch",
 }
-OURS: Mapping[str, str] = {  # beside Heat's; a site may narrow them
+OURS: Mapping[str, str] = {  # not in Heat; a site may restrict them
     "stacks:show_hidden_values": "rule:allow_everybody",
 }
 ADMIN_TYPES = (
@@ -81,11 +81,11 @@ FORMER = {  # rules whose former default counts too, while enforce_new_defaults 
     ADMIN: "rule:context_is_admin",
     READER_OR_GUEST: "rule:allow_everybody",
 }
-NEVER_OTHERWISE = {"software_deployments:metadata"}  # of no former default
+NEVER_OTHERWISE = {"software_deployments:metadata"}  # without a former default
 
 
 def defaults() -> dict[str, tuple[str, str | None]]:
-    """Every rule: its check and its former check, if it had one."""
+    """Return every rule with its check and its former check, if it had one."""
     found: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
     for group, check in ((READERS, READER), (MEMBERS, MEMBER), (GUESTS, READER_OR_GUEST)):
         for prefix, names in group.items():

@@ -4,54 +4,54 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hearth.engine.core.foresee import MASK, Foreseen
 from hearth.engine.core.plan import Entry
+from hearth.engine.core.predict import MASK, PlannedAction
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import Rejected
 from hearth.model.unknown import nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
-from hearth.service.foresight import NESTED_MAX, UNBORN, Aim, Insight, foresee_stack
-from hearth.service.house import House
 from hearth.service.outputs import OutputValue
+from hearth.service.prediction import NESTED_MAX, UNBORN, Aim, StackPrediction, predict_stack
 from hearth.service.resources import recorded_attributes
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest, check_name, checked, requested
 from hearth.service.update_stack import aim_of
-from hearth.service.wanted import Wanted, check_name, checked, requested
 from hearth.store import accept, reads
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 from hearth.template import NullWorld, Program, ResourceDefinition, World
 from hearth.template.budget import spending
 
-GROUPS: Mapping[Foreseen, str] = {
-    Foreseen.CREATE: "added",
-    Foreseen.DELETE: "deleted",
-    Foreseen.RETAIN: "deleted",
-    Foreseen.REPLACE: "replaced",
-    Foreseen.MAY_REPLACE: "replaced",
-    Foreseen.KEEP: "unchanged",
-    Foreseen.UPDATE: "updated",
-    Foreseen.MAY_UPDATE: "updated",
-    Foreseen.FAIL: "updated",
+GROUPS: Mapping[PlannedAction, str] = {
+    PlannedAction.CREATE: "added",
+    PlannedAction.DELETE: "deleted",
+    PlannedAction.RETAIN: "deleted",
+    PlannedAction.REPLACE: "replaced",
+    PlannedAction.MAY_REPLACE: "replaced",
+    PlannedAction.KEEP: "unchanged",
+    PlannedAction.UPDATE: "updated",
+    PlannedAction.MAY_UPDATE: "updated",
+    PlannedAction.FAIL: "updated",
 }
-"""The groups of an update preview. What is not certain stands with the most that may happen."""
+"""The groups of an update preview. An uncertain action counts as the largest possible change."""
 
 Item = dict[str, Any]
 """A resource as previews show it; `creation_time` and `updated_time` in seconds, or None."""
-SHOW = "show"  # the attribute that is all the others
+SHOW = "show"  # the attribute that contains all the others
 
 
 @dataclass(frozen=True)
 class Above:
-    """Where a nested stack stands: in which resource of the stack of what name."""
+    """The place of a nested stack: the name of its parent stack, and its resource there."""
 
     stack_name: str
     resource: str
 
 
 def _identity(row: StackRow) -> dict[str, str]:
-    """A stack as the protocol between Heat's services names it."""
+    """Return the identity of a stack as in the protocol between Heat's services."""
     return {
         "tenant": row.project_id,
         "stack_name": row.name,
@@ -60,57 +60,66 @@ def _identity(row: StackRow) -> dict[str, str]:
     }
 
 
-async def plan_create(house: House, caller: Caller, name: str, wanted: Wanted) -> Insight:
-    """What a create would do; one that would be refused is refused here too. Raises Rejected."""
+async def plan_create(
+    services: Services, caller: Caller, name: str, request: StackRequest
+) -> StackPrediction:
+    """Return what a create would do. Raises Rejected where the create would."""
     check_name(name)
-    await house.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
-    revision = await requested(house, caller, wanted)
+    await services.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
+    revision = await requested(services, caller, request)
     new = accept.NewStack(
         id=UNBORN,
         project_id=caller.project_id,
         name=name,
         revision=revision,
-        timeout_mins=wanted.timeout_mins,
-        disable_rollback=True if wanted.disable_rollback is None else wanted.disable_rollback,
+        timeout_mins=request.timeout_mins,
+        disable_rollback=True if request.disable_rollback is None else request.disable_rollback,
         creator=caller.user_name,
-        tags=wanted.tags or (),
+        tags=request.tags or (),
     )
-    row = sketch(new, house.clock.now())
-    program = await checked(house, caller, row, revision)
-    return await foresee_stack(house, house.cloud(caller), Aim(row, revision, program))
+    row = sketch(new, services.clock.now())
+    program = await checked(services, caller, row, revision)
+    return await predict_stack(services, services.cloud(caller), Aim(row, revision, program))
 
 
 async def plan_update(
-    house: House, caller: Caller, row: StackRow, wanted: Wanted, *, recorded: bool = False
-) -> Insight:
-    """What an update would do; one that would be refused is refused here too. Raises Rejected.
+    services: Services,
+    caller: Caller,
+    row: StackRow,
+    request: StackRequest,
+    *,
+    recorded: bool = False,
+) -> StackPrediction:
+    """Return what an update would do. Raises Rejected where the update would.
 
-    With `recorded`, what is recorded counts as the real state even if the update would look at it
-    first: the words of an update preview have no "may".
+    With `recorded`, the records count as the real state even if the update would examine it first:
+    the actions of an update preview have no "may".
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
-    aim = await aim_of(house, caller, row, wanted)
+    aim = await aim_of(services, caller, row, request)
     if recorded:
         aim = replace(aim, observe=False)
-    return await foresee_stack(house, house.cloud(caller), aim)
+    return await predict_stack(services, services.cloud(caller), aim)
 
 
-def created_outputs(found: Insight) -> list[OutputValue]:
-    """The outputs that the stack would have: attributes are null, references names until then."""
+def created_outputs(found: StackPrediction) -> list[OutputValue]:
+    """Return the outputs that the stack would have: attributes are null, references are names."""
     world = found.plan.world
     assert world is not None
-    told = []
+    values = []
     with spending():
         for output in found.aim.program.outputs.values():
             value, error = output.evaluate(NullWorld(world))
-            told.append(OutputValue(output.name, output.description, nulled(value), error))
-    return told
+            values.append(OutputValue(output.name, output.description, nulled(value), error))
+    return values
 
 
-def created_items(found: Insight, above: Above | None = None) -> list[Item | list[Any]]:
-    """The resources of a create preview; a nested stack, which has no name yet, is a list of its
-    own and called after the stack and the resource `above` it.
+def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
+    """Return the resources of a create preview.
+
+    A nested stack is a list of its own. It has no name yet, so it is named after the stack and the
+    resource `above` it.
     """
     aim, world = found.aim, found.plan.world
     assert world is not None
@@ -132,8 +141,8 @@ def created_items(found: Insight, above: Above | None = None) -> list[Item | lis
 
 
 def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
-    """Properties, null where not given, and metadata; nothing of them where they were computed
-    from something hidden."""
+    """Return properties, null where not given, and metadata. Values computed from hidden ones are
+    masked."""
     evaluated = definition.check(world)
     values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
     properties = {
@@ -147,29 +156,31 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
 
 
 def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:
-    """The attributes of a resource that is not there yet: those that only repeat a property."""
+    """Return the attributes of a resource before its create: those that only repeat a property."""
     mirrors = getattr(definition.type_info, "mirrors", {})
     names = sorted(set(definition.type_info.attributes) - {SHOW})
     return {name: properties[mirrors[name]] if name in mirrors else None for name in names}
 
 
-async def changes(house: House, found: Insight, *, show_nested: bool) -> dict[str, list[Item]]:
-    """The resources by what would happen to them, those of nested stacks in the same lists."""
-    stacks = await house.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
+async def changes(
+    services: Services, found: StackPrediction, *, show_nested: bool
+) -> dict[str, list[Item]]:
+    """Return the resources by planned action, those of nested stacks in the same lists."""
+    stacks = await services.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
     for entry, one, above in _shown(found, None, show_nested=show_nested):
         record = next((r for r in one.aim.records if r.id == entry.record_id), None)
-        group = groups[GROUPS[entry.foreseen]]
+        group = groups[GROUPS[entry.planned]]
         if record is None:
             group.append(_born(one, entry, above))
             continue
-        item = _there(house, one.aim.row, record, stacks, above, masked=one.aim.masked)
+        item = _there(services, one.aim.row, record, stacks, above, masked=one.aim.masked)
         if (definition := one.aim.program.resources.get(entry.name)) is not None:
             item["description"] = definition.description
             item["required_by"] = _required_by(one.aim.program, entry.name)
         group.append(item)
-        if entry.foreseen is Foreseen.DELETE and show_nested:
-            group += _gone(house, record, stacks, masked=one.aim.masked)
+        if entry.planned is PlannedAction.DELETE and show_nested:
+            group += _gone(services, record, stacks, masked=one.aim.masked)
     return groups
 
 
@@ -182,8 +193,8 @@ def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
     return {one.id: (one, reads.records(tx, one.id) if records else []) for one in below}
 
 
-def _born(found: Insight, entry: Entry, above: str | None) -> Item:
-    """A resource that is not there yet."""
+def _born(found: StackPrediction, entry: Entry, above: str | None) -> Item:
+    """Return a resource that does not exist yet."""
     aim = found.aim
     item = _item(aim.row, entry.name, entry.type, None, above)
     if (definition := aim.program.resources.get(entry.name)) is not None:
@@ -196,28 +207,34 @@ def _born(found: Insight, entry: Entry, above: str | None) -> Item:
 
 
 def _there(
-    house: House, row: StackRow, record: Record, stacks: Stored, above: str | None, *, masked: bool
+    services: Services,
+    row: StackRow,
+    record: Record,
+    stacks: Stored,
+    above: str | None,
+    *,
+    masked: bool,
 ) -> Item:
-    """A resource that is there. With `masked`, and where something hidden went in, no attribute
-    is shown.
+    """Return an existing resource. With `masked`, or where a hidden value went in, no attribute is
+    shown.
     """
     item = _item(row, record.name, record.type, record, above)
-    attributes = recorded_attributes(house, record, sees=False)
+    attributes = recorded_attributes(services, record, sees=False)
     item["attributes"] = dict.fromkeys(attributes, MASK) if masked else attributes
     if (nested := stacks.get(record.physical_id or "")) is not None:
         item["nested_stack_id"] = _identity(nested[0])
     return item
 
 
-def _gone(house: House, record: Record, stacks: Stored, *, masked: bool) -> Iterator[Item]:
-    """The resources that go with a nested stack."""
+def _gone(services: Services, record: Record, stacks: Stored, *, masked: bool) -> Iterator[Item]:
+    """Yield the resources that are deleted with a nested stack."""
     masked = masked or bool(record.held.secret)
     row, records = stacks.get(record.physical_id or "", (None, []))
     if row is None:
         return
     for one in reads.in_charge(records).values():
-        yield _there(house, row, one, stacks, record.name, masked=masked)
-        yield from _gone(house, one, stacks, masked=masked)
+        yield _there(services, row, one, stacks, record.name, masked=masked)
+        yield from _gone(services, one, stacks, masked=masked)
 
 
 def _required_by(program: Program, name: str) -> list[str]:
@@ -225,14 +242,14 @@ def _required_by(program: Program, name: str) -> list[str]:
 
 
 def _shown(
-    found: Insight, above: str | None, *, show_nested: bool
-) -> Iterator[tuple[Entry, Insight, str | None]]:
-    """All but older records of a name, which are still to be cleaned up; each with its plan and
-    the resource `above` it.
+    found: StackPrediction, above: str | None, *, show_nested: bool
+) -> Iterator[tuple[Entry, StackPrediction, str | None]]:
+    """Yield each entry with its plan and the resource `above` it, without older records of a name,
+    which only wait for clean-up.
     """
     standing = {record.id for record in reads.in_charge(found.aim.records).values()}
     for entry in found.plan.entries:
-        going = entry.foreseen in (Foreseen.DELETE, Foreseen.RETAIN)
+        going = entry.planned in (PlannedAction.DELETE, PlannedAction.RETAIN)
         if not going or entry.record_id in standing:
             yield entry, found, above
         if show_nested and entry.name in found.below:
@@ -240,7 +257,7 @@ def _shown(
 
 
 def _item(row: StackRow, name: str, rtype: str, record: Record | None, above: str | None) -> Item:
-    """A resource without its definition; `above` is the resource that its nested stack is."""
+    """Return a resource without its definition; `above` is the parent resource of its stack."""
     identity = _identity(row)
     item: Item = {
         "resource_name": name,

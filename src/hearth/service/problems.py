@@ -1,4 +1,4 @@
-"""Refusals of use cases, beside those of the compiler and the engine. Source: spec/errors.md."""
+"""Problems of use cases; the compiler and the engine have their own. Source: spec/errors.md."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from hearth.model.problem import Problem, Worded
 
 @dataclass(frozen=True)
 class HTTPServiceUnavailable(Worded):
-    """A service that the check needs does not answer."""
+    """A service that a check needs does not answer."""
 
 
 @dataclass(frozen=True)
@@ -17,22 +17,22 @@ class HTTPForbidden(Worded):
 
 @dataclass(frozen=True)
 class Forbidden(Worded):
-    """A rule refuses; or a user of a stack asks for more than the resource it was made for."""
+    """A rule forbids it, or a user of a stack asks for more than its own resource."""
 
 
 @dataclass(frozen=True)
 class HTTPNotFound(Worded):
-    """There is nothing of that kind."""
+    """An object of that kind does not exist."""
 
 
 @dataclass(frozen=True)
 class ResourceActionNotSupported(Worded):
-    """The type of the resource has no handler for that."""
+    """The resource type does not support the action."""
 
 
 @dataclass(frozen=True)
 class ConfigInUse(Problem):
-    """A deployment names the software configuration that shall go."""
+    """A deployment still uses the software configuration that a request deletes."""
 
     config: str
     deployment: str
@@ -63,7 +63,7 @@ class ResourceNotFound(Problem):
 
 @dataclass(frozen=True)
 class ResourceNotAvailable(Problem):
-    """The resource is in the template and has not been made."""
+    """The template defines the resource, but it has not been created."""
 
     name: str
 

@@ -1,11 +1,11 @@
-"""What readers see of documents and templates: nothing hidden, no keys of users."""
+"""Documents and templates for readers: without hidden values and keys of users."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.template import load
 from hearth.template.hidden import masked_in, texts_in
 from hearth.template.parameters import MASK
@@ -16,23 +16,23 @@ SECTIONS = ("parameters", "parameter_defaults")
 DECLARED = (("parameters", "hidden", "default"), ("Parameters", "NoEcho", "Default"))
 TRUE = frozenset({"true", "yes", "on", "y", "t", "1"})
 TEMPLATE = "template"
-ALL = "*"  # in place of names: no template tells which parameters are hidden
+ALL = "*"  # in place of names: the hidden parameters are unknown
 
 
-def may_export(house: House, caller: Caller) -> bool:
-    """Whether the caller may have the document of a stack as it is."""
-    return house.policy.allows(EXPORT, caller)
+def may_export(services: Services, caller: Caller) -> bool:
+    """Return whether the caller may read the document of a stack unmasked."""
+    return services.policy.allows(EXPORT, caller)
 
 
-def may_see_hidden(house: House, caller: Caller) -> bool:
-    """Whether the caller may see outputs and attributes that were made of hidden values."""
-    return house.policy.allows(SHOW_HIDDEN, caller)
+def may_see_hidden(services: Services, caller: Caller) -> bool:
+    """Return whether the caller may see outputs and attributes made of hidden values."""
+    return services.policy.allows(SHOW_HIDDEN, caller)
 
 
 def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stack's document without `resource_data`, hidden values masked wherever they stand.
+    """Return a stack's document without `resource_data`, with hidden values masked everywhere.
 
-    A parameter is hidden when any template of the document, or any of its files, says so.
+    A parameter is hidden if any template of the document, or any of its files, declares it hidden.
     """
     documents = list(_documents(document))
     names: set[str] = set()
@@ -97,7 +97,7 @@ def _without(
 
 
 def _hidden(template: Any) -> dict[str, Any] | None:
-    """The hidden parameters of a template with their defaults; None where it cannot be read."""
+    """Return a template's hidden parameters with their defaults, or None if it is unreadable."""
     try:
         plain = load(template, TEMPLATE).plain() if isinstance(template, str) else template
     except Rejected:

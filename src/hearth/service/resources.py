@@ -1,4 +1,4 @@
-"""The resources of a stack, with what stands below them."""
+"""The resources of a stack and of its nested stacks."""
 
 import asyncio
 import logging
@@ -15,10 +15,10 @@ from hearth.resources.heat.access_policy import ALLOWED, AccessPolicy
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.iam.user import User, admits
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
 from hearth.service.redact import may_see_hidden
+from hearth.service.services import Services
 from hearth.service.waiting import Waiting, waiting
 from hearth.store import hooks, reads
 from hearth.store.database import Tx
@@ -34,7 +34,7 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A resource with its surroundings."""
+    """A resource with its stack and nested stack."""
 
     stack: StackRow
     record: Record
@@ -47,9 +47,9 @@ class Shown:
 
 
 async def resources(
-    house: House, caller: Caller, row: StackRow, *, depth: int = 0, detail: bool = False
+    services: Services, caller: Caller, row: StackRow, *, depth: int = 0, detail: bool = False
 ) -> list[Shown]:
-    """The resources of a stack and of `depth` levels of nested ones, in one list."""
+    """Return the resources of a stack and of `depth` levels of nested stacks, in one list."""
 
     names: dict[str, str] = {}  # of resources that are nested stacks, by the stack's id
 
@@ -62,26 +62,26 @@ async def resources(
         found = [(one, reads.records(tx, one.id)) for one in shown] + [(s, []) for s in below]
         return found, reads.flights(tx, busy)
 
-    found, flights = await house.store.read(look)
+    found, flights = await services.store.read(look)
     by_id = {one.id: one for one, _ in found}
     names |= {r.physical_id: r.name for _, records in found for r in records if r.physical_id}
     result = []
-    sees = may_see_hidden(house, caller)
+    sees = may_see_hidden(services, caller)
     for one, records in found:
         chosen = reads.in_charge(records)
         users = _required_by(records)
-        program = await _program(house, one) if records else None
-        now = house.clock.now()
-        waited_at = await _waited_at(house, one, chosen, program)
+        program = await _program(services, one) if records else None
+        now = services.clock.now()
+        waited_at = await _waited_at(services, one, chosen, program)
         waits = waiting(one, list(chosen.values()), program, flights, by_id, waited_at, now)
         result += [
             Shown(
                 one,
                 record,
                 sorted(users.get(record.id, ())),
-                by_id.get(record.physical_id or "") if _nests(house, record) else None,
+                by_id.get(record.physical_id or "") if _nests(services, record) else None,
                 names.get(one.id) if one.parent_id else None,
-                attributes=recorded_attributes(house, record, sees=sees) if detail else None,
+                attributes=recorded_attributes(services, record, sees=sees) if detail else None,
                 waiting=waits.get(record.id),
             )
             for record in chosen.values()
@@ -89,31 +89,31 @@ async def resources(
     return result
 
 
-async def _program(house: House, row: StackRow) -> Program | None:
-    """What a stack in progress is brought to; None where nothing is, or it no longer compiles."""
+async def _program(services: Services, row: StackRow) -> Program | None:
+    """Return the program of a stack in progress, or None if it is idle or no longer compiles."""
     if row.status is not Status.IN_PROGRESS:
         return None
     try:
-        return (await house.program(row))[1]
+        return (await services.program(row))[1]
     except Rejected:
         return None
 
 
 async def _waited_at(
-    house: House, row: StackRow, chosen: Mapping[str, Record], program: Program | None
+    services: Services, row: StackRow, chosen: Mapping[str, Record], program: Program | None
 ) -> Mapping[str, Hook]:
-    """By record id the hook at which it waits."""
+    """Return the hook at which each record waits, by record id."""
     if program is None:
         return {}
     environment = program.module.environment
     ids = [record.id for name, record in chosen.items() if environment.hooks(name)]
     if not ids:
         return {}
-    return await house.store.read(lambda tx: hooks.waited_at(tx, ids, row.traversal))
+    return await services.store.read(lambda tx: hooks.waited_at(tx, ids, row.traversal))
 
 
-def _nests(house: House, record: Record) -> bool:
-    kind = house.programs.type_of(record)
+def _nests(services: Services, record: Record) -> bool:
+    kind = services.programs.type_of(record)
     return isinstance(kind, NestedType)
 
 
@@ -126,34 +126,34 @@ def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
 
 
 def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The attributes; masked where something hidden went in and the caller may not see it."""
+    """Return the attributes; masked if they contain a hidden value that the caller may not see."""
     secret = bool(record.held.secret) and not sees
     return dict.fromkeys(attributes, MASK) if secret else attributes
 
 
-def recorded_attributes(house: House, record: Record, *, sees: bool) -> Mapping[str, Any]:
-    """The attributes as recorded; masked where something hidden went in, unless the caller
-    `sees` such.
+def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Mapping[str, Any]:
+    """Return the recorded attributes; masked if a hidden value went in and the caller does not
+    `see` such values.
     """
-    return _seen(sees, record, _recorded(house, record))
+    return _seen(sees, record, _recorded(services, record))
 
 
-def _recorded(house: House, record: Record) -> Mapping[str, Any]:
-    kind = house.programs.type_of(record)
+def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
+    kind = services.programs.type_of(record)
     recorded = record.held.attributes
-    if isinstance(kind, TemplateResource):  # its attributes are the outputs of the stack below
+    if isinstance(kind, TemplateResource):  # its attributes are the outputs of the nested stack
         return {n: value for n, value in recorded.items() if not n.startswith("resource.")}
     declared = kind.attributes if kind is not None else {}
     return {name: recorded.get(name) for name in declared if name != "show"}
 
 
-async def find_resource(house: House, row: StackRow, name: str) -> Record:
-    """The record that stands for a name. Raises Rejected with ResourceNotFound."""
-    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+async def find_resource(services: Services, row: StackRow, name: str) -> Record:
+    """Return the record in charge of a name. Raises Rejected with ResourceNotFound."""
+    records = await services.store.read(lambda tx: reads.records(tx, row.id))
     found = reads.in_charge(records).get(name)
     if found is None:
         if row.deleted_at is None and row.action is not Action.DELETE:
-            _, program = await house.program(row)
+            _, program = await services.program(row)
             if name in program.resources:
                 raise Rejected([ResourceNotAvailable(None, name)])
         raise Rejected([ResourceNotFound(None, name, row.name)])
@@ -161,21 +161,21 @@ async def find_resource(house: House, row: StackRow, name: str) -> Record:
 
 
 async def show_resource(
-    house: House, caller: Caller, row: StackRow, name: str, with_attributes: Set[str]
+    services: Services, caller: Caller, row: StackRow, name: str, with_attributes: Set[str]
 ) -> Shown:
-    """A resource with its attributes, read live where they can be.
+    """Return a resource with its attributes, read from the cloud where possible.
 
-    Each of `with_attributes` is there, null where the resource has no such attribute.
+    Each of `with_attributes` is present, null where the resource has no such attribute.
     """
-    record = await find_resource(house, row, name)
-    shown = await resources(house, caller, row)
+    record = await find_resource(services, row, name)
+    shown = await resources(services, caller, row)
     around = next((one for one in shown if one.record.name == name), None)
-    if around is None:  # it went while it was looked for
+    if around is None:  # it was deleted meanwhile
         raise Rejected([ResourceNotFound(None, name, row.name)])
-    attributes = dict(_recorded(house, record))
+    attributes = dict(_recorded(services, record))
     attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
-    attributes.update(await _live(house, caller, row, record, with_attributes))
-    _, program = await house.program(row)
+    attributes.update(await _live(services, caller, row, record, with_attributes))
+    _, program = await services.program(row)
     definition = program.resources.get(name)
     description = definition.description if definition is not None else ""
     return Shown(
@@ -185,20 +185,20 @@ async def show_resource(
         around.nested,
         around.parent_resource,
         description,
-        _seen(may_see_hidden(house, caller), record, attributes),
+        _seen(may_see_hidden(services, caller), record, attributes),
         around.waiting,
     )
 
 
 async def _live(
-    house: House, caller: Caller, row: StackRow, record: Record, names: Set[str]
+    services: Services, caller: Caller, row: StackRow, record: Record, names: Set[str]
 ) -> dict[str, Any]:
-    kind = house.programs.type_of(record)
+    kind = services.programs.type_of(record)
     if kind is None or isinstance(kind, NestedType) or kind.pure or record.held.reference is None:
         return {}
     wanted = [n for n, a in kind.attributes.items() if not a.cached and n != "show"]
     wanted += sorted(names & kind.attributes.keys())
-    live = await live_of(house, caller, row, record, kind)
+    live = await live_of(services, caller, row, record, kind)
     found: dict[str, Any] = {}
     for name in dict.fromkeys(wanted):
         try:
@@ -210,50 +210,50 @@ async def _live(
     return found
 
 
-async def metadata(house: House, caller: Caller, row: StackRow, name: str) -> Any:
-    """A resource's metadata; polled by guests, so it costs two reads."""
-    record = await find_resource(house, row, name)
-    await guest_may(house, caller, row, record)
-    _, _, found = await house.store.read(lambda tx: reads.data_of(tx, record.id))
+async def metadata(services: Services, caller: Caller, row: StackRow, name: str) -> Any:
+    """Return a resource's metadata with only two reads, because servers poll it."""
+    record = await find_resource(services, row, name)
+    await guest_may(services, caller, row, record)
+    _, _, found = await services.store.read(lambda tx: reads.data_of(tx, record.id))
     return found
 
 
 async def guest_may(
-    house: House,
+    services: Services,
     caller: Caller,
     row: StackRow,
     record: Record,
     data: Mapping[str, str] | None = None,
 ) -> None:
-    """A user of a stack's own project reaches the resource that it was made for.
+    """Raise Rejected with Forbidden, unless a user of a stack's own project may read the resource.
 
-    One that the template made for its own purposes reaches what the template lets it. `data` is the
-    resource's private data where it has been read already. Raises Rejected with Forbidden.
+    Such a user may read the resource that it was created for. A user that the template creates may
+    read what the template allows. `data` is the resource's private data if it was read already.
     """
     if not caller.guest:
         return
-    known = data or (await house.store.read(lambda tx: reads.data_of(tx, record.id)))[1]
+    known = data or (await services.store.read(lambda tx: reads.data_of(tx, record.id)))[1]
     here = caller.project_id == row.user_project_id
     own = known.get("user_id") == caller.user_id
-    if here and (own or await _admitted(house, caller, row, record)):
+    if here and (own or await _admitted(services, caller, row, record)):
         return
     words = f"You are not authorized to use the resource {record.name}."
     raise Rejected([Forbidden(None, words)])
 
 
-async def _admitted(house: House, caller: Caller, row: StackRow, record: Record) -> bool:
-    """Whether the caller is a user of the template's that may reach the resource."""
+async def _admitted(services: Services, caller: Caller, row: StackRow, record: Record) -> bool:
+    """Return whether the caller is a user of the template and may read the resource."""
 
     def look(tx: Tx) -> tuple[list[Record], list[Record]]:
         there = list(reads.in_charge(reads.records(tx, row.id)).values())
-        users = [one for one in there if isinstance(house.programs.type_of(one), User)]
+        users = [one for one in there if isinstance(services.programs.type_of(one), User)]
         mine = [u for u in users if reads.data_of(tx, u.id)[1].get("user_id") == caller.user_id]
         return there, mine
 
-    there, mine = await house.store.read(look)
+    there, mine = await services.store.read(look)
     policies: dict[Any, Sequence[Any]] = {}
     for one in there:
-        if isinstance(house.programs.type_of(one), AccessPolicy):
+        if isinstance(services.programs.type_of(one), AccessPolicy):
             allowed = one.held.properties.get(ALLOWED) or []
             policies |= dict.fromkeys((one.name, one.physical_id, one.held.reference), allowed)
     return any(admits(one.held.properties, record.name, policies) for one in mine)

@@ -1,4 +1,4 @@
-"""What a stack was asked to be, time after time: read, and compared. Hidden values are masked."""
+"""Revisions of a stack: read and compared. Hidden values are masked."""
 
 import difflib
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from hearth.engine.core.decide import differing
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.unknown import unknown_in
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import texts
 from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow
@@ -22,48 +22,48 @@ PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "conditio
 
 @dataclass(frozen=True)
 class Kept:
-    """A revision with its program; None if it does not compile any more."""
+    """A revision with its program; None if it no longer compiles."""
 
     row: RevisionRow
     revision: Revision
     program: Program | None
 
 
-async def list_revisions(house: House, row: StackRow) -> list[RevisionRow]:
-    """The revisions that are kept, newest first."""
-    return await house.store.read(lambda tx: texts.list_revisions(tx, row.id))
+async def list_revisions(services: Services, row: StackRow) -> list[RevisionRow]:
+    """Return the stored revisions, newest first."""
+    return await services.store.read(lambda tx: texts.list_revisions(tx, row.id))
 
 
-async def stored_revision(house: House, row: StackRow, number: int) -> Revision:
-    """A revision of the stack. Raises Rejected with EntityNotFound."""
-    return (await _read(house, row, number))[1]
+async def stored_revision(services: Services, row: StackRow, number: int) -> Revision:
+    """Return a revision of the stack. Raises Rejected with EntityNotFound."""
+    return (await _read(services, row, number))[1]
 
 
-async def show_revision(house: House, row: StackRow, number: int) -> Kept:
-    """A revision with what it means. Raises Rejected with EntityNotFound."""
-    about, revision = await _read(house, row, number)
+async def show_revision(services: Services, row: StackRow, number: int) -> Kept:
+    """Return a revision with its program. Raises Rejected with EntityNotFound."""
+    about, revision = await _read(services, row, number)
     try:
-        program = await house.programs.of(row, revision)
+        program = await services.programs.of(row, revision)
     except Rejected:
         program = None
     return Kept(about, revision, program)
 
 
-async def _read(house: House, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
+async def _read(services: Services, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
     def look(tx: Tx) -> tuple[RevisionRow, Revision]:
         for about in texts.list_revisions(tx, row.id):
             if about.number == number:
                 return about, texts.get_revision(tx, row.id, number)
         raise Rejected([EntityNotFound(None, "Revision", str(number))])
 
-    return await house.store.read(look)
+    return await services.store.read(look)
 
 
 def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
-    """The environment as the API shows it; without a program no value is.
+    """Return the environment in the API's format; without a program it has no values.
 
-    The parameters of a nested stack are what its resource in the stack above gives it. Entries of
-    the registry by which types were found, the operator's and those for templates, are there too.
+    The parameters of a nested stack are those that its parent resource gives it. The registry
+    includes the entries that resolved types, also those of the operator and those for templates.
     """
     body = dict(revision.environment)
     body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
@@ -81,7 +81,7 @@ def masked_environment(revision: Revision, program: Program | None) -> dict[str,
 
 
 def _found_by(program: Program | None) -> dict[str, str]:
-    """The entries of registries that lead from the types of a template to what they are."""
+    """Return the registry entries that resolve the types of a template."""
     found: dict[str, str] = {}
     if program is None:
         return found
@@ -92,7 +92,7 @@ def _found_by(program: Program | None) -> dict[str, str]:
 
 
 def _hidden_names(module: Module) -> set[str]:
-    """The hidden parameters of a template and of those below it, which may have defaults here."""
+    """Return the hidden parameters of a template and of its nested templates."""
     found = {name for name, schema in module.syntax.parameters.items() if schema.hidden}
     for binding in module.bindings.values():
         if binding.child is not None:
@@ -101,20 +101,22 @@ def _hidden_names(module: Module) -> set[str]:
 
 
 def parameters_of(kept: Kept) -> dict[str, str]:
-    """The parameters in their text form."""
+    """Return the parameters as text."""
     if kept.program is not None:
         return parameter_texts(kept.program)
     return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)
 
 
-async def compare(house: House, project: str, before: Kept, after: Kept) -> dict[str, Any]:
-    """What leads from one revision to another. `resources` is None where one of them does not
-    compile any more."""
+async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
+    """The differences of two revisions.
+
+    `resources` is None where one of them no longer compiles.
+    """
     changed = None
     if before.program is not None and after.program is not None:
         one, other = before.program, after.program
-        changed = await house.compute.evaluated(lambda: _resources(one, other), project)
-    differences = await house.compute.run(
+        changed = await services.compute.evaluated(lambda: _resources(one, other), project)
+    differences = await services.compute.run(
         _texts,
         *(before.revision, after.revision),
         project=project,
@@ -143,7 +145,7 @@ def _resources(before: Program, after: Program) -> dict[str, Any]:
 
 
 def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[str, Any] | None:
-    """By property what differs in a definition or in what it comes to; None if nothing does."""
+    """Return the differences of a definition or its values by property, or None."""
     written = _written(before, "properties"), _written(after, "properties")
     evaluated = before.evaluate(NOWHERE), after.evaluate(NOWHERE)
     names = differing(evaluated[0].properties, evaluated[1].properties)
@@ -168,7 +170,7 @@ def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[s
 
 
 def _told(value: Any, source: Any) -> Any:
-    """The value where it is known, else as it stands in the template."""
+    """Return the value if it is known, else the text of the template."""
     return value if unknown_in(value) is None else source
 
 
@@ -182,7 +184,7 @@ def _written(definition: ResourceDefinition, key: str) -> Mapping[str, Any]:
 
 
 def _parameters(before: Kept, after: Kept) -> list[dict[str, Any]]:
-    """Parameters whose value differs. Of hidden ones only that is told."""
+    """Return the parameters whose values differ. Hidden ones appear without their values."""
     values = [_values(kept) for kept in (before, after)]
     found = []
     for name in sorted(differing(*values)):
@@ -203,7 +205,7 @@ def _values(kept: Kept) -> dict[str, Any]:
 
 
 def _texts(before: Revision, after: Revision) -> dict[str, Any]:
-    """Unified differences of the template and of each file."""
+    """Return unified diffs of the template and of each file."""
     names = sorted(before.files.keys() | after.files.keys())
     files = {name: _unified(before.files.get(name), after.files.get(name), name) for name in names}
     return {
@@ -213,7 +215,7 @@ def _texts(before: Revision, after: Revision) -> dict[str, Any]:
 
 
 def _unified(before: str | None, after: str | None, name: str) -> str:
-    """Empty where nothing differs; a text that is not there is /dev/null."""
+    """Return a unified diff, empty where nothing differs; a missing text is /dev/null."""
     if before == after:
         return ""
     return "".join(

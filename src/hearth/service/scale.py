@@ -1,7 +1,8 @@
-"""Scaling: a policy was signalled, and its group gets another size.
+"""Scaling: a signal to a policy changes the size of its group.
 
-The child is asked at once, in the transaction that takes the signal; the stack that the group is in
-has no operation of its own. Source: spec/groups-and-nesting.md, sections 6.3 and 6.5.
+The transaction that accepts the signal also requests the update of the group's nested stack. The
+stack that contains the group has no operation of its own. Source: spec/groups-and-nesting.md,
+sections 6.3 and 6.5.
 """
 
 import json
@@ -13,39 +14,51 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Live, Scaling
 from hearth.resources.heat.scaling_group import PENDING, Scalable, Scaled, cooldown_end, pending
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.live import live_of
+from hearth.service.services import Services
 from hearth.store import accept, claim, events, reads
 from hearth.store.database import Tx
 from hearth.store.messages import DataChanged
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.rows import Event, StackRow
 
-ASKED_BY = "scaling"  # in the place of a traversal of the parent
+ASKED_BY = "scaling"  # instead of a traversal of the parent
 
 
-async def scale(house: House, caller: Caller, row: StackRow, wanted: Scaling, event: Event) -> bool:
-    """Have the group resized, unless nothing is to be done: it has the size, or may not be scaled
-    now. False if somebody else wrote its data meanwhile. Raises Rejected."""
-    group, kind = await _group(house, row, wanted.group)
-    live = await live_of(house, caller, row, group, kind, as_stack=True)
-    return await house.store.run_once(lambda tx: _resize(tx, house, row, live, kind, wanted, event))
+async def scale(
+    services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
+) -> bool:
+    """Resize the group, unless it has the size already or may not be scaled now.
+
+    Return False if another request changed its data meanwhile. Raises Rejected.
+    """
+    group, kind = await _group(services, row, wanted.group)
+    live = await live_of(services, caller, row, group, kind, as_stack=True)
+    return await services.store.run_once(
+        lambda tx: _resize(tx, services, row, live, kind, wanted, event)
+    )
 
 
-async def _group(house: House, row: StackRow, name: str) -> tuple[Record, Scalable]:
-    records = reads.in_charge(await house.store.read(lambda tx: reads.records(tx, row.id)))
+async def _group(services: Services, row: StackRow, name: str) -> tuple[Record, Scalable]:
+    records = reads.in_charge(await services.store.read(lambda tx: reads.records(tx, row.id)))
     found = [one for one in records.values() if name in (one.held.reference, one.name)]
     for record in found:
-        kind = house.programs.type_of(record)
+        kind = services.programs.type_of(record)
         if isinstance(kind, Scalable) and record.physical_id is not None:
             return record, kind
     raise Rejected([EntityNotFound(None, "Scaling Group", name)])
 
 
 def _resize(
-    tx: Tx, house: House, row: StackRow, live: Live, kind: Scalable, wanted: Scaling, event: Event
+    tx: Tx,
+    services: Services,
+    row: StackRow,
+    live: Live,
+    kind: Scalable,
+    wanted: Scaling,
+    event: Event,
 ) -> bool:
-    now = house.clock.now()
+    now = services.clock.now()
     parent = accept.lock(tx, row.id)
     group = reads.in_charge(reads.records_named(tx, row.id, live.name)).get(live.name)
     if group is None or group.physical_id is None or not _at_rest(parent, group):
@@ -64,30 +77,30 @@ def _resize(
         return True
     definition = kind.scaled(live, size)
     if not reads.set_data(tx, row.id, group.id, version, data, metadata):
-        return False  # before anything else is written; from here on the row is ours
+        return False  # first write: from here on this transaction holds the row
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
     asked = accept.Operation(Action.UPDATE, revision, parent_traversal=ASKED_BY)
-    traversal = accept.operate(tx, child.id, asked, now, house.new_id).traversal
+    traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
     change = wanted.adjustment
-    told = {
+    details = {
         "adjustment": change.amount, "adjustment_type": wanted.type,
         "groupname": live.physical_name,
     }  # fmt: skip
-    note = Scaled(before, wanted.cooldown_s, wanted.reason, told, traversal)
+    note = Scaled(before, wanted.cooldown_s, wanted.reason, details, traversal)
     kept = {**data, **definition.data, PENDING: note.text()}
     known = {name: value for name, value in kept.items() if value is not None}
     reads.set_data(tx, row.id, group.id, version + 1, known, metadata)
     events.append(tx, [event])
     message = f"Start resizing the group {live.physical_name}"
-    facts = {**told, "capacity": before, "message": message}
-    notice = ScalingNotice(house.new_id(), now, row.id, Status.IN_PROGRESS, facts)
+    facts = {**details, "capacity": before, "message": message}
+    notice = ScalingNotice(services.new_id(), now, row.id, Status.IN_PROGRESS, facts)
     put_scalings(tx, [notice])
     accept.send(tx, row.id, DataChanged(group.id), now)
     return True
 
 
 def _at_rest(parent: StackRow, group: Record) -> bool:
-    """Whether nothing is done to a group, nor will be by an operation that is under way."""
+    """Return whether no operation in progress changes the group, now or later."""
     if group.status is not Status.COMPLETE or group.action in (Action.DELETE, Action.SUSPEND):
         return False
     return parent.status is not Status.IN_PROGRESS or group.traversal == parent.traversal

@@ -1,7 +1,7 @@
-"""Sends what the outbox holds, in its order, until it is confirmed.
+"""Sends the messages of the outbox, in order, until they are confirmed.
 
-A row is removed after its message was confirmed, so a crash between the two sends it again: at
-least once. Nothing is sent past a row that could not be sent.
+A row is removed after its message was confirmed. A crash between the two sends it again: at least
+once. A row that cannot be sent holds back all later rows.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from hearth.bus.notification import Message, Notifications, message_of
 from hearth.engine.programs.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.store import claim, outbox
-from hearth.store.database import Store
+from hearth.store.database import Store, Tx
+from hearth.store.rows import Revision, StackRow
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ NO_DESCRIPTION = "No description"
 
 
 class Sender:
-    """The part of a working process that sends. `publish` raises where it was not confirmed."""
+    """The part of an engine process that sends. `publish` raises if a message is not confirmed."""
 
     def __init__(
         self,
@@ -48,11 +49,11 @@ class Sender:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Look at once."""
+        """Look for rows now."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Send for ever; pauses grow while the broker does not take anything."""
+        """Send until cancelled; pauses grow while the broker accepts nothing."""
         retry_s = RETRY_FIRST_S
         while True:
             self._wake.clear()
@@ -73,7 +74,7 @@ class Sender:
                 continue
 
     async def send(self) -> int:
-        """Send what lies there, if this process is the one to; how many. Raises `failures`."""
+        """Send the waiting rows, if this process sends; return their number. Raises `failures`."""
         rows = await self._store.read(lambda tx: outbox.pending(tx, self._engine_id, BATCH))
         done: list[int] = []
         try:
@@ -87,14 +88,16 @@ class Sender:
         return len(done)
 
     async def _description(self, state: Mapping[str, Any]) -> str:
-        """What the template says of itself; one that does not compile says nothing."""
+        """Return the template's description; empty if it does not compile."""
         stack_id, number = state["stack_id"], state["revision"]
 
-        def look(tx: Any) -> Any:
+        def look(tx: Tx) -> tuple[StackRow | None, Revision]:
             return claim.row(tx, stack_id), get_revision(tx, stack_id, number)
 
         try:
             row, revision = await self._store.read(look)
+            if row is None:
+                return NO_DESCRIPTION
             program = await self._programs.of(row, revision)
         except (Rejected, LookupError, AssertionError):
             return NO_DESCRIPTION

@@ -1,6 +1,6 @@
-"""Bringing a server's new metadata to where the server looks for it.
+"""Delivers new metadata to servers.
 
-Servers that poll an API find it there; others get it as an object. Source:
+Servers that poll an API find it there; the others get it as an object. Source:
 spec/software-config.md, sections 4 and 8.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.heat.objects import put_document
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.server_metadata import Server
@@ -21,12 +21,12 @@ from hearth.store.server_metadata import Server
 log = logging.getLogger(__name__)
 
 DELIVERY_S = 5.0
-ROUNDS_MAX = 5  # while others write the metadata meanwhile
+ROUNDS_MAX = 5  # if others change the metadata meanwhile
 
 
 @dataclass(frozen=True)
 class _Parcel:
-    """A document, the version that it is of, and the object it goes to, under the stack's cloud."""
+    """A metadata document with its version, and its object in the stack's cloud."""
 
     version: int
     document: Any
@@ -35,33 +35,35 @@ class _Parcel:
     cloud: Cloud
 
 
-async def deliver(house: House, servers: Iterable[Server]) -> None:
-    """Put the metadata of servers into their objects. A failure is logged: a later change brings
-    the whole document anyway."""
+async def deliver(services: Services, servers: Iterable[Server]) -> None:
+    """Write the metadata of servers to their objects.
+
+    A failure is logged: the next change writes the whole document again.
+    """
     for server in servers:
         try:
             async with asyncio.timeout(DELIVERY_S):
-                await _deliver(house, server)
+                await _deliver(services, server)
         except (CloudFault, TimeoutError) as problem:
             words = "the metadata of resource %s of stack %s was not delivered: %s"
             log.warning(words, server.resource_id, server.stack_id, problem or "no answer in time")
 
 
-async def _deliver(house: House, server: Server) -> None:
-    """Whoever writes last writes the newest: each looks again after it has written."""
+async def _deliver(services: Services, server: Server) -> None:
+    """Write the newest document: read it again after each write, until it has not changed."""
     written = None
     for _ in range(ROUNDS_MAX):
-        parcel = await house.store.read(lambda tx: _parcel(tx, house, server))
+        parcel = await services.store.read(lambda tx: _parcel(tx, services, server))
         if parcel is None or parcel.version == written:
             return
         await put_document(parcel.cloud, parcel.container, parcel.name, parcel.document)
         written = parcel.version
 
 
-def _parcel(tx: Tx, house: House, server: Server) -> _Parcel | None:
+def _parcel(tx: Tx, services: Services, server: Server) -> _Parcel | None:
     version, data, metadata = reads.data_of(tx, server.resource_id)
     row = reads.stack_by_physical_id(tx, server.stack_id)
     if "metadata_object" not in data or row is None:
         return None
-    cloud = house.clouds.of(row, reads.credential_of(tx, row))
+    cloud = services.clouds.of(row, reads.credential_of(tx, row))
     return _Parcel(version, metadata, data["metadata_container"], data["metadata_object"], cloud)

@@ -1,4 +1,4 @@
-"""Signals: what the outside tells a resource."""
+"""Signals to resources."""
 
 from typing import Any
 
@@ -8,78 +8,87 @@ from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action
 from hearth.resources.capabilities import DeliversSignals, Signalled
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.live import live_of
 from hearth.service.problems import ResourceActionNotSupported
 from hearth.service.scale import scale
+from hearth.service.services import Services
 from hearth.store import accept, events, hooks, messages, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow
 
-TRIES = 50  # against others who write the same metadata
+TRIES = 50  # if others write the same metadata
 
 
-async def signal(house: House, caller: Caller, row: StackRow, record: Record, details: Any) -> Any:
-    """Hand a signal to a resource; gives its metadata afterwards. Raises Rejected."""
+async def signal(
+    services: Services, caller: Caller, row: StackRow, record: Record, details: Any
+) -> Any:
+    """Deliver a signal to a resource and return its metadata afterwards. Raises Rejected."""
     if isinstance(details, dict) and "unset_hook" in details:
-        return await _clear_hook(house, row, record, str(details["unset_hook"]))
+        return await _clear_hook(services, row, record, str(details["unset_hook"]))
     if record.action in (Action.SUSPEND, Action.DELETE):
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
-    kind = house.programs.type_of(record)
+    kind = services.programs.type_of(record)
     if not isinstance(kind, Signalled):
         raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
     if isinstance(kind, DeliversSignals):
-        details = await _delivered(house, caller, row, record, kind, details)
+        details = await _delivered(services, caller, row, record, kind, details)
     for _ in range(TRIES):
-        taken, metadata = await _once(house, caller, row, record, kind, details)
+        taken, metadata = await _once(services, caller, row, record, kind, details)
         if taken:
-            house.bus.tell()
+            services.bus.tell()
             return metadata
     words = "the resource is signalled by too many at once; try again"
     raise Rejected([NotSupported(None, words)])
 
 
-async def _clear_hook(house: House, row: StackRow, record: Record, hook: str) -> Any:
-    """Let a resource go on that waits at a hook; gives its metadata. Raises Rejected."""
-    now, event_id = house.clock.now(), house.new_id()
-    await house.store.run_once(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))
-    house.bus.tell()
-    _, _, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
+async def _clear_hook(services: Services, row: StackRow, record: Record, hook: str) -> Any:
+    """Release a resource that waits at a hook and return its metadata. Raises Rejected."""
+    now, event_id = services.clock.now(), services.new_id()
+    await services.store.run_once(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))
+    services.bus.tell()
+    _, _, metadata = await services.store.read(lambda tx: reads.data_of(tx, record.id))
     return metadata
 
 
 async def _delivered(
-    house: House, caller: Caller, row: StackRow, record: Record, kind: DeliversSignals, details: Any
+    services: Services,
+    caller: Caller,
+    row: StackRow,
+    record: Record,
+    kind: DeliversSignals,
+    details: Any,
 ) -> Any:
-    """What the type makes of the details in the cloud, before anything is stored."""
-    live = await live_of(house, caller, row, record, kind, as_stack=True)
+    """Let the type deliver the details to the cloud; return its result. Nothing is stored yet."""
+    live = await live_of(services, caller, row, record, kind, as_stack=True)
     try:
         return await kind.deliver(live, details)
     except CloudFault as fault:
-        raise Rejected([NotSupported(None, f"the signal came to nothing: {fault}")]) from None
+        raise Rejected(
+            [NotSupported(None, f"the signal could not be delivered: {fault}")]
+        ) from None
 
 
 async def _once(
-    house: House,
+    services: Services,
     caller: Caller,
     row: StackRow,
     record: Record,
     kind: Signalled,
     details: Any,
 ) -> tuple[bool, Any]:
-    """One try: False if somebody else wrote the metadata meanwhile."""
-    version, data, metadata = await house.store.read(lambda tx: reads.data_of(tx, record.id))
-    live = await live_of(house, caller, row, record, kind, as_stack=True)
+    """Try once; return False if another request wrote the metadata meanwhile."""
+    version, data, metadata = await services.store.read(lambda tx: reads.data_of(tx, record.id))
+    live = await live_of(services, caller, row, record, kind, as_stack=True)
     live.data, live.metadata = data, metadata
     done = kind.signal(live, details)
     if done.scaling is not None:
-        event = _event(row, record, house.new_id(), house.clock.now(), str(done.reason))
-        return await scale(house, caller, row, done.scaling, event), metadata
+        event = _event(row, record, services.new_id(), services.clock.now(), str(done.reason))
+        return await scale(services, caller, row, done.scaling, event), metadata
     merged = {**data, **(done.data or {})}
     after = {key: value for key, value in merged.items() if value is not None}
     result = metadata if done.metadata is None else done.metadata
-    now, event_id = house.clock.now(), house.new_id()
+    now, event_id = services.clock.now(), services.new_id()
 
     def transaction(tx: Tx) -> bool:
         if not reads.set_data(tx, row.id, record.id, version, after, result):
@@ -89,7 +98,7 @@ async def _once(
         accept.send(tx, row.id, messages.Signalled(record.id), now)
         return True
 
-    return await house.store.run_once(transaction), result
+    return await services.store.run_once(transaction), result
 
 
 def _event(row: StackRow, record: Record, event_id: str, now: float, reason: str) -> Event:

@@ -1,4 +1,4 @@
-"""Snapshots of a stack, and the way back to one."""
+"""Snapshots of a stack, and restore."""
 
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import NotSupported, Rejected
@@ -6,65 +6,67 @@ from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.documents import revision_of_document
-from hearth.service.house import House
-from hearth.service.wanted import checked
+from hearth.service.services import Services
+from hearth.service.stack_request import checked
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads, snapshots
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 
 
-async def take_snapshot(house: House, caller: Caller, row: StackRow, name: str | None) -> Snapshot:
-    """A snapshot in CREATE_IN_PROGRESS. Raises Rejected."""
-    now, ident = house.clock.now(), house.new_id()
-    limit, asks = house.limits.snapshots_per_stack, requester(caller)
-    made = await house.store.run_once(
-        lambda tx: snapshots.take(tx, row.id, ident, name, limit, now, house.new_id, asks)
+async def take_snapshot(
+    services: Services, caller: Caller, row: StackRow, name: str | None
+) -> Snapshot:
+    """Return a new snapshot, in CREATE_IN_PROGRESS. Raises Rejected."""
+    now, ident = services.clock.now(), services.new_id()
+    limit, asks = services.limits.snapshots_per_stack, requester(caller)
+    made = await services.store.run_once(
+        lambda tx: snapshots.take(tx, row.id, ident, name, limit, now, services.new_id, asks)
     )
-    house.bus.tell()
+    services.bus.tell()
     return made
 
 
-async def list_snapshots(house: House, row: StackRow) -> list[Snapshot]:
-    return await house.store.read(lambda tx: snapshots.of_stack(tx, row.id))
+async def list_snapshots(services: Services, row: StackRow) -> list[Snapshot]:
+    return await services.store.read(lambda tx: snapshots.of_stack(tx, row.id))
 
 
-async def show_snapshot(house: House, row: StackRow, snapshot_id: str) -> Snapshot:
-    """One snapshot of the stack. Raises Rejected."""
-    return await house.store.read(lambda tx: snapshots.get(tx, row.id, snapshot_id))
+async def show_snapshot(services: Services, row: StackRow, snapshot_id: str) -> Snapshot:
+    """Return a snapshot of the stack. Raises Rejected."""
+    return await services.store.read(lambda tx: snapshots.get(tx, row.id, snapshot_id))
 
 
-async def delete_snapshot(house: House, row: StackRow, snapshot_id: str) -> None:
-    """Have a snapshot deleted with what it holds in the cloud. Raises Rejected."""
-    now = house.clock.now()
-    await house.store.run_once(lambda tx: snapshots.drop(tx, row.id, snapshot_id, now))
-    house.bus.tell()
+async def delete_snapshot(services: Services, row: StackRow, snapshot_id: str) -> None:
+    """Request the delete of a snapshot and of its objects in the cloud. Raises Rejected."""
+    now = services.clock.now()
+    await services.store.run_once(lambda tx: snapshots.drop(tx, row.id, snapshot_id, now))
+    services.bus.tell()
 
 
 async def restore_snapshot(
-    house: House, caller: Caller, row: StackRow, snapshot_id: str
+    services: Services, caller: Caller, row: StackRow, snapshot_id: str
 ) -> StackRow:
-    """The stack in RESTORE_IN_PROGRESS, on its way to what the snapshot holds. Raises Rejected."""
+    """Restore a snapshot; return the stack in RESTORE_IN_PROGRESS. Raises Rejected."""
     if problem := refusal(Request.RESTORE, row.name, row.action, row.status):
         raise Rejected([problem])
-    found = await show_snapshot(house, row, snapshot_id)
+    found = await show_snapshot(services, row, snapshot_id)
     if found.body is None or found.status is not Status.COMPLETE:
         words = "Restoring incomplete snapshot is not supported."
         raise Rejected([NotSupported(None, words)])
     revision = revision_of_document(found.body, "RESTORE")
-    records = await house.store.read(lambda tx: reads.records(tx, row.id))
+    records = await services.store.read(lambda tx: reads.records(tx, row.id))
     there = reads.in_charge(records)
-    world = StoredWorld(there, kinds=house.programs.types_of(there))
-    await checked(house, caller, row, revision, world=world)
+    world = StoredWorld(there, kinds=services.programs.types_of(there))
+    await checked(services, caller, row, revision, world=world)
     operation = accept.Operation(
         Action.RESTORE,
         revision,
         requester=requester(caller),
         by=caller.user_name,
     )
-    now = house.clock.now()
-    after = await house.store.run_once(
-        lambda tx: accept.operate(tx, row.id, operation, now, house.new_id)
+    now = services.clock.now()
+    after = await services.store.run_once(
+        lambda tx: accept.operate(tx, row.id, operation, now, services.new_id)
     )
-    house.bus.tell()
+    services.bus.tell()
     return after

@@ -1,20 +1,20 @@
-"""Software configurations: make, list, show, delete."""
+"""Software configurations: create, list, show, delete."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.model.problem import NotFound, Rejected, RequestLimitExceeded
 from hearth.resources.heat.software_io import UNGROUPED
-from hearth.service.house import House
 from hearth.service.problems import ConfigInUse
+from hearth.service.services import Services
 from hearth.store import software_configs as configs
 from hearth.store.database import Tx
 from hearth.store.software_configs import Config
 
 
 @dataclass(frozen=True)
-class WantedConfig:
-    """A configuration that is asked for, checked."""
+class ConfigRequest:
+    """The checked request for a new configuration."""
 
     name: str | None = None
     group: str = UNGROUPED
@@ -24,13 +24,13 @@ class WantedConfig:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-async def create_config(house: House, project_id: str, wanted: WantedConfig) -> Config:
-    """A new configuration. Raises Rejected with RequestLimitExceeded."""
+async def create_config(services: Services, project_id: str, request: ConfigRequest) -> Config:
+    """Create a configuration. Raises Rejected with RequestLimitExceeded."""
     new = Config(
-        house.new_id(), project_id, wanted.name, house.clock.now(), wanted.group, wanted.config,
-        wanted.inputs, wanted.outputs, wanted.options,
+        services.new_id(), project_id, request.name, services.clock.now(), request.group,
+        request.config, request.inputs, request.outputs, request.options,
     )  # fmt: skip
-    limit = house.limits.software_configs_per_project
+    limit = services.limits.software_configs_per_project
 
     def transaction(tx: Tx) -> None:
         if 0 <= limit <= configs.count(tx, project_id):
@@ -38,29 +38,33 @@ async def create_config(house: House, project_id: str, wanted: WantedConfig) -> 
             raise Rejected([RequestLimitExceeded(None, words)])
         configs.put(tx, new)
 
-    await house.store.run_once(transaction)
+    await services.store.run_once(transaction)
     return new
 
 
 async def list_configs(
-    house: House, project_id: str | None, *, limit: int | None = None, marker: str | None = None
+    services: Services,
+    project_id: str | None,
+    *,
+    limit: int | None = None,
+    marker: str | None = None,
 ) -> list[Config]:
-    """The configurations of a project, or of all, newest first."""
-    return await house.store.read(
+    """Return the configurations of a project, or of all projects, newest first."""
+    return await services.store.read(
         lambda tx: configs.of_project(tx, project_id, limit=limit, marker=marker)
     )
 
 
-async def show_config(house: House, project_id: str | None, config_id: str) -> Config:
-    """One configuration of a project, None is any. Raises Rejected with NotFound."""
-    found = await house.store.read(lambda tx: configs.find(tx, project_id, config_id))
+async def show_config(services: Services, project_id: str | None, config_id: str) -> Config:
+    """Return a configuration of a project; None is any. Raises Rejected with NotFound."""
+    found = await services.store.read(lambda tx: configs.find(tx, project_id, config_id))
     if found is None:
         raise _missing(config_id)
     return found
 
 
-async def delete_config(house: House, project_id: str | None, config_id: str) -> None:
-    """Delete a configuration of a project, None is any.
+async def delete_config(services: Services, project_id: str | None, config_id: str) -> None:
+    """Delete a configuration of a project; None is any.
 
     Raises Rejected with NotFound, or ConfigInUse.
     """
@@ -72,7 +76,7 @@ async def delete_config(house: House, project_id: str | None, config_id: str) ->
             raise Rejected([ConfigInUse(None, config_id, user)])
         configs.forget(tx, config_id)
 
-    await house.store.run_once(transaction)
+    await services.store.run_once(transaction)
 
 
 def _missing(config_id: str) -> Rejected:

@@ -1,8 +1,8 @@
-"""Software deployments: make, list, show, change, delete; and what a server finds to do.
+"""Software deployments: create, list, show, change, delete; and the deployments of a server.
 
 None as a project is any project: for administrators.
 
-What changes the configurations of a server changes the metadata that the server reads, too.
+A change of a server's deployments also changes the metadata that the server reads.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from hearth.model.problem import Invalid, NotFound, Rejected, RequestLimitExceed
 from hearth.model.span import Span
 from hearth.service.caller import Caller
 from hearth.service.deployment_signals import fetched
-from hearth.service.house import House
 from hearth.service.server_metadata import deliver
+from hearth.service.services import Services
 from hearth.store import server_metadata, software_configs
 from hearth.store import software_deployments as deployments
 from hearth.store.database import Tx
@@ -24,8 +24,8 @@ from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
 
 @dataclass(frozen=True)
-class WantedDeployment:
-    """A deployment that is asked for, checked."""
+class DeploymentRequest:
+    """The checked request for a new deployment."""
 
     config_id: str
     server_id: str
@@ -36,15 +36,17 @@ class WantedDeployment:
     user_project_id: str | None = None
 
 
-async def create_deployment(house: House, project_id: str, wanted: WantedDeployment) -> Deployment:
-    """A new deployment. Raises Rejected."""
+async def create_deployment(
+    services: Services, project_id: str, request: DeploymentRequest
+) -> Deployment:
+    """Create a deployment. Raises Rejected."""
     new = Deployment(
-        id=house.new_id(),
+        id=services.new_id(),
         project_id=project_id,
-        created_at=house.clock.now(),
-        **vars(wanted),
+        created_at=services.clock.now(),
+        **vars(request),
     )
-    limit = house.limits.software_deployments_per_project
+    limit = services.limits.software_deployments_per_project
 
     def transaction(tx: Tx) -> list[Server]:
         if 0 <= limit <= deployments.count(tx, project_id):
@@ -58,21 +60,21 @@ async def create_deployment(house: House, project_id: str, wanted: WantedDeploym
         deployments.put(tx, new)
         return server_metadata.push(tx, project_id, new.server_id)
 
-    await deliver(house, await house.store.run_once(transaction))
+    await deliver(services, await services.store.run_once(transaction))
     return new
 
 
 async def list_deployments(
-    house: House, project_id: str, server_id: str | None = None
+    services: Services, project_id: str, server_id: str | None = None
 ) -> list[Deployment]:
-    """The deployments that a project sees, of one server or all, oldest first."""
-    return await house.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
+    """Return the deployments that a project sees, of one server or all, oldest first."""
+    return await services.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
 
 
 async def show_deployment(
-    house: House, caller: Caller, project_id: str | None, deployment_id: str
+    services: Services, caller: Caller, project_id: str | None, deployment_id: str
 ) -> Deployment:
-    """One deployment, with the results that wait for it in the cloud. Raises Rejected."""
+    """Return a deployment, with its results in the cloud. Raises Rejected."""
 
     def look(tx: Tx) -> tuple[Deployment, Config | None]:
         found = _found(tx, project_id, deployment_id)
@@ -80,15 +82,15 @@ async def show_deployment(
         its = (found.project_id, found.config_id)
         return found, software_configs.find(tx, *its) if waits else None
 
-    found, config = await house.store.read(look)
-    return found if config is None else await fetched(house, caller, found, config)
+    found, config = await services.store.read(look)
+    return found if config is None else await fetched(services, caller, found, config)
 
 
 async def update_deployment(
-    house: House, project_id: str | None, deployment_id: str, changes: Mapping[str, Any]
+    services: Services, project_id: str | None, deployment_id: str, changes: Mapping[str, Any]
 ) -> Deployment:
-    """The deployment with other values, by the names of `Deployment`. Raises Rejected."""
-    now = house.clock.now()
+    """Change fields of a deployment, by the names of `Deployment`. Raises Rejected."""
+    now = services.clock.now()
 
     def transaction(tx: Tx) -> tuple[Deployment, list[Server]]:
         found = _found(tx, project_id, deployment_id, lock=True)
@@ -100,12 +102,12 @@ async def update_deployment(
             return after, []
         return after, server_metadata.push(tx, found.project_id, found.server_id)
 
-    after, pushed = await house.store.run_once(transaction)
-    await deliver(house, pushed)
+    after, pushed = await services.store.run_once(transaction)
+    await deliver(services, pushed)
     return after
 
 
-async def delete_deployment(house: House, project_id: str | None, deployment_id: str) -> None:
+async def delete_deployment(services: Services, project_id: str | None, deployment_id: str) -> None:
     """Delete a deployment; its configuration stays. Raises Rejected with NotFound."""
 
     def transaction(tx: Tx) -> list[Server]:
@@ -113,14 +115,14 @@ async def delete_deployment(house: House, project_id: str | None, deployment_id:
         deployments.forget(tx, deployment_id)
         return server_metadata.push(tx, found.project_id, found.server_id)
 
-    await deliver(house, await house.store.run_once(transaction))
+    await deliver(services, await services.store.run_once(transaction))
 
 
 async def server_configs(
-    house: House, project_id: str, server_id: str, *, guest: bool = False
+    services: Services, project_id: str, server_id: str, *, guest: bool = False
 ) -> list[Config]:
-    """What a server has to do, by name. A guest sees what its own stack's deployments tell."""
-    return await house.store.read(
+    """Return the configurations that a server must apply. A guest sees only those of its stack."""
+    return await services.store.read(
         lambda tx: deployments.configs_of(tx, project_id, server_id, users_only=guest)
     )
 
@@ -134,7 +136,7 @@ def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = F
 
 
 def _hold_config(tx: Tx, project_id: str, config_id: str) -> None:
-    """The configuration is there, and stays so until the transaction ends."""
+    """Make sure that the configuration exists until the transaction ends."""
     if software_configs.find(tx, project_id, config_id, lock=True) is None:
         words = f"there is no software config {config_id} in this project"
         raise Rejected([Invalid(Span(path="config_id"), words)])

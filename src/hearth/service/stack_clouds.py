@@ -1,4 +1,4 @@
-"""Which cloud a stack is worked with, and what outlives the token of whoever asked."""
+"""The cloud of each stack, and the trusts and credentials that outlive the requester's token."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from hearth.cloud.credential import (
     TokenCredential,
     TrustCredential,
 )
-from hearth.cloud.either import EitherCloud, NobodysCloud
+from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
 from hearth.cloud.pool import CREDENTIALS_MAX, CloudPool
@@ -30,27 +30,27 @@ from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
 
-TRUST_ENDED = (401, 403, 404)  # what Keystone answers when a trust works no more
+TRUST_ENDED = (401, 403, 404)  # the answers of Keystone for a trust that no longer works
 TRUST_ATTEMPTS_MAX = 3
-TRUST_LOOKS = 5  # for a trust that was asked for and may not be seen yet
+TRUST_LOOKS = 5  # for a trust that was requested and may not be visible yet
 LOOK_AGAIN_S = 1.0
 
 KEEPS_NOTHING = {
-    RESTRICTED: "The stack was asked for by a restricted application credential, which can leave "
-    "nothing that outlives its token; use an unrestricted one or a password.",
-    TRUST: "The stack was asked for by a trust, which cannot be passed on.",
+    RESTRICTED: "The requester used a restricted application credential, which cannot leave "
+    "anything that outlives its token; use an unrestricted one or a password.",
+    TRUST: "The requester used a trust, which cannot be passed on.",
 }
 
 
 class StackClouds:
     """Clouds by stack. A stored credential is ("token" | "name", facts).
 
-    The facts are the token of whoever asked last (`auth_url`, `token`, `user_id`, and `delegated`
-    where it is another's to begin with), and of the trust, once there is one, `trust_id`, its
-    `trustor` and the `trust_key` under which it was made. An application credential in its place
-    has an `app_secret` too. A trust that shall be made anew has its key in `next_key` first; those
-    it took the place of are `former`, as pairs of id and key, with the owner if it was an
-    application credential.
+    The facts contain the token of the last requester (`auth_url`, `token`, `user_id`, and
+    `delegated` if the token itself comes from a trust). Once there is a trust, they contain
+    `trust_id`, its `trustor` and the `trust_key` under which it was created. An application
+    credential in its place also has an `app_secret`. Before a trust is replaced, the key of the new
+    one is stored as `next_key`. The replaced ones are `former`: pairs of id and key, with the owner
+    of an application credential.
     """
 
     def __init__(self, pool: CloudPool) -> None:
@@ -65,7 +65,7 @@ class StackClouds:
             )
 
     def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
-        """The cloud under the stack's credential: by its trust, else with the user's token."""
+        """Return the cloud with the stack's credential: its trust, else the user's token."""
         if credential is None:
             raise CloudFault("identity", 401, "Unauthorized", "the stack has no credential")
         kind, facts = credential
@@ -83,7 +83,7 @@ class StackClouds:
         return self._either(token, trust)
 
     def _lasting(self, facts: Mapping[str, Any]) -> Credential | None:
-        """What outlives the token: the trust or the application credential, if there is one."""
+        """Return the credential of the trust or application credential, if there is one."""
         trustee, trust_id = self.pool.config.trusted, facts.get("trust_id")
         if not trust_id or trustee is None:
             return None
@@ -92,13 +92,13 @@ class StackClouds:
         return TrustCredential(trustee, trust_id)
 
     def _make_either(self, token: TokenCredential, trust: Credential) -> Cloud:
-        return EitherCloud(self.pool.cloud(token), self.pool.cloud(trust))
+        return FallbackCloud(self.pool.cloud(token), self.pool.cloud(trust))
 
     def _make_alone(self, token: TokenCredential, why: str) -> Cloud:
-        return EitherCloud(self.pool.cloud(token), NobodysCloud(why))
+        return FallbackCloud(self.pool.cloud(token), UnauthorizedCloud(why))
 
     async def trusted(self, credential: tuple[str, Any]) -> bool:
-        """Whether nothing is to be made: the trust is the requester's and works."""
+        """Return whether no trust must be created: the current one is the requester's and works."""
         config, (kind, facts) = self.pool.config, credential
         service = config.service_user
         if service is None or kind != "token":
@@ -110,7 +110,7 @@ class StackClouds:
         lasting = self._lasting(facts)
         assert lasting is not None
         cloud = self.pool.cloud(lasting)
-        eye = self.pool.cloud(service)  # a token of a trust may not even look at itself
+        eye = self.pool.cloud(service)  # a token of a trust may not even read itself
         ended: tuple[int, ...] = TRUST_ENDED
         try:
             headers = {"X-Subject-Token": await cloud.token()}
@@ -123,8 +123,10 @@ class StackClouds:
         return True
 
     async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, str | None]:
-        """The id of a trust from whoever asked last, found again by its key; or of an application
-        credential and its secret. Raises CloudFault, a 403 where the requester can give neither."""
+        """Return the id of a trust from the last requester, found by its key if it exists already;
+        or the id and secret of an application credential. Raises CloudFault, 403 if neither is
+        possible.
+        """
         config, facts = self.pool.config, credential[1]
         key = facts.get("next_key") or facts.get("trust_key") or row.id
         token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
@@ -139,7 +141,7 @@ class StackClouds:
         to, roles = self.pool.config.trusted, self.pool.config.trust_roles
         assert to is not None
         trustee = await self.pool.cloud(to).whoami()
-        lost = row.takeovers > 0  # an earlier owner may have asked for one
+        lost = row.takeovers > 0  # an earlier owner may have requested one
         for attempt in range(TRUST_ATTEMPTS_MAX):
             for _ in range(TRUST_LOOKS if lost else 0):
                 if found := await find_trust(cloud, trustee.user_id, key=key):
@@ -152,14 +154,15 @@ class StackClouds:
                 if attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
             except CloudFault as fault:
-                lost = fault.conflict  # an attempt that came late has made it just now
+                lost = fault.conflict  # a late attempt has just created it
                 if not lost or attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
     async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
-        """The trusts that others took the place of go. One that does not work is gone, or must be
-        left to its trustor."""
+        """Delete the replaced trusts. One that no longer works is deleted already, or only its
+        trustor can delete it.
+        """
         service = self.pool.config.trusted
         if service is None:
             return
@@ -176,18 +179,18 @@ class StackClouds:
                 log.info("stack %s: a former trust is out of reach: %s", row.id, fault)
 
     async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
-        """What Hearth itself made for a root stack goes: its users' project, its trusts."""
+        """Delete what Hearth created for a root stack: its users' project and its trusts."""
         if self._domain is not None:
             project_id = row.user_project_id or await self._domain.find_project(
                 row.root_id, key=row.root_id
-            )  # one whose answer was lost is not recorded
+            )  # a trust whose answer was lost is not recorded
             if project_id is not None:
                 await self._domain.drop_project(project_id)
         if credential is None or credential[0] != "token" or self.pool.config.trusted is None:
             return
         await self.drop_former(row, credential)
         facts = credential[1]
-        keys = [facts.get("next_key"), row.id, facts.get("trust_key")]  # nobody may have noted one
+        keys = [facts.get("next_key"), row.id, facts.get("trust_key")]  # perhaps none is recorded
         wanted = list(dict.fromkeys(key for key in keys if key))
         by_application = facts.get("app_secret") or facts.get("delegated") == UNRESTRICTED
         if by_application or self.pool.config.by_application:
@@ -207,7 +210,7 @@ class StackClouds:
     async def _drop_applications(
         self, row: StackRow, facts: Mapping[str, Any], owner: str, key: str
     ) -> None:
-        """End the application credentials under a key: as the service user, else as who asked."""
+        """Delete the credentials under a key: as the service user, else as the requester."""
         service = self.pool.config.service_user
         assert service is not None
         token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
@@ -222,7 +225,7 @@ class StackClouds:
         log.warning("stack %s: its application credential is left to its owner: %s", row.id, last)
 
     async def _drop_lost(self, row: StackRow, trustor: str, keys: Sequence[str]) -> None:
-        """End trusts that nobody could note, where whoever asks may not even look for them."""
+        """Delete unrecorded trusts where the requester may not even list them."""
         service = self.pool.config.service_user
         assert service is not None
         cloud = self.pool.cloud(service)
@@ -237,7 +240,7 @@ class StackClouds:
     async def _drop_trusts(
         self, cloud: Cloud, key: str, last: str | None, trustor: str | None = None
     ) -> None:
-        """End the trusts under a key, and as the last one that by which `cloud` is reached."""
+        """Delete the trusts under a key; the trust that `cloud` itself uses is the last."""
         service = self.pool.config.trusted
         assert service is not None
         trustee = await self.pool.cloud(service).whoami()
@@ -249,8 +252,11 @@ class StackClouds:
             await drop_trust(cloud, last)
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Users of the stack's own project, without a domain for them of the stack's project; None
-        where there is no service user to make them."""
+        """Return the users of the stack's own project, or None without a service user to create
+        them.
+
+        Without a domain for them, they are users of the stack's project.
+        """
         if self._domain is not None:
             return StackUsers(self.pool, self._domain, row, noted)
         service = self.pool.config.service_user
@@ -265,7 +271,7 @@ async def _application(cloud: Cloud, roles: Sequence[str], *, key: str) -> tuple
     for attempt in range(1, TRUST_ATTEMPTS_MAX + 1):
         try:
             return await make_application_credential(cloud, roles, key=key)
-        except CloudFault as fault:  # one that came late is found, and goes, the next time
+        except CloudFault as fault:  # a late one is found and deleted the next time
             lost = isinstance(fault, NoAnswer) or fault.conflict
             if not lost or attempt == TRUST_ATTEMPTS_MAX:
                 raise

@@ -11,9 +11,9 @@ from hearth.store.rows import StackRow
 
 
 class StackUsers(Users):
-    """Users for what runs inside servers, in the project of the root stack.
+    """Users for software inside servers, in the root stack's own project.
 
-    `noted` hears of the project's id when it is first made.
+    `noted` is called with the project's id when the project is created.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class StackUsers(Users):
         self._noted = noted
 
     async def project(self) -> str:
-        """The id of the stack's own project."""
+        """Return the id of the stack's own project."""
         if self._project_id is None:
             self._project_id = await self._domain.make_project(self._root_id, key=self._root_id)
             self._noted(self._project_id)
@@ -85,8 +85,11 @@ class StackUsers(Users):
         return await self._pool.cloud(mine).token()
 
     async def _has(self, user_id: str, key: str) -> bool:
-        """Whether the user is there, made for the record `key`. Raises CloudFault for another's."""
+        """Return whether the user exists for the record `key`.
+
+        Raises CloudFault if it is another's.
+        """
         project_id = self._project_id
-        if project_id is None:  # made by an attempt whose answer was lost, or never
+        if project_id is None:  # created by an attempt whose answer was lost, or never
             project_id = await self._domain.find_project(self._root_id, key=self._root_id)
         return await self._domain.has_user(user_id, project_id, key=key)

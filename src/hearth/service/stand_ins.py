@@ -1,7 +1,7 @@
-"""Parameters that stand for unknown values in the definitions of a group's members.
+"""Parameters that replace unknown values in the definitions of a group's members.
 
-The template of a group's child is made of values. One that is not known yet becomes a parameter
-of the child whose value is unknown, so that the child can be compiled and planned all the same.
+The template of a group's nested stack contains values. An unknown value becomes a parameter with an
+unknown value, so that the nested stack can still be compiled and planned.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,14 @@ NAME = "not known yet: "
 
 @dataclass
 class StandIns:
-    """Unknown values by the names of the parameters that stand for them."""
+    """Unknown values by the names of the parameters that replace them."""
 
     values: dict[str, Unknown] = field(default_factory=dict)
 
     def put(self, properties: Mapping[str, Any], schema: Mapping[str, Prop]) -> dict[str, Any]:
-        """Properties in which nothing within a map is unknown any more. The others are as they
-        were: how many members there are, and which, has to be known."""
+        """Return the properties with all unknown values inside maps replaced. The others stay as
+        they were: the number of members, and their names, must be known.
+        """
         return {
             name: self._put(value)
             if isinstance(value, Mapping) and name in schema and schema[name].kind is MAP
@@ -45,7 +46,7 @@ class StandIns:
                 return value
 
     def declared(self, child: Child) -> Child:
-        """The child with these parameters; what it is given as its own is unknown again."""
+        """Return the nested stack with these parameters; their values are unknown again."""
         if not self.values:
             return child
         own = {name: self._taken_back(value) for name, value in child.parameters.items()}

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.store.rows import StackRow
 from hearth.template import load
 
 
-async def as_object(house: House, row: StackRow, text: str) -> Any:
-    """A template of a stack as maps and lists, whatever it was written in."""
-    return await house.compute.run(plain, text, project=row.project_id, characters=len(text))
+async def as_object(services: Services, row: StackRow, text: str) -> Any:
+    """Return a stack's template as maps and lists, whatever its format."""
+    return await services.compute.run(plain, text, project=row.project_id, characters=len(text))
 
 
 def plain(text: str, file: str = "template") -> Any:
-    """A template text as maps and lists. Raises Rejected."""
+    """Return a template text as maps and lists. Raises Rejected."""
     return load(text, file).plain()

@@ -6,9 +6,9 @@ from typing import Any
 from hearth.engine.programs.programs import compiled, drafted
 from hearth.model.problem import Problem, Rejected
 from hearth.service.caller import Caller
-from hearth.service.house import House
 from hearth.service.revisions import masked_environment
-from hearth.service.wanted import Wanted, requested
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest, requested
 from hearth.store.rows import Revision
 from hearth.template import Environment, Limits, Module, Program, TypeCatalog
 from hearth.template.check import examine
@@ -18,19 +18,22 @@ from hearth.template.check.unused import unused_files
 from hearth.template.compile import UNKNOWN_PROPERTY
 from hearth.template.describe import validated
 
-STACK = "dummy"  # what the stack is called that there is not
+STACK = "dummy"  # the name of the stack, which does not exist
 SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sinks")
 
 
 async def validate(
-    house: House, caller: Caller, wanted: Wanted, *, show_nested: bool
+    services: Services, caller: Caller, request: StackRequest, *, show_nested: bool
 ) -> dict[str, Any]:
-    """What the template declares. Values need not be allowed ones, nor be there. Raises Rejected
-    with everything that is wrong."""
-    revision = await requested(house, caller, wanted)
-    return await house.compute.run(
+    """Return the declarations of a template. Parameters need no value, and values need not be
+    allowed.
+
+    Raises Rejected with all errors.
+    """
+    revision = await requested(services, caller, request)
+    return await services.compute.run(
         _validated,
-        *(*house.programs.sources(revision), revision, caller.project_id, show_nested),
+        *(*services.programs.sources(revision), revision, caller.project_id, show_nested),
         project=caller.project_id,
         characters=revision.characters,
     )
@@ -59,8 +62,8 @@ def _validated(
 
 
 def _module(*made_of: Any) -> Module:
-    """The module, where a template below another may be given more than it declares: what the
-    properties of a nested resource are is asked when it is made. Raises Rejected.
+    """Return the module. A nested template may get more properties than it declares: those are
+    checked when the nested stack is created. Raises Rejected.
     """
     try:
         return compiled(*made_of)
@@ -71,20 +74,23 @@ def _module(*made_of: Any) -> Module:
 
 
 def _passed_below(problem: Problem) -> bool:
-    """Whether it is a property too many, inside a child template."""
+    """Return whether the problem is an undeclared property inside a nested template."""
     at = problem.at
     return problem.code == UNKNOWN_PROPERTY and at is not None and "<" in at.path
 
 
-async def findings(house: House, caller: Caller, wanted: Wanted) -> list[dict[str, Any]]:
-    """Everything wrong with a template and its child templates, and what is hardly meant, as
-    `hearth lint` has it. Raises Rejected for an environment that makes no sense.
+async def findings(
+    services: Services, caller: Caller, request: StackRequest
+) -> list[dict[str, Any]]:
+    """Return the errors and warnings of a template and its nested templates, as `hearth lint` does.
+
+    Raises Rejected for an invalid environment.
     """
-    revision = await requested(house, caller, wanted)
-    sent = frozenset(wanted.files) - frozenset(wanted.environment_files or ())
-    return await house.compute.run(
+    revision = await requested(services, caller, request)
+    sent = frozenset(request.files) - frozenset(request.environment_files or ())
+    return await services.compute.run(
         _findings,
-        *(*house.programs.sources(revision), sent),
+        *(*services.programs.sources(revision), sent),
         project=caller.project_id,
         characters=revision.characters,
     )
@@ -107,7 +113,7 @@ def _findings(
 
 
 def examined(module: Module, files: Iterable[str]) -> list[Problem]:
-    """What there is to say of a draft and the files that came with it."""
+    """Return the findings about a draft and its files."""
     return [*examine(module), *unused_files(modules(module), sorted(files))]
 
 

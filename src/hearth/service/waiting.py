@@ -1,7 +1,7 @@
-"""Why a resource of a stack in progress is not done yet: told from rows only.
+"""Why a resource of a stack in progress is not complete yet, derived from rows only.
 
-A resource at a hook waits for a user. One with a node row is being worked on: its call, and for how
-long. Any other waits for those that are not done: those it needs, or, where things go, those that
+A resource at a hook waits for a user. A resource with a node row has a call in progress. Any other
+resource waits for resources that are not complete: those that it needs or, in a delete, those that
 still use it.
 """
 
@@ -19,7 +19,7 @@ from hearth.template import Program
 
 @dataclass(frozen=True)
 class Waiting:
-    """The hook at which a resource waits, what is under way for it, or those it waits for."""
+    """The hook at which a resource waits, its call in progress, or the resources it waits for."""
 
     hook: Hook | None = None
     flight: FlightRow | None = None
@@ -28,7 +28,7 @@ class Waiting:
     nested: StackRow | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As the API shows it, beside the contract."""
+        """Return it in the API's format; Heat's API has no such key."""
         if self.hook is not None:
             return {"hook": self.hook.value}
         if self.flight is None:
@@ -59,10 +59,10 @@ def waiting(
     hooks: Mapping[str, Hook],
     now: float,
 ) -> dict[str, Waiting]:
-    """By record id why it is not done; those that wait for nothing are left out.
+    """Return by record id why it is not complete; records that do not wait are left out.
 
-    `records` stand for their names. `flights` are the node rows by record, `nested` stacks by id,
-    `hooks` those at which records wait.
+    `records` are those in charge of their names. `flights` are the node rows by record, `nested`
+    stacks by id, `hooks` those at which records wait.
     """
     if row.status is not Status.IN_PROGRESS:
         return {}
@@ -95,7 +95,7 @@ def waiting(
 
 
 def _open(row: StackRow, record: Record, program: Program | None) -> bool:
-    """Whether the operation has still to come to a record, as far as rows can tell."""
+    """Return whether the operation has not reached a record yet, as far as rows show."""
     if row.action in VISITS:
         return record.traversal != row.traversal or record.action is not row.action
     if _goes(row) or record.new or record.status is Status.IN_PROGRESS:
@@ -106,12 +106,12 @@ def _open(row: StackRow, record: Record, program: Program | None) -> bool:
 
 
 def _wanted(record: Record, program: Program | None) -> bool:
-    """Whether the template has the resource, as far as is known; what it lacks is removed."""
+    """Return whether the template has the resource; True if the template is not known."""
     return program is None or record.name in program.resources
 
 
 def _goes(row: StackRow) -> bool:
-    """Whether the operation leaves nothing."""
+    """Return whether the operation deletes all resources."""
     return row.action is Action.DELETE or (
         row.action is Action.ROLLBACK and row.previous_revision == 0
     )

@@ -1,4 +1,4 @@
-"""What is recorded of a stack, for outputs and checks."""
+"""The recorded values of a stack, for outputs and checks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,10 +11,11 @@ from hearth.template import BelowError, EvaluationError, Facade, asked, walk
 
 
 class StoredWorld:
-    """The `World` of the compiler over records; `fresh` values go before recorded ones.
+    """The `World` of the compiler over records; `fresh` values override recorded ones.
 
-    `kinds` are the types of the resources. `whole`: what a stack below has is recorded whole, and
-    to read what it lacks is an error. `broken` are outputs of such stacks, with the reason why.
+    `kinds` are the types of the resources. `whole`: the outputs of nested stacks are recorded
+    completely, and reading a missing one is an error. `broken` are outputs of nested stacks without
+    a value, with the reasons.
     """
 
     def __init__(
@@ -38,11 +39,11 @@ class StoredWorld:
 
     @property
     def facade(self) -> Facade | None:
-        """The resource that stands for this stack in its parent."""
+        """The parent resource of this stack."""
         return Facade(**self._facade) if self._facade else None
 
     def availability_zones(self) -> Any:
-        """Their names, as far as they are known."""
+        """The names of the resources, as far as they are known."""
         return UNKNOWN if self._zones is None else list(self._zones)
 
     def _made(self, name: str) -> Record | None:
@@ -54,7 +55,7 @@ class StoredWorld:
         return Unknown(frozenset({name})) if record is None else record.held.reference
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Something hidden went into the resource: its attributes may tell it."""
+        """Return whether a hidden value went into the resource: its attributes may reveal it."""
         record = self._made(name)
         return record is not None and bool(record.held.secret)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hearth.engine.core.foresee import Foreseen
 from hearth.engine.core.plan import Plan
+from hearth.engine.core.predict import PlannedAction
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.sim.claim import LAST, Claim
@@ -254,16 +254,16 @@ def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -
             continue
         same = now is not None and now.id == was.id
         moved = same and now is not None and now.updated_at != was.updated_at
-        match entry.foreseen:
-            case Foreseen.KEEP if not same or moved:
+        match entry.planned:
+            case PlannedAction.KEEP if not same or moved:
                 yield f"{entry.name} should have been kept: {entry.reasons}"
-            case Foreseen.UPDATE if not same:
+            case PlannedAction.UPDATE if not same:
                 yield f"{entry.name} should have been updated: {entry.reasons}"
-            case Foreseen.REPLACE if same or now is None:
+            case PlannedAction.REPLACE if same or now is None:
                 yield f"{entry.name} should have been replaced: {entry.reasons}"
-            case Foreseen.DELETE | Foreseen.RETAIN if same:
+            case PlannedAction.DELETE | PlannedAction.RETAIN if same:
                 yield f"{entry.name} should have gone: {entry.reasons}"
-            case Foreseen.FAIL:
+            case PlannedAction.FAIL:
                 yield f"{entry.name} should have failed: {entry.reasons}"
 
 

@@ -19,7 +19,7 @@ from hearth.engine.worker.ports import BEAT_S, LOOK_S, Plugin, Tools
 from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
-from hearth.service.foresight import Aim, foresee_stack
+from hearth.service.prediction import Aim, predict_stack
 from hearth.service.scale import scale
 from hearth.service.signal import signal
 from hearth.sim.cloud import Thing, TwinCloud
@@ -443,13 +443,13 @@ class World:
 
     async def tell(self, stack_id: str, name: str, word: str) -> None:
         """Signal a resource, as the API does."""
-        house: Any = SimpleNamespace(
+        services: Any = SimpleNamespace(
             store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
             clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
             bus=SimpleNamespace(tell=self._wake),
         )  # fmt: skip
         nobody: Any = None
-        await signal(house, nobody, self.stack(stack_id), self.record(stack_id, name), word)
+        await signal(services, nobody, self.stack(stack_id), self.record(stack_id, name), word)
 
     async def snapshot(self, stack_id: str) -> str:
         snapshot_id, now = self.new_id(), self.clock.now()
@@ -560,13 +560,13 @@ class World:
             self.new_id(), stack_id, row.root_id, now, name, "Test::Policy", None,
             "SIGNAL", "COMPLETE", "scaled",
         )  # fmt: skip
-        house: Any = SimpleNamespace(
+        services: Any = SimpleNamespace(
             store=self.store, programs=self.programs,
             compute=self.programs.compute, clouds=Clouds(self.twin, self.trusts),
             clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
         )  # fmt: skip
         nobody: Any = None
-        while not await scale(house, nobody, row, wanted, told):
+        while not await scale(services, nobody, row, wanted, told):
             pass
         self._wake()
         seen = self.store.transact(
@@ -577,14 +577,14 @@ class World:
     async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
         """Return the preview of an update."""
         row, clouds = self.stack(stack_id), Clouds(self.twin, self.trusts)
-        house: Any = SimpleNamespace(
+        services: Any = SimpleNamespace(
             store=self.store, programs=self.programs,
             compute=self.programs.compute, clouds=clouds, clock=self.clock,
             new_id=self.new_id, endpoints=Endpoints(),
         )  # fmt: skip
         program = await self.programs.of(row, revision)
         aim = Aim(row, revision, program, self.records(stack_id), observe=observe)
-        return (await foresee_stack(house, clouds.of(row, None), aim)).plan
+        return (await predict_stack(services, clouds.of(row, None), aim)).plan
 
     async def written(self) -> None:
         """Wait until an engine writes something."""

@@ -1,8 +1,8 @@
-"""How much one request may make a template compute, whatever it is made of.
+"""The budget of a request: memory and steps for the evaluation of templates.
 
-Every function has bounds of its own, and a thousand calls of it would fill any memory all the
-same. So what they make is counted, and how long they think, in all that is done for one request. A
-request opens a budget with `spending`; what is done inside of it, and inside of that, shares it.
+Every function has its own limits, but a thousand calls could still fill any memory. So the memory
+of all results and the steps of all calls of one request are counted. A request opens a budget with
+`spending`; nested blocks share it.
 """
 
 from __future__ import annotations
@@ -16,40 +16,44 @@ from hearth.schema.patterns import Overrun, patience
 from hearth.template.functions.entry import EvaluationError, Function, Reads
 
 MADE_BYTES = 32 * 1024 * 1024
-"""How much memory results may take, roughly, whatever the template."""
+"""The approximate memory for results, for any template."""
 
 RESOURCE_BYTES = 32 * 1024
-"""How much more for each resource: user data is of that size."""
+"""Additional memory per resource: the size of user data."""
 
 MADE_BYTES_MAX = 256 * 1024 * 1024
-"""How much they may take however many resources there are."""
+"""The maximum memory for any number of resources."""
 
 READ_SHARE = 4
-"""What is only read, from parameters and files, is there already: it counts for a part."""
+"""Values read from parameters and files exist already: they count for a part."""
 
 STEPS = 25_000_000
-"""Steps that all YAQL expressions may take together, whatever the template: some three seconds."""
+"""The steps of all YAQL expressions together, for any template: about three seconds."""
 
 RESOURCE_STEPS = 250_000
-"""How many more for each resource: an expression over a hundred items."""
+"""Additional steps per resource: an expression over a hundred items."""
 
 STEPS_MAX = 100_000_000
-"""Steps that they may take however many resources there are."""
+"""The maximum steps for any number of resources."""
 
 INLINE_BYTES = 2 * 1024 * 1024
-"""How much results may take where others wait for the thread: a few milliseconds."""
+"""The memory for results on the event loop: a few milliseconds of work."""
 
 INLINE_STEPS = 50_000
-"""Steps of YAQL expressions there."""
+"""The steps of YAQL expressions on the event loop."""
 
 INLINE_RESOURCES = 100
-"""Resources compiled or checked there, those of child templates once for each environment."""
+"""The resources compiled or checked on the event loop; those of a nested template count once per
+environment."""
 
 TEXT_BYTES, ITEM_BYTES = 50, 60
 
 
 class Budget:
-    """What is left. With `inline` it is a few milliseconds' worth, and Overrun is raised after."""
+    """The rest of a budget.
+
+    With `inline` it is a few milliseconds of work; then Overrun is raised.
+    """
 
     __slots__ = ("allowed", "bytes", "inline", "resources", "steps", "steps_allowed")
 
@@ -60,7 +64,7 @@ class Budget:
         self.resources = INLINE_RESOURCES
 
     def widen(self, resources: int) -> None:
-        """Allow for what so many resources may need."""
+        """Add the allowance of a number of resources."""
         if self.inline:
             return
         more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
@@ -71,7 +75,7 @@ class Budget:
         self.steps += more
 
     def made(self, function: Function, value: Any) -> None:
-        """Count what a function gives; raises EvaluationError where all of it is too much."""
+        """Count the result of a function. Raises EvaluationError if the total is too large."""
         if type(value) is str and len(value) < TEXT_BYTES:
             return
         share = READ_SHARE if _reads(function) else 1
@@ -79,7 +83,7 @@ class Budget:
         self.check()
 
     def check(self) -> None:
-        """Raises EvaluationError where too much has been made already."""
+        """Raise EvaluationError if the total is too large already."""
         if self.bytes < 0:
             if self.inline:
                 raise Overrun
@@ -97,13 +101,13 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def current() -> Budget | None:
-    """The budget of what is under way."""
+    """Return the current budget."""
     return _current.get()
 
 
 @contextmanager
 def inlined() -> Iterator[None]:
-    """A budget of a few milliseconds for what is done inside, which raises Overrun after them."""
+    """Open a budget of a few milliseconds for the block; after that Overrun is raised."""
     token = _current.set(Budget(inline=True))
     try:
         with patience(inline=True):
@@ -113,9 +117,9 @@ def inlined() -> Iterator[None]:
 
 
 class spending:  # noqa: N801 - it is used as a function
-    """The budget of what is under way; if nothing is, a new one for what is done inside.
+    """Use the current budget, or open a new one for the block.
 
-    No generator: it is entered for every resource, nearly always inside of another.
+    Not a generator, because it is entered for every resource, nearly always inside another one.
     """
 
     __slots__ = ("patience", "token")
@@ -137,7 +141,7 @@ class spending:  # noqa: N801 - it is used as a function
 
 
 def weight(value: Any, most: int) -> int:
-    """The bytes that a value takes, roughly; what is more than `most` is not looked at."""
+    """Return the approximate bytes of a value; counting stops above `most`."""
     total = 0
     waiting = [value]
     while waiting and total <= most:

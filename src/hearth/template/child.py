@@ -1,4 +1,4 @@
-"""A child template as a resource type: its parameters are properties, its outputs attributes.
+"""A nested template as a resource type: its parameters are properties, its outputs attributes.
 
 Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChildType:
-    """The type that a template makes."""
+    """The resource type of a nested template."""
 
     name: str
     parameters: Mapping[str, ParameterSchema]
@@ -45,26 +45,26 @@ class ChildType:
         object.__setattr__(self, "attributes", attributes)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """The child is known by its template, not made of properties."""
+        """Return None: the nested template is a file, not made from properties."""
         return
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str]:
-        """The child's own resources tell what is wrong with its parameters."""
+        """Return nothing: the resources of the nested template report wrong parameters."""
         return ()
 
     def implicit_requires(
         self, name: str, definition: ResourceDefinition, program: Program
     ) -> Iterable[str]:
-        """A child waits for what its properties refer to, for nothing else."""
+        """Return nothing: a nested stack depends only on the references in its properties."""
         return ()
 
 
 def parameters_of(
     properties: Mapping[str, Any], schemas: Mapping[str, ParameterSchema]
 ) -> dict[str, Any]:
-    """Property values as the child's parameters; raises ValueError on what can not be one."""
+    """Return property values as the nested stack's parameters. Raises ValueError."""
     values = {}
     for name, value in properties.items():
         schema = schemas.get(name)
@@ -91,7 +91,7 @@ EMPTY: Mapping[ParameterType, Any] = {
     ParameterType.JSON: {},
     ParameterType.BOOLEAN: False,
 }
-"""What a child gets for a property that is null."""
+"""Return the value that a nested stack gets for a null property."""
 
 
 def _joined(items: list[Any]) -> str:
@@ -113,7 +113,7 @@ SAME_KIND = {Kind.INTEGER: Kind.NUMBER}
 
 
 def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
-    """Why a child template can not stand in for a built-in type."""
+    """Return the reasons why a nested template cannot replace a built-in type."""
     problems: list[Problem] = []
 
     def wrong(words: str, place: Span = at) -> None:
@@ -137,7 +137,7 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
 
 
 def inside(problem: Problem, path: str) -> Problem:
-    """A problem of a child, told from the outside: the path leads through the parent."""
+    """Return a nested template's problem with a path that leads through the parent."""
     at = problem.at or Span()
     inner = f"{path}.{at.path}" if at.path else path
     return replace(problem, at=replace(at, path=inner))

@@ -1,4 +1,4 @@
-"""From text to Module: load, parse, bind types and child templates, check what needs no values."""
+"""From text to Module: load, parse, bind types and nested templates, check without values."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ COMPILER_VERSION = 1
 
 
 PROBLEMS_MAX = 100
-"""How many problems are told at once."""
+"""The maximum number of problems in a report."""
 
 TREE_RESOURCES_MAX = 100_000
-"""How many resources are looked at, in a template and all that it leads to: a child counts once for
-each environment that it is in.
+"""The maximum number of resources that are checked in a template and its nested templates: a nested
+template counts once per environment.
 """
 
 TOO_DEEP = "too-deep"
-"""The rule that a chain of child templates breaks."""
+"""The rule for chains of nested templates."""
 
 UNKNOWN_PROPERTY = "unknown-property"
-"""The rule that a property breaks which the schema does not have."""
+"""The rule for properties that the schema does not have."""
 
 NESTED_MAX = 64
-"""How many templates of groups a module remembers."""
+"""The number of templates of groups that a module caches."""
 
 
 def compile_template(
@@ -67,7 +67,7 @@ def compile_template(
     limits: Limits | None = None,
     file: str = "template",
 ) -> Module:
-    """The module of a template. Raises Rejected with everything that is wrong."""
+    """Return the module of a template. Raises Rejected with all errors."""
     with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits())
         return _sound(compiler.compile(template, environment, file, depth=0))
@@ -83,9 +83,9 @@ def draft_template(
     file: str = "template",
     limits: Limits | None = None,
 ) -> Module:
-    """The module of a template as far as it can be understood, with its problems.
+    """Return the module of a template as far as it is valid, with its problems.
 
-    `parsed` are the templates among the files, loaded. Raises Rejected where it is no template.
+    `parsed` are the loaded templates in the files. Raises Rejected if it is no template.
     """
     with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits(), parsed)
@@ -101,7 +101,10 @@ def _sound(module: Module) -> Module:
 def compile_nested(
     parent: Module, definition: Mapping[str, Any], resource: str, template_name: str
 ) -> Module:
-    """The module of a child stack that a group makes of its properties. Raises Rejected."""
+    """Return the module of the nested stack that a group makes from its properties.
+
+    Raises Rejected.
+    """
     key = f"{resource}\0{json.dumps(definition, sort_keys=True, default=str)}"
     known = parent.nested.get(key)
     if known is None:
@@ -123,7 +126,7 @@ def module_key(
     environment: Environment,
     limits: Limits | None = None,
 ) -> str:
-    """A text that is equal for requests with equal modules."""
+    """Return a key that is equal for requests with equal modules."""
     digest = hashlib.blake2b(digest_size=20)
     text = template if isinstance(template, str) else json.dumps(template, default=str)
     for part in (str(COMPILER_VERSION), repr(limits or Limits()), environment.key, text):
@@ -135,7 +138,7 @@ def module_key(
 
 
 class _Compiler:
-    """Compiles a tree of templates; equal children once."""
+    """Compiles a tree of templates; equal nested templates only once."""
 
     def __init__(
         self,
@@ -162,7 +165,7 @@ class _Compiler:
         file: str,
         depth: int,
     ) -> Module:
-        """A draft: its problems are told, not raised, unless it is no template at all."""
+        """Return a draft: with its problems, which are raised only if it is no template."""
         syntax = self.syntax(template, file, depth)
         self.resources_left -= len(syntax.resources)
         if (budget := current()) is not None:
@@ -189,7 +192,7 @@ class _Compiler:
         )
 
     def syntax(self, template: str | Mapping[str, Any] | Node, file: str, depth: int) -> Syntax:
-        """The syntax of a template; that of a child is the same in every environment."""
+        """Return the syntax of a template; a nested one has the same in every environment."""
         known = self.syntaxes.get(file) if depth else None
         if known is None:
             root = template if isinstance(template, Node) else load(template, file, self.limits)
@@ -225,7 +228,7 @@ class _Compiler:
         environment: Environment,
         depth: int,
     ) -> dict[str, Binding]:
-        """What the types of literal members of groups lead to, by the name of the group."""
+        """Return what the types of literal members of groups resolve to, by name of the group."""
         found = {}
         for name, source in syntax.resources.items():
             member = getattr(bindings[name].type_info, "member_property", None)
@@ -267,13 +270,13 @@ class _Compiler:
         at = place_of_type(source)
         if depth >= self.limits.stack_depth_max:
             words = f"Recursion depth exceeds {self.limits.stack_depth_max}."
-            told = StackValidationFailed(replace(at, path=_way_into(source, entry)), words)
-            return Binding(None, entry=entry, problems=(replace(told, code=TOO_DEEP),))
+            problem = StackValidationFailed(replace(at, path=_way_into(source, entry)), words)
+            return Binding(None, entry=entry, problems=(replace(problem, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
             others = (name for name in self.files if name != at.file)
             near = nearest_file(entry.template, others)
-            words = f'the template "{entry.template}" is not among the files{hint(near)}'
+            words = f'the template "{entry.template}" was not found in the files{hint(near)}'
             missing = TemplateMissing(
                 at, words, template=entry.template, code="missing-file", suggestion=near
             )
@@ -308,10 +311,10 @@ class _Compiler:
 
 
 def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Problem]:
-    """What is wrong with a template as such; a default that is never used is not, in a child.
+    """Return the problems of a template itself.
 
-    The environment's `parameter_defaults` take the place of the defaults of child templates, so
-    only the root's own are judged in any case.
+    In a nested template the environment's `parameter_defaults` replace defaults, so only the root's
+    defaults are always checked.
     """
     word = syntax.grammar.word("parameters")
     covered = {f"{word}.{name}" for name in environment.parameter_defaults}
@@ -327,7 +330,7 @@ def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Proble
 
 
 def place_of_type(source: ResourceSource) -> Span:
-    """Where the type of a resource is written."""
+    """Return the place of a resource's type."""
     node = source.node.value.get("type") or source.node.value.get("Type") or source.node
     return Span(source.at.file, node.line, node.column, source.at.path)
 
@@ -337,7 +340,7 @@ def _way_into(source: ResourceSource, entry: TemplateEntry) -> str:
 
 
 def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
-    """What a resource's type leads to, told from the resource: its child's problems, its own."""
+    """Return the problems of a resource's type and of its nested template, as of the resource."""
     if binding.entry is not None:
         path = _way_into(source, binding.entry)
         yield from (_wrapped(problem, path) for problem in binding.inside)
@@ -345,7 +348,7 @@ def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
 
 
 def _wrapped(problem: Problem, path: str) -> Problem:
-    """A problem in a child as the parent tells it: a failed validation, with its own kind first."""
+    """Return a nested template's problem as a failed validation, with its own kind first."""
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):
         return moved
@@ -369,7 +372,7 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
 
 
 def _broken(source: ResourceSource) -> Iterator[Problem]:
-    """Calls that cannot be understood; as in Heat they count whether or not the condition holds."""
+    """Return invalid calls; as in Heat they count even if the condition is false."""
     expressions: Iterable[Expr | None] = (
         source.properties,
         source.metadata,
@@ -385,7 +388,7 @@ def _broken(source: ResourceSource) -> Iterator[Problem]:
 def check_resource(
     source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
 ) -> Iterator[Problem]:
-    """What is wrong with a resource as such, whatever the values."""
+    """Return the problems of a resource that do not depend on values."""
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):
@@ -409,7 +412,7 @@ def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) ->
 
 
 def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
-    """A property that the schema does not have."""
+    """Return the problem of a property that the schema does not have."""
     near = nearest(name, known)
     words = f'unknown property "{name}"{hint(near)}'
     return StackValidationFailed(
@@ -431,7 +434,7 @@ def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -
 
 
 def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """Resources to wait for that the template does not declare."""
+    """Return the problems of `depends_on` with undeclared resources."""
     for name in source.depends_on:
         if name not in declared:
             node = source.node.nearest_to(["depends_on"])
@@ -443,7 +446,7 @@ def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Itera
 
 
 def check_references(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """References, outside choices, to what the template does not even declare."""
+    """Return the problems of references outside choices to undeclared names."""
     yield from check_depends_on(source, declared)
     for expr in (source.properties, source.metadata):
         if type(expr) is Const:
@@ -455,7 +458,7 @@ def check_references(source: ResourceSource, declared: Collection[str]) -> Itera
 
 
 def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
-    """A call that refers to what the template does not declare, or has switched off."""
+    """Return the problem of a call with an undeclared or disabled name."""
     words = _text_for_list(call, declared)
     if words is None:
         return no_resource(call.place_of(0), name, declared)
@@ -463,8 +466,9 @@ def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
 
 
 def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
-    """What is wrong with a text in place of a resource and its attribute: each letter counts as an
-    item, as in Heat. None where it is a list.
+    """Return the problem of a text instead of a list of resource and attribute, or None.
+
+    Each character counts as an item, as in Heat.
     """
     text = call.args.value if isinstance(call.args, Const) else None
     if call.function.refers is not Refers.ATTRIBUTE or not isinstance(text, str):
@@ -476,13 +480,13 @@ def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
 
 
 def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
-    """A reference to what the template does not declare, or has switched off."""
+    """Return the problem of a reference to an undeclared or disabled resource."""
     near = nearest(name, declared)
     return InvalidTemplateReference(at, name, near, code="unknown-resource", suggestion=near)
 
 
 def no_attribute(one: Reference, type_info: TypeInfo, declared: Iterable[str]) -> Problem:
-    """A reference to an attribute that the type does not have."""
+    """Return the problem of a reference to an attribute that the type does not have."""
     if (words := _text_for_list(one.call, declared)) is not None:
         return StackValidationFailed(one.call.at, words, code="unknown-attribute")
     attribute = str(one.read[0]) if one.read else ""
@@ -495,9 +499,9 @@ def no_attribute(one: Reference, type_info: TypeInfo, declared: Iterable[str]) -
 def parameter_types(
     template: str | Mapping[str, Any], files: Mapping[str, str], limits: Limits | None = None
 ) -> dict[str, ParameterType]:
-    """The types of all parameters of a template, and of the templates among the files.
+    """Return the types of all parameters of a template and of the templates in the files.
 
-    Texts that are no templates are passed over. For `Environment.merge`.
+    Texts that are no templates are ignored. For `Environment.merge`.
     """
     types: dict[str, ParameterType] = {}
     for text in (template, *files.values()):

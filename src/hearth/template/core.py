@@ -1,4 +1,4 @@
-"""The part of a resource's definition that the programs of one module may share."""
+"""The part of a resource's definition that the programs of one module share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Core:
-    """The part of a definition that programs of one module share while no parameter is in it."""
+    """The part of a definition that programs of one module share, because it has no parameters."""
 
     __slots__ = (
         "_fingerprint",
@@ -56,11 +56,11 @@ class Core:
         self._fingerprint = ""
 
     def word(self, key: str) -> str:
-        """A key of a resource in the words of its flavour."""
+        """Return a key of a resource in the words of its format."""
         return key if self.hot else key.title().replace("_", "")
 
     def fingerprint(self, type_name: str) -> str:
-        """Equal for equal definitions."""
+        """A hash that is equal for equal definitions."""
         if not self._fingerprint:
             parts = [
                 type_name,
@@ -76,7 +76,7 @@ class Core:
 
 
 def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
-    """The same map, entry by entry where one of them is secret: the others are not."""
+    """Return the same map, split into entries if one is secret, so that the others are not."""
     if not isinstance(expr, Const) or not expr.secret or not isinstance(source, MapOf):
         return expr
     assert scope is not None
@@ -85,7 +85,7 @@ def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
 
 
 def fingerprint_of(parts: Sequence[Any]) -> str:
-    """A stable hash of JSON-able data and expressions."""
+    """Return a stable hash of JSON data and expressions."""
     data = [frozen(part) if isinstance(part, Expr) else part for part in parts]
     text = json.dumps(data, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

@@ -1,4 +1,4 @@
-"""Parameter declarations, from nodes to schemas, with everything wrong in them."""
+"""Parameter declarations, from nodes to schemas, with all their errors."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from hearth.template.parameters import (
 from hearth.template.versions import Grammar
 
 WRONG_DEFAULT = "wrong-default"
-"""The rule that a default breaks which is no value for its parameter."""
+"""The rule for defaults that are invalid values."""
 
 
 class InvalidBound(InvalidSchemaError):
-    """A bound of a constraint that is no number."""
+    """A limit of a constraint is not a number."""
 
     @property
     def kind(self) -> str:
@@ -37,7 +37,7 @@ class InvalidBound(InvalidSchemaError):
 
 
 class _Bad(Exception):
-    """A declaration that makes no sense, and where: at a node, or at its key."""
+    """A declaration is invalid, at a node or at its key."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Declarations:
     problems: list[Problem]
 
     def read(self, section: Node) -> dict[str, ParameterSchema]:
-        """The schemas by name; those that make no sense are left out and told."""
+        """Return the schemas by name; invalid ones are left out and reported."""
         schemas = {}
         for name, node in section.value.items():
             path = f"{self.grammar.word('parameters')}.{name}"
@@ -89,10 +89,10 @@ class Declarations:
                 if not wrongs:
                     self.check_default(schema, node)
             except _Bad as bad:
-                if not any(one.suggestion in ("type", "Type") for one in wrongs):  # the same again
+                if not any(one.suggestion in ("type", "Type") for one in wrongs):  # reported
                     wrongs.append(bad)
             for one in wrongs:
-                if one.code != WRONG_DEFAULT:  # the declaration itself makes sense
+                if one.code != WRONG_DEFAULT:  # the declaration itself is valid
                     schemas.pop(name, None)
                 at = Span(self.file, *one.place, path)
                 words = f'parameter "{name}": {one}'
@@ -100,7 +100,7 @@ class Declarations:
         return schemas
 
     def one(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
-        """A declaration. Raises _Bad where nothing can be made of it; the rest goes to `wrongs`."""
+        """Return a declaration. Raises _Bad if it is unusable; other errors go to `wrongs`."""
         fields = node.value
         if not isinstance(fields, dict):
             raise _bad("the declaration must be a map", node)
@@ -118,10 +118,10 @@ class Declarations:
         return schema
 
     def check_default(self, schema: ParameterSchema, node: Node) -> None:
-        """Check the default like a value, whatever value may be given. Raises _Bad.
+        """Check the default like a value, even if a value is given. Raises _Bad.
 
-        A default that is none of its type, and has no constraint to be held against, is judged
-        where it is used: a value may take its place.
+        A default of the wrong type without constraints is checked where it is used, because a value
+        may replace it.
         """
         if not schema.has_default:
             return

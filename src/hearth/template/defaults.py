@@ -1,4 +1,4 @@
-"""What every installation maps: old names of types, and what the members of groups of servers are.
+"""The mappings of every installation: old names of types, and the member types of server groups.
 
 Source: spec/environment.md, section 7; spec/groups-and-nesting.md, section 5.
 """

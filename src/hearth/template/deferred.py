@@ -1,9 +1,9 @@
 """Evaluations that take too long for the event loop, and their answers from elsewhere.
 
 On the loop, an evaluation has a budget of a few milliseconds (`budget.inlined`). One that overruns
-it is given up as `Deferred`: it says what was asked of which world. Whoever can wait has it
-computed elsewhere, keeps the answer, and evaluates again. An answer counts as long as the world
-still gives the replies that it was computed from.
+it is given up as `Deferred`, with the evaluation and its world. A caller that can wait computes it
+in another process, stores the answer, and evaluates again. An answer is valid as long as the world
+returns the replies that it was computed from.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hearth.template.budget import inlined
 F = TypeVar("F", bound=Callable[..., Any])
 
 ANSWERS_MAX = 256
-"""Evaluations whose answers are kept, and how many answers of each (`SAME_MAX`)."""
+"""The maximum number of evaluations with cached answers, and of answers for each (`SAME_MAX`)."""
 
 SAME_MAX = 4
 
@@ -31,7 +31,7 @@ Question = tuple[str, tuple[Any, ...]]
 
 
 class Deferred(BaseException):
-    """An evaluation that has to be done elsewhere: `method` of `target` in a world."""
+    """An evaluation for another process: `method` of `target` in a world."""
 
     def __init__(self, target: Any, method: str, world: Any, options: dict[str, Any]) -> None:
         super().__init__(method)
@@ -42,15 +42,15 @@ class Deferred(BaseException):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Equal for the same evaluation, in whatever world."""
+        """A key that is equal for the same evaluation in any world."""
         return id(self.target), self.method, *sorted(self.options.items())
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an evaluation came to, or how it failed, and the replies of the world it is made of.
+    """The result or error of an evaluation, and the replies of the world that it depends on.
 
-    `target` is kept so that its identity stays its own.
+    `target` is kept so that no other object can get its id.
     """
 
     target: Any
@@ -59,12 +59,12 @@ class Answer:
     error: BaseException | None = None
 
     def holds(self, world: Any) -> bool:
-        """Whether the world still replies as it did."""
+        """Return whether the world still returns the same replies."""
         return all(same(reply_of(world, asked), reply) for asked, reply in self.replies)
 
 
 def reply_of(world: Any, question: Question) -> Any:
-    """What a world says; an error that it raises is its reply."""
+    """Return a world's reply; an error that it raises counts as a reply."""
     name, arguments = question
     if name == "facade":
         return world.facade
@@ -78,7 +78,7 @@ def reply_of(world: Any, question: Question) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two replies are equal; errors are, if they say the same."""
+    """Return whether two replies are equal; errors are compared by their message."""
     if isinstance(one, Exception):
         return type(one) is type(other) and str(one) == str(other)
     return bool(one == other)
@@ -86,13 +86,13 @@ def same(one: Any, other: Any) -> bool:
 
 @dataclass
 class Answers:
-    """The answers that are known, by evaluation; the oldest go."""
+    """The cached answers, by evaluation; the oldest are dropped."""
 
     known: OrderedDict[tuple[Any, ...], list[Answer]] = field(default_factory=OrderedDict)
     inside: bool = False
 
     def keep(self, deferred: Deferred, answer: Answer) -> None:
-        """Remember an answer."""
+        """Store an answer."""
         found = self.known.setdefault(deferred.key, [])
         found[:] = [*found[-SAME_MAX + 1 :], answer]
         self.known.move_to_end(deferred.key)
@@ -100,7 +100,7 @@ class Answers:
             self.known.popitem(last=False)
 
     def find(self, deferred: Deferred) -> Answer | None:
-        """The answer that holds in the world of this evaluation."""
+        """Return the answer that is valid in the world of this evaluation, or None."""
         for answer in reversed(self.known.get(deferred.key, ())):
             if answer.holds(deferred.world):
                 return answer
@@ -112,7 +112,7 @@ _answers: ContextVar[Answers | None] = ContextVar("answers", default=None)
 
 @contextmanager
 def deferring(answers: Answers) -> Iterator[None]:
-    """Inside, evaluations have a few milliseconds together; raises Deferred for one that needs
+    """Limit all evaluations in the block to a few milliseconds; raise Deferred for one that needs
     more and has no answer yet."""
     token = _answers.set(answers)
     try:
@@ -123,7 +123,7 @@ def deferring(answers: Answers) -> Iterator[None]:
 
 
 def deferrable(method: F) -> F:
-    """A method of a definition, an output or a program that evaluates in a world."""
+    """Decorate a method of a definition, an output or a program that evaluates in a world."""
     name = getattr(method, "__name__", "")
 
     @wraps(method)

@@ -1,4 +1,4 @@
-"""What the API shows of a template. Source: spec/rest-api.md, section 5."""
+"""Descriptions of templates for the API. Source: spec/rest-api.md, section 5."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from typing import Any
 
 from hearth.model.problem import Rejected
 from hearth.model.unknown import unknown_in
-from hearth.schema import AllowedPattern, AllowedValues, Custom, Length, Modulo, Range
-from hearth.template.functions.texts import TEXTS
+from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
-from hearth.template.program import Evaluated, Program, ResourceDefinition, told_below
+from hearth.template.program import Evaluated, Program, ResourceDefinition, reported_by_parent
 from hearth.template.scope import NOWHERE
-from hearth.template.versions import BY_VERSION, GRAMMARS, Grammar
+from hearth.template.versions import BY_VERSION, GRAMMARS, function_text
 
 
 def parameter_texts(program: Program) -> dict[str, str]:
-    """The text forms of all parameters, as `stack show` has them."""
+    """Return all parameters as text, for `stack show`."""
     return {name: value.text for name, value in program.parameters.items()}
 
 
 def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
-    """The answer to template-validate, but for the environment.
+    """Return the answer to template-validate, without the environment.
 
-    The program is one that was specialised leniently; `given` are the values of the request.
+    The program was specialised without checks; `given` are the values of the request.
     """
     module = program.module
     shown: dict[str, Any] = {
@@ -43,7 +42,10 @@ def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) 
 
 
 def _nested(program: Program) -> dict[str, Any]:
-    """The parameters of the stacks below, by resource. Raises Rejected for a wrong member."""
+    """Return the parameters of nested stacks, by resource.
+
+    Raises Rejected for an invalid member.
+    """
     nested = {}
     for name, definition in program.resources.items():
         evaluated = definition.evaluate(NOWHERE)
@@ -51,7 +53,7 @@ def _nested(program: Program) -> dict[str, Any]:
             inside = _inside(program, definition, evaluated)
         except Rejected as rejected:
             path = definition.way_in
-            raise Rejected([told_below(one, path) for one in rejected.problems]) from None
+            raise Rejected([reported_by_parent(one, path) for one in rejected.problems]) from None
         if inside is None:
             continue
         given = evaluated.properties if definition.child is not None else {}
@@ -64,7 +66,7 @@ def _nested(program: Program) -> dict[str, Any]:
 def _inside(
     program: Program, definition: ResourceDefinition, evaluated: Evaluated
 ) -> Program | None:
-    """The program of a child; one that its resource gives wrong values is shown without them."""
+    """Return the program of a nested stack; if its values are invalid, without them."""
     try:
         return program.inside(definition, evaluated, check=False)
     except (Rejected, ValueError):
@@ -86,7 +88,7 @@ def _parameter(schema: ParameterSchema, given: Any, defaults: Mapping[str, Any])
         shown["Default"] = MASK if schema.hidden else defaults[schema.name]
     elif schema.has_default:
         shown["Default"] = schema.default
-    if given:  # an empty value is none here
+    if given:  # an empty value counts as none here
         shown["Value"] = MASK if schema.hidden else given
     if schema.tags:
         shown["Tags"] = list(schema.tags)
@@ -100,7 +102,7 @@ def _parameter(schema: ParameterSchema, given: Any, defaults: Mapping[str, Any])
     return shown
 
 
-def _constraint(constraint: Any) -> dict[str, Any]:
+def _constraint(constraint: Constraint) -> dict[str, Any]:
     found: dict[str, Any]
     match constraint:
         case Length(min=low, max=high):
@@ -121,7 +123,7 @@ def _constraint(constraint: Any) -> dict[str, Any]:
 
 
 def versions() -> list[dict[str, Any]]:
-    """All versions of the language, for `template-versions`."""
+    """Return all versions of the language, for `template-versions`."""
     return [
         {
             "version": f"{grammar.key}.{grammar.value}",
@@ -133,7 +135,7 @@ def versions() -> list[dict[str, Any]]:
 
 
 def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
-    """The functions of a version such as `heat_template_version.rocky`; None if unknown."""
+    """Return the functions of a version such as `heat_template_version.rocky`; None if unknown."""
     key, _, value = version.partition(".")
     grammar = BY_VERSION.get((key, value))
     if grammar is None:
@@ -141,11 +143,4 @@ def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
     names = {name: known for name, known in grammar.functions.items() if known}
     if conditions:
         names.update(grammar.condition_functions)
-    return [{"functions": name, "description": _text(grammar, name)} for name in sorted(names)]
-
-
-def _text(grammar: Grammar, name: str) -> str:
-    if name in TEXTS:
-        return TEXTS[name]
-    function = grammar.function(name)
-    return function.description if function is not None else ""
+    return [{"functions": name, "description": function_text(name)} for name in sorted(names)]

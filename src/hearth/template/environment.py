@@ -1,4 +1,4 @@
-"""Environments: values and implementations for a stack, and how several become one.
+"""Environments: values and types for a stack, and how several are merged.
 
 Immutable. Source: spec/environment.md.
 """
@@ -38,25 +38,25 @@ SECTIONS: Mapping[str, type] = {
     "encrypted_param_names": list,
 }
 MAY_BE_EMPTY = SECTIONS.keys() - {"parameters", "resource_registry"}
-"""Sections that may be of another kind if empty: programs send an empty list for an empty map."""
+"""Sections that may have another kind if empty: clients send an empty list for an empty map."""
 
 TEMPLATE_ENDINGS = (".yaml", ".template")
 NAMES_TRIED_MAX = 100
-"""How many names one lookup may lead to: a wildcard can make longer ones for ever."""
+"""The maximum number of names in one lookup: a wildcard can make longer names without end."""
 
 SINKS = ("zaqar-queue",)
 SINK_KEYS = ("type", "target", "ttl")
 
 
 class Names(Protocol):
-    """As much of a catalog as a lookup needs."""
+    """The part of a catalog that a lookup needs."""
 
     def find(self, name: str) -> Any: ...
 
 
 @dataclass(frozen=True)
 class TemplateEntry:
-    """A type that a child template stands for: key of the template, name of the entry."""
+    """A type that is a nested template: key of the template, name of the entry."""
 
     template: str
     entry: str
@@ -65,7 +65,7 @@ class TemplateEntry:
 
 @dataclass(frozen=True)
 class TypeEntry:
-    """A type that is built in, by its own name."""
+    """A built-in type, by its own name."""
 
     name: str
 
@@ -73,8 +73,8 @@ class TypeEntry:
 @dataclass(frozen=True)
 class Environment:
     """Values and type mappings. `base` is the operator's environment below the user's, `texts` are
-    the templates that it names. That of a child stack is `of_child`: there `parameter_defaults`
-    take the place of the template's own defaults.
+    the templates that it names. The environment of a nested stack is `of_child`: its
+    `parameter_defaults` replace the template's own defaults.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -96,12 +96,12 @@ class Environment:
         base: Environment | None = None,
         limits: Limits | None = None,
     ) -> Environment:
-        """The environment of a text or a map. Raises Rejected."""
+        """Return the environment of a text or a map. Raises Rejected."""
         return cls.of(load(source or "", file, limits), file, base=base)
 
     @classmethod
     def of(cls, root: Node, file: str, *, base: Environment | None = None) -> Environment:
-        """The environment of a loaded document. Raises Rejected."""
+        """Return the environment of a loaded document. Raises Rejected."""
         if root.value is None:
             return cls(base=base)
         problems = list(_problems(root, file))
@@ -111,7 +111,7 @@ class Environment:
         return cls(**given, base=base)
 
     def as_map(self) -> dict[str, Any]:
-        """All sections but the bookkeeping, empty ones too."""
+        """Return all sections, including empty ones, without internal data."""
         return {
             "parameters": dict(self.parameters),
             "parameter_defaults": dict(self.parameter_defaults),
@@ -122,7 +122,7 @@ class Environment:
         }
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Environment:
-        """The environment with values laid over its own."""
+        """Return the environment with values that override its own."""
         return replace(self, parameters={**self.parameters, **parameters})
 
     def merge(
@@ -132,18 +132,17 @@ class Environment:
         types: Mapping[str, ParameterType],
         firm: Mapping[str, Any] | None = None,
     ) -> Environment:
-        """The environment with files laid over it, in order. Raises Rejected.
+        """Return the environment with files merged into it, in order. Raises Rejected.
 
-        `types` are those of all parameters that the root template or a template in `files` has.
-        A value of a parameter that is `firm` is replaced by no file; one that says so is merged
-        with it.
+        `types` are the types of all parameters of the root template and the templates in `files`.
+        No file replaces the value of a parameter in `firm`; a merge strategy still merges it.
         """
         if not keys:
             return self
         merger = Merger(self.as_map(), types)
         for key in keys:
             if key not in files:
-                words = f'the environment file "{key}" is not among the files of the request'
+                words = f'the environment file "{key}" was not found in the files of the request'
                 raise Rejected([Invalid(Span(key), words)])
             merger.add(key, Environment.parse(files[key], key).as_map())
         kept = {name: v for name, v in (firm or {}).items() if name not in merger.combined}
@@ -153,7 +152,7 @@ class Environment:
 
     @property
     def key(self) -> str:
-        """What a module depends on, as text: equal for equal environments."""
+        """Return the parts that a module depends on, as text: equal for equal environments."""
         base = self.base.key if self.base is not None else ""
         replacing = self.of_child and bool(self.parameter_defaults)
         content = [self.resource_registry, self.parameter_defaults, self.texts, replacing]
@@ -161,18 +160,18 @@ class Environment:
 
     @property
     def names_resources(self) -> bool:
-        """Whether anything depends on the name of a resource."""
+        """Return whether any entry depends on the name of a resource."""
         return bool(self.resource_registry.get("resources"))
 
     def find(
         self, type_name: str, resource: str, catalog: Names
     ) -> TemplateEntry | TypeEntry | None:
-        """What a type leads to for the named resource; None if to nothing."""
+        """Return what a type resolves to for the named resource, or None."""
         return self._find(type_name, resource, catalog, set(), {})
 
     def mappings(self, type_name: str, resource: str, catalog: Names) -> dict[str, str]:
-        """Return the entries that lead from a type to what `find` gives, wildcards spelt out:
-        `{name of a type: value of the entry that it was found by}`.
+        """Return the entries that lead from a type to the result of `find`, without wildcards:
+        `{name of a type: value of the entry that resolved it}`.
         """
         steps: dict[str, str] = {}
         self._find(type_name, resource, catalog, set(), steps)
@@ -181,8 +180,8 @@ class Environment:
     def _find(
         self, type_name: str, resource: str, catalog: Names, seen: set[str], steps: dict[str, str]
     ) -> TemplateEntry | TypeEntry | None:
-        """As `find`; what has been `seen` is being looked for, or leads to nothing. `steps` takes
-        the entries that led there.
+        """As `find`; names in `seen` were visited before. `steps` collects the entries that led to
+        the result.
         """
         if type_name in seen or len(seen) >= NAMES_TRIED_MAX:
             return None
@@ -205,7 +204,7 @@ class Environment:
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
     def leads_to(self, type_name: str, resource: str) -> str:
-        """The last name that a type is mapped to, whether or not there is such a type."""
+        """Return the last name that a type is mapped to, even if no such type exists."""
         for _ in range(NAMES_TRIED_MAX):
             better = next(self._candidates(type_name, resource), None)
             if better is None or better[1] is None or better[0].endswith("*"):
@@ -216,7 +215,7 @@ class Environment:
         return type_name
 
     def _candidates(self, type_name: str, resource: str) -> Iterator[tuple[str, Any, bool]]:
-        """(name of the entry, its value, whether it is the operator's), best first."""
+        """Yield (name of the entry, its value, whether it is the operator's), best first."""
         mine = self.resource_registry
         own = _subtree(mine, resource)
         if isinstance(own, Mapping) and isinstance(own.get(type_name), str):
@@ -236,7 +235,10 @@ class Environment:
         return _General(self.resource_registry)
 
     def for_child(self, resource: str, entry: TemplateEntry | None) -> Environment:
-        """What the child stack of a resource gets. Source: spec/environment.md, section 4.3."""
+        """Return the environment of a resource's nested stack.
+
+        Source: spec/environment.md, section 4.3.
+        """
         registry = dict(self.resource_registry)
         if entry is not None:
             registry.pop(entry.entry, None)
@@ -257,11 +259,11 @@ class Environment:
     # -- hooks and restricted actions -------------------------------------------------------
 
     def hooks(self, resource: str) -> frozenset[str]:
-        """The moments at which the named resource waits for a signal."""
+        """Return the hooks at which the named resource waits for a signal."""
         return frozenset(self._listed(resource, "hooks"))
 
     def restricted_actions(self, resource: str) -> frozenset[str]:
-        """What must not be done to the named resource."""
+        """Return the actions that are forbidden for the named resource."""
         return frozenset(self._listed(resource, "restricted_actions"))
 
     def _listed(self, resource: str, key: str) -> Iterator[str]:
@@ -287,14 +289,14 @@ def _subtree(registry: Mapping[str, Any], resource: str) -> Any:
 
 
 class _General:
-    """The entries of a registry that are not for single resources, ready to be looked up."""
+    """The entries of a registry that are not for single resources, prepared for lookups."""
 
     def __init__(self, registry: Mapping[str, Any]) -> None:
         removed = tuple(
             name[:-1] for name, value in registry.items() if value is None and name.endswith("*")
         )
         self.exact: dict[str, str] = {}
-        self.wildcards: list[tuple[str, str, str]] = []  # what names begin with, name, value
+        self.wildcards: list[tuple[str, str, str]] = []  # prefix, name, value
         for name, value in registry.items():
             if not isinstance(value, str) or name == "resources" or name.startswith(removed):
                 continue
@@ -304,7 +306,7 @@ class _General:
                 self.exact[name] = value
 
     def fitting(self, type_name: str) -> Iterator[tuple[str, str]]:
-        """The entries for a type: name and value."""
+        """Yield the entries for a type: name and value."""
         if type_name in self.exact:
             yield type_name, self.exact[type_name]
         for start, name, value in self.wildcards:
@@ -356,8 +358,8 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
 
 
 def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterator[Problem]:
-    """What is wrong with what stands for single resources; from the second level on it may be the
-    type that another one is mapped to.
+    """Return the problems of the entries for single resources. From the second level on, an entry
+    may be a type mapping.
     """
     if depth > 1 and isinstance(node.value, str):
         return

@@ -1,7 +1,7 @@
-"""The syntax tree of values: what a template says before, and after, parameters are known.
+"""The syntax tree of values, before and after parameters are known.
 
-`specialise` gives a smaller tree in which everything that needs only parameters, conditions and
-files is a constant; `evaluate` gives the value. Values may hold unknowns; a constant knows when it
+`specialise` returns a smaller tree: everything that needs only parameters, conditions and files is
+a constant. `evaluate` returns the value. Values may contain unknowns; a constant knows whether it
 is secret. A tree is immutable and shared.
 """
 
@@ -20,7 +20,7 @@ from hearth.template.scope import Scope
 
 
 class _Omit:
-    """What an `if` without else leaves behind: the enclosing entry or item is not there."""
+    """The value of an `if` without else whose condition is false: the entry or item is removed."""
 
     def __reduce__(self) -> str:
         return "OMIT"
@@ -30,32 +30,32 @@ OMIT: Final = _Omit()
 
 
 class _Computed:
-    """Stands for a function call in the shape of arguments."""
+    """The placeholder for a function call in the shape of arguments."""
 
     def __reduce__(self) -> str:
         return "COMPUTED"
 
 
 class Expr:
-    """A value to be."""
+    """An expression that has a value."""
 
     __slots__ = ()
 
     def specialise(self, scope: Scope) -> Expr:
-        """The residual expression once parameters and conditions are known."""
+        """Return the residual expression after parameters and conditions are known."""
         raise NotImplementedError
 
     def evaluate(self, scope: Scope) -> Any:
-        """The value; raises EvaluationError."""
+        """Return the value. Raises EvaluationError."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Expr]:
-        """The expressions directly inside."""
+        """The direct subexpressions."""
         return iter(())
 
 
 class Const(Expr):
-    """A value that is known."""
+    """A known value."""
 
     __slots__ = ("secret", "value")
 
@@ -73,7 +73,7 @@ class Const(Expr):
 
 
 class ListOf(Expr):
-    """A list with something in it that is not known yet."""
+    """A list with items that are not known yet."""
 
     __slots__ = ("items",)
 
@@ -93,7 +93,7 @@ class ListOf(Expr):
 
 
 class MapOf(Expr):
-    """A map with something in it that is not known yet."""
+    """A map with values that are not known yet."""
 
     __slots__ = ("entries",)
 
@@ -113,7 +113,7 @@ class MapOf(Expr):
 
 
 class Call(Expr):
-    """An intrinsic function, its arguments, and the node in which these are written."""
+    """An intrinsic function, its arguments, and their node."""
 
     __slots__ = ("args", "at", "function", "node")
 
@@ -124,7 +124,7 @@ class Call(Expr):
         self.node = node
 
     def place_of(self, *steps: Step) -> Span:
-        """Where an argument is written; a single argument may also be the whole."""
+        """Return the place of an argument; a single argument may be the whole node."""
         node = self.node.nearest_to(list(steps))
         return Span(self.at.file, node.line, node.column, self.at.path)
 
@@ -139,7 +139,7 @@ class Call(Expr):
                 value = self._apply(function, args.value, scope)
                 return Const(value, scope.secret)
             except EvaluationError:
-                pass  # told when the value is asked for: an output may never be
+                pass  # reported when the value is read: an output may never be read
             finally:
                 scope.secret = before
         return Call(function, args, self.at, self.node)
@@ -162,11 +162,11 @@ class Call(Expr):
         except EvaluationError as error:
             if error.at is None:
                 at = self.at if error.steps is None else self.place_of(*error.steps)
-                error.told_by(function.name, at)
+                error.add_place(function.name, at)
             raise
 
     def _whole(self, function: Function, args: Any) -> None:
-        """Look at arguments once more of which an `if` without else has taken some away."""
+        """Check arguments again after an `if` without else has removed some."""
         written = self.node.value
         if not isinstance(written, list | dict) or type(args) is not type(written):
             return
@@ -179,7 +179,7 @@ class Call(Expr):
 
 
 class If(Expr):
-    """A choice. Only the branch that is taken counts; the other may be broken."""
+    """A choice. Only the selected branch counts; the other one may be invalid."""
 
     __slots__ = ("at", "condition", "otherwise", "then")
 
@@ -204,7 +204,7 @@ class If(Expr):
 
 
 class Broken(Expr):
-    """What can not be understood. Harmless while nobody takes the branch it is in."""
+    """An invalid expression. It is harmless as long as its branch is not selected."""
 
     __slots__ = ("problems",)
 
@@ -222,7 +222,7 @@ COMPUTED: Final = _Computed()
 
 
 def list_of(items: list[Expr]) -> Expr:
-    """A list expression, a constant if all its items are."""
+    """Return a list expression, a constant if all its items are constants."""
     values = []
     secret = False
     for item in items:
@@ -234,7 +234,7 @@ def list_of(items: list[Expr]) -> Expr:
 
 
 def map_of(entries: dict[str, Expr]) -> Expr:
-    """A map expression, a constant if all its entries are."""
+    """Return a map expression, a constant if all its entries are constants."""
     values = {}
     secret = False
     for key, entry in entries.items():
@@ -246,7 +246,7 @@ def map_of(entries: dict[str, Expr]) -> Expr:
 
 
 def shape(expr: Expr) -> Any:
-    """Arguments as plain values, with COMPUTED where a function stands."""
+    """Return arguments as plain values, with COMPUTED in place of functions."""
     match expr:
         case Const():
             return expr.value
@@ -259,7 +259,7 @@ def shape(expr: Expr) -> Any:
 
 
 def problems_in(expr: Expr) -> Iterator[Problem]:
-    """What is broken, outside the branches of an `if`."""
+    """Yield the invalid expressions outside the branches of an `if`."""
     if isinstance(expr, Broken):
         yield from expr.problems
     elif not isinstance(expr, Const):
@@ -268,7 +268,7 @@ def problems_in(expr: Expr) -> Iterator[Problem]:
 
 
 def calls_in(expr: Expr) -> Iterator[Call]:
-    """The calls in an expression, outer ones first, outside the branches of an `if`."""
+    """Yield the calls in an expression, outer ones first, outside the branches of an `if`."""
     if isinstance(expr, Const):
         return
     if isinstance(expr, Call):
@@ -278,7 +278,7 @@ def calls_in(expr: Expr) -> Iterator[Call]:
 
 
 def frozen(expr: Expr) -> Any:
-    """The expression as JSON-able data, equal for equal expressions."""
+    """Return the expression as JSON data, equal for equal expressions."""
     match expr:
         case Const():
             return ["=", plain(expr.value)]
@@ -295,7 +295,7 @@ def frozen(expr: Expr) -> Any:
 
 
 def keys_of(expr: Expr) -> tuple[str, ...]:
-    """Return the keys of a map that is written out; none where the expression is no such map."""
+    """Return the keys of a literal map; none if the expression is not a literal map."""
     match expr:
         case MapOf(entries=entries):
             return tuple(entries)
@@ -306,7 +306,7 @@ def keys_of(expr: Expr) -> tuple[str, ...]:
 
 
 def plain(value: Any) -> Any:
-    """The value with unknowns written as data."""
+    """Return the value with unknowns as data."""
     match value:
         case Unknown():
             return {"unknown": sorted(value.until)}

@@ -1,4 +1,4 @@
-"""Names and what they require: an order in which each comes after what it needs, or a cycle."""
+"""Dependencies: the order of names in which each follows its requirements, or a cycle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Names after what they require; what is in or behind a cycle is left out."""
+    """Return names after their requirements; names in or behind a cycle are left out."""
     waiting = {name: len(needs) for name, needs in requires.items()}
     dependents: dict[str, list[str]] = {}
     for name, needs in requires.items():
@@ -22,7 +22,7 @@ def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
 
 
 def cycle_in(requires: Mapping[str, frozenset[str]], done: set[str]) -> tuple[str, ...]:
-    """One cycle among what is not done; it ends where it begins."""
+    """Return one cycle among the remaining names; its first name is also its last."""
     name = next(name for name in requires if name not in done)
     path: dict[str, int] = {}  # name: place
     while name not in path:

@@ -1,4 +1,4 @@
-"""Values of hidden parameters in texts that others read: messages, reasons, documents."""
+"""Masking of hidden parameters in messages, reasons and documents."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,8 +7,9 @@ from hearth.model.unknown import Unknown
 from hearth.template.parameters import MASK
 
 CHARACTERS_MIN = 4
-"""Shorter values are masked at most where they stand alone: inside of words they would mark letters
-that have nothing to do with them, and give themselves away."""
+"""Shorter values are masked only as whole words: inside words they would mask unrelated characters
+and reveal themselves.
+"""
 
 
 def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tuple[str, ...]:
@@ -58,7 +59,7 @@ def masked_in(value: Any, hidden: tuple[str, ...]) -> Any:
 
 
 def _whole(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is no part of a longer word."""
+    """Return whether the text at this place is a whole word."""
     before = start > 0 and text[start - 1].isalnum() and text[start].isalnum()
     behind = end < len(text) and text[end - 1].isalnum() and text[end].isalnum()
     return not before and not behind

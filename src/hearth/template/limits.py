@@ -1,4 +1,4 @@
-"""How large a template may be. Source: spec/hot.md, section 11."""
+"""Limits of templates. Source: spec/hot.md, section 11."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on text and trees; -1 as a count of resources means no bound."""
+    """Limits of text and trees; -1 as a number of resources means no limit."""
 
     template_size_max: int = 524288  # characters of one text
     nodes_max: int = 1_000_000  # after aliases are expanded
     nesting_max: int = 100  # lists and maps inside each other
-    stack_depth_max: int = 5  # levels of child stacks below the root
+    stack_depth_max: int = 5  # levels of nested stacks below the root
     resources_max: int = 1000  # per template
     yaql_iterators_max: int = 200
     yaql_memory_bytes: int = 10000
 
 
 def too_many_resources(count: int, most: int) -> str:
-    """The words for a template or a tree of stacks with more resources than it may have."""
+    """Return the message for a template or a tree of stacks with too many resources."""
     return f"Request limit exceeded: {count} resources are more than the {most} allowed"

@@ -1,4 +1,4 @@
-"""YAML or JSON text to nodes that know where they stand.
+"""YAML or JSON text to nodes that know their place.
 
 The events come from the C parser; building our own light nodes from them costs a third of what
 composing PyYAML's does, lets limits stop a document while it is read, and never recurses. Scalars
@@ -35,7 +35,7 @@ from hearth.schema.patterns import Overrun, inline
 from hearth.template.limits import Limits
 
 INLINE_NODES = 10_000
-"""Values of one text that are read where others wait for the thread, after its aliases."""
+"""The maximum values of one text that is read on the event loop, with aliases expanded."""
 
 Plain = Any
 """A JSON value: None, bool, int, float, str, list or dict."""
@@ -44,9 +44,9 @@ Plain = Any
 class Node:
     """A value and its place (line and column from 1; 0 where there is no text).
 
-    `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key` says that the
-    key of this node was no text in the source, `odd` that the value is a number or boolean by a
-    rule of YAML 1.1 that few know: `yes`, `010`, `10:20`.
+    `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key`: the key of this
+    node was not text in the source. `odd`: the value is a number or boolean by a surprising rule of
+    YAML 1.1: `yes`, `010`, `10:20`.
     """
 
     __slots__ = ("column", "key_column", "key_line", "line", "odd", "odd_key", "value")
@@ -65,7 +65,7 @@ class Node:
         return _node, (self.value, *places)
 
     def plain(self) -> Plain:
-        """The value without places."""
+        """Return the value without places."""
         value = self.value
         if isinstance(value, dict):
             return {key: node.plain() for key, node in value.items()}
@@ -78,11 +78,11 @@ class Node:
         return Span(file, self.line, self.column, path)
 
     def key_span(self, file: str, path: str = "") -> Span:
-        """The place of the key under which this node stands."""
+        """Return the place of this node's key."""
         return Span(file, self.key_line, self.key_column, path)
 
     def child(self, *names: str) -> Node | None:
-        """The node at a path of map keys, None if it leads nowhere."""
+        """Return the node at a path of map keys, or None."""
         node: Node | None = self
         for name in names:
             value = node.value if node is not None else None
@@ -90,7 +90,7 @@ class Node:
         return node
 
     def nearest_to(self, steps: list[Step]) -> Node:
-        """The node at a path below this one, or the last one on the way there."""
+        """Return the node at a path below this one, or the last existing one on the way."""
         node = self
         for step in steps:
             value = node.value
@@ -104,7 +104,7 @@ class Node:
 
 
 def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
-    """A node as it was: made in Python, so that other threads get their turn in between."""
+    """Rebuild a node: in Python, so that other threads can run in between."""
     node = Node(value, line, column)
     node.key_line, node.key_column, node.odd_key, node.odd = rest
     return node
@@ -112,7 +112,7 @@ def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A key that its map has already; the later one counts."""
+    """A duplicate key of a map; the later one counts."""
 
     key: str
     line: int
@@ -121,12 +121,12 @@ class Repeated:
 
 
 TEXT_COUNTS = 32
-"""So many characters of a text count like one more value: aliases repeat texts as well."""
+"""The number of characters that count as one more value, because aliases also repeat texts."""
 
 ENDS_OF_YAML_ONLY = ("\x85", "\u2028", "\u2029")
 
 WRITTEN_LINE_MAX = 200
-"""Characters of JSON in one line that a person may have typed, if not just as Python writes it."""
+"""The maximum characters of a JSON line that a person may have typed."""
 
 
 def load(
@@ -135,7 +135,7 @@ def load(
     limits: Limits | None = None,
     repeated: list[Repeated] | None = None,
 ) -> Node:
-    """The root node of a document. Raises Rejected. Keys that stand twice go to `repeated`."""
+    """Return the root node of a document. Raises Rejected. Duplicate keys go to `repeated`."""
     limits = limits or Limits()
     if not isinstance(source, str):
         return from_plain(source, file, limits)
@@ -145,8 +145,8 @@ def load(
     plain = _as_json(source)
     is_json = plain is not None
     if is_json and (_is_dumped(source, plain) or any(end in source for end in ENDS_OF_YAML_ONLY)):
-        # a machine wrote it, from a file whose lines are others; a place in it helps nobody.
-        # With an end of a line that is none in JSON, YAML would read other texts.
+        # a program wrote it, from a file with other lines; a place in it is of no use.
+        # YAML reads line ends in texts differently than JSON.
         return from_plain(plain, file, limits)
     with collector_paused():
         try:
@@ -192,7 +192,7 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No garbage collection inside: many new objects, none of them garbage."""
+    """Suspend garbage collection in the block: it creates many objects and no garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -203,7 +203,7 @@ def collector_paused() -> Iterator[None]:
 
 
 def key_text(key: Any) -> str:
-    """A map key the way JSON writes it."""
+    """Return a map key as JSON writes it."""
     match key:
         case str():
             return key
@@ -218,14 +218,14 @@ def key_text(key: Any) -> str:
 
 
 def _is_dumped(source: str, plain: Any) -> bool:
-    """Whether this JSON came out of a program, such as a client that sends what it has read."""
+    """Return whether a program wrote this JSON, such as a client that sends a parsed template."""
     if "\n" in source.strip():
         return False
     return len(source) > WRITTEN_LINE_MAX or json.dumps(plain) == source
 
 
 def _as_json(source: str) -> Any:
-    """The value of a text that is a map or a list in JSON; None for any other."""
+    """Return the value of a text that is a map or a list in JSON; None for other texts."""
     if source.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -381,7 +381,7 @@ class _Composer:
         self.add(copy)
 
     def add(self, node: Node) -> None:
-        """Put a finished node where it belongs: key, entry, item or root."""
+        """Add a finished node to its parent: as key, entry, item or root."""
         top = self.open[-1] if self.open else None
         if top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
             if isinstance(node.value, list | dict):
@@ -414,7 +414,7 @@ class _Composer:
             value[name] = node
 
     def merge(self, top: _Open, node: Node, key: Node) -> None:
-        """Note what to merge, the strongest last: the first of a list, the last of several keys."""
+        """Record maps to merge, strongest last: the first of a list, the last of several keys."""
         sources = node.value if isinstance(node.value, list) else [node]
         for source in reversed(sources):
             if not isinstance(source.value, dict):
@@ -453,7 +453,7 @@ class _Composer:
 class _Merge:
     """The key `<<`, where it is not quoted."""
 
-    text = "<<"  # what it is in any other place
+    text = "<<"  # its value in any other place
 
 
 MERGE = _Merge()
@@ -480,7 +480,7 @@ NUMBER_START = frozenset("+-.0123456789")
 
 
 def yaml_scalar(text: str) -> Any:
-    """What an unquoted YAML 1.1 scalar means; dates stay text."""
+    """Return the value of an unquoted YAML 1.1 scalar; dates stay text."""
     if text in WORDS:
         return WORDS[text]
     if text[0] in NUMBER_START:
@@ -494,7 +494,7 @@ def yaml_scalar(text: str) -> Any:
 
 
 def json_scalar(text: str) -> Any:
-    """What a JSON word or number means."""
+    """Return the value of a JSON word or number."""
     return json.loads(text)
 
 

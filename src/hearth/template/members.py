@@ -13,7 +13,7 @@ MEMBER = "resource."
 
 
 def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """The name that a resource is asked for, and the steps that are left."""
+    """Return the name of the attribute to read, and the remaining steps."""
     if not attribute.startswith(MEMBER):
         return attribute, tuple(path)
     member, dot, rest = attribute.removeprefix(MEMBER).partition(".")
@@ -26,8 +26,9 @@ def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
 
 
 def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """The names that reads ask for. The oldest versions walk the path after they have read, so the
-    attribute itself is among them."""
+    """Return the names of the attributes that are read. The oldest versions read the whole
+    attribute first, so its name is included.
+    """
     found: set[str] = set()
     for attribute, *path in reads:
         found |= {str(attribute), asked(str(attribute), path)[0]}
@@ -35,8 +36,8 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 
 
 def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """What reads of a nested stack's resource ask of the resources in it: all words that may be
-    attributes there, and names that reach further down."""
+    """Return what reads of a nested stack's resource need from its members: all words that may be
+    attributes there, and names that lead further down."""
     reads = list(reads)
     found = {word for read in reads for part in read for word in str(part).split(".")}
     for name in names_read(reads):

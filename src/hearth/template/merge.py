@@ -1,4 +1,4 @@
-"""How values of several environment files come together. Source: spec/environment.md, section 3."""
+"""Merging of several environment files. Source: spec/environment.md, section 3."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ STRATEGIES = ("overwrite", "merge", "deep_merge")
 
 
 class Merger:
-    """Lays environment files over one another. Source: spec/environment.md, section 3."""
+    """Merges environment files. Source: spec/environment.md, section 3."""
 
     def __init__(self, start: Mapping[str, Any], types: Mapping[str, ParameterType]) -> None:
         self.types = types
         self.sections: dict[str, Any] = {name: value for name, value in start.items() if value}
         self.strategies: dict[str, str] = {}
-        self.combined: set[str] = set()  # parameters of which two values were made one
+        self.combined: set[str] = set()  # parameters whose values were merged
 
     def add(self, file: str, environment: Mapping[str, Any]) -> None:
-        """Lay one more file on top."""
+        """Merge one more file."""
         chosen = environment["parameter_merge_strategies"]
         for section, value in environment.items():
             if not value or section == "parameter_merge_strategies":
@@ -121,7 +121,7 @@ def _merged_lists(old: Any, new: Any) -> Any:
 
 
 def merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], deep: bool) -> dict[str, Any]:
-    """The new map over the old one; nulls do not count."""
+    """Return the old map with the entries of the new one; nulls are ignored."""
     result = dict(old)
     for key, value in new.items():
         if value is None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 CHEAPER = 4
-"""How many resources are put into a program for the price of compiling one."""
+"""The number of resources whose specialisation costs as much as compiling one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """What the type of a resource leads to; all problems count where the resource is enabled.
+    """The resolved type of a resource; its problems count if the resource is enabled.
 
-    `problems` are those of the resource, `inside` those of the child template, told from within.
+    `problems` are those of the resource, `inside` those of the nested template, with its own paths.
     """
 
     type_info: TypeInfo | None
@@ -42,7 +42,7 @@ class Binding:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """A template that is understood, bound and checked, before any parameter value."""
+    """A template that is parsed, bound and checked, without parameter values."""
 
     syntax: Syntax
     files: Mapping[str, str]
@@ -50,20 +50,22 @@ class Module:
     catalog: TypeCatalog
     limits: Limits
     bindings: Mapping[str, Binding]
-    members: Mapping[str, Binding] = field(default_factory=dict)  # of a draft: what groups are of
+    members: Mapping[str, Binding] = field(
+        default_factory=dict
+    )  # of a draft: types of group members
     depth: int = 0
-    problems: tuple[Problem, ...] = ()  # of a draft; a module that is put to use has none
-    closed: dict[str, Core] = field(default_factory=dict)  # what no parameter changes
+    problems: tuple[Problem, ...] = ()  # of a draft; a usable module has none
+    closed: dict[str, Core] = field(default_factory=dict)  # parts that no parameter changes
     open: set[str] = field(default_factory=set)  # names of resources that one may change
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes to another process: as it is now, whatever else is done with it meanwhile."""
+        """Return the state for another process: a copy, because other threads may change it."""
         return {**vars(self), "closed": dict(self.closed), "open": set(self.open), "nested": {}}
 
     @cached_property
     def impersonal(self) -> bool:
-        """Whether stacks that differ in name and id only have equal programs."""
+        """Whether stacks that differ only in name and id have equal programs."""
         uses = Uses()
         uses.add(self.syntax.root)
         pseudo = pseudo_parameters(self.syntax, Stack("", "", ""))
@@ -73,7 +75,7 @@ class Module:
 
     @cached_property
     def types(self) -> frozenset[str]:
-        """The resource types that it names, and those that its child templates name."""
+        """The resource types of the template and of its nested templates."""
         found: set[str] = set()
         for binding in (*self.bindings.values(), *self.members.values()):
             if binding.type_info is not None:
@@ -84,7 +86,7 @@ class Module:
 
     @property
     def description(self) -> Any:
-        """As `stack show` has it."""
+        """The description, as in `stack show`."""
         text = self.syntax.description
         return "No description" if text is None else text
 
@@ -94,13 +96,13 @@ class Module:
         return self.syntax.grammar.value
 
     def attribute_names(self, resource: str) -> list[str]:
-        """The attributes of a resource, as far as its type declares them."""
+        """Return the attributes of a resource, as far as its type declares them."""
         binding = self.bindings.get(resource)
         type_info = binding.type_info if binding is not None else None
         return [name for name in type_info.attributes if name != "show"] if type_info else []
 
     def within(self, resource: str) -> Within | None:
-        """How paths into the attributes of a resource are walked, where its type has a way."""
+        """Return the function that follows paths into attributes, or None without one."""
         return getattr(self.bindings[resource].type_info, "within", None)
 
     def specialise(
@@ -114,12 +116,12 @@ class Module:
         strict: bool = True,
         check: bool = True,
     ) -> Program:
-        """The program for these parameter values. Raises Rejected.
+        """Return the program for these parameter values. Raises Rejected.
 
-        Values from the environment's `parameter_defaults` are added; those of its `parameters`
-        are not, for the caller has laid them together already. Unless `strict`, parameters may be
-        missing: what asks for them fails then. Unless `check`, values need not be allowed ones, and
-        a condition that nothing uses may ask for one that is missing.
+        The environment's `parameter_defaults` are added; its `parameters` are not, because the
+        caller has merged them already. Without `strict`, parameters may be missing: evaluations
+        that need them fail. Without `check`, values need not be allowed ones, and an unused
+        condition may need a missing parameter.
         """
         from hearth.template.specialise import Specialiser
 

@@ -1,4 +1,4 @@
-"""Parameters: how they are declared, what values they take, and how these read as text.
+"""Parameters: declarations, values, and their form as text.
 
 Source: spec/hot.md, section 4; spec/cfn-template.md, section 2.
 """
@@ -70,13 +70,13 @@ class ParameterSchema:
 
     @property
     def judged_late(self) -> bool:
-        """Whether the type of the default matters only where no value takes its place."""
+        """Whether the type of the default matters only if no value is given."""
         if self.type is ParameterType.LIST:
             return False
         return self.type is ParameterType.JSON or not self.constraints
 
     def as_property(self, required: bool) -> Prop:
-        """The property of a child stack that stands for this parameter."""
+        """Return the property of a nested stack for this parameter."""
         return Prop(
             KINDS[self.type],
             str(self.description or ""),
@@ -102,19 +102,19 @@ class ParameterValue:
 
     @property
     def text(self) -> str:
-        """The value as `stack show` presents it."""
+        """The value as in `stack show`."""
         if self.schema.hidden:
             return MASK
         return text_form(self.schema.type, self.value)
 
 
 def _of_text(constraint: Constraint, kind: ParameterType) -> bool:
-    """Constraints that only the parsed value can be held against."""
+    """The constraints on the parsed value."""
     return kind is ParameterType.JSON and isinstance(constraint, Length)
 
 
 def text_form(kind: ParameterType, value: Any) -> str:
-    """A parsed value as text."""
+    """Return a parsed value as text."""
     if isinstance(value, Unknown) or value is None:
         return ""
     match kind:
@@ -127,7 +127,7 @@ def text_form(kind: ParameterType, value: Any) -> str:
 
 
 def parse_value(kind: ParameterType, value: Any) -> Any:
-    """The value as the type; raises ValueError with what is wrong."""
+    """Return the value converted to the type. Raises ValueError."""
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Mapping | list) and too_deep(value):
@@ -139,7 +139,7 @@ def parse_value(kind: ParameterType, value: Any) -> Any:
 
 
 def unquoted(schema: ParameterSchema, value: Any) -> str | None:
-    """What is wrong with a number or list that is given where text will be measured."""
+    """Return the error of a number or list where the length of a text is checked, or None."""
     if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
         return None
     if any(isinstance(one, Length | AllowedPattern) for one in schema.constraints):
@@ -148,7 +148,7 @@ def unquoted(schema: ParameterSchema, value: Any) -> str | None:
 
 
 def wrong(schema: ParameterSchema, value: Any) -> str | None:
-    """The first constraint that a parsed value breaks, in words."""
+    """Return the message of the first violated constraint, or None."""
     for constraint in schema.constraints:
         if isinstance(constraint, Custom):
             continue
@@ -162,7 +162,7 @@ def wrong(schema: ParameterSchema, value: Any) -> str | None:
 
 
 def lookups(schema: ParameterSchema) -> list[Custom]:
-    """The constraints that only the cloud can check."""
+    """Return the constraints that only the cloud can check."""
     return [one for one in schema.constraints if isinstance(one, Custom)]
 
 
@@ -241,11 +241,11 @@ FITS: dict[type, frozenset[ParameterType]] = {
     AllowedPattern: frozenset({ParameterType.STRING}),
     Custom: frozenset(ParameterType) - {ParameterType.JSON},
 }
-"""The types that a constraint can be put on."""
+"""Return the types that a constraint applies to."""
 
 
 def bound(value: Any, whole: bool = False) -> Any:
-    """A bound of a constraint: a number or number text. Raises ValueError; TypeError if cut."""
+    """Return a limit of a constraint, given as a number or text. Raises ValueError or TypeError."""
     if value is None:
         return None
     number = value

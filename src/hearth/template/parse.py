@@ -1,7 +1,7 @@
-"""Nodes to one syntax tree: here HOT and CFN meet, and are one from here on.
+"""Nodes to one syntax tree for HOT and CFN.
 
-What is wrong in an expression stays with it, for it may be in a branch that nobody takes; all else
-is told at once. Source: spec/hot.md, sections 3, 5, 6, 7.
+An error in an expression stays in the tree, because its branch may never be selected. All other
+errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EMPTY = Const({})
 
 @dataclass(frozen=True, eq=False)
 class ResourceSource:
-    """A resource as it is written."""
+    """A resource as in the template."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class ResourceSource:
 
 @dataclass(frozen=True, eq=False)
 class OutputSource:
-    """An output as it is written."""
+    """An output as in the template."""
 
     name: str
     value: Expr
@@ -64,14 +64,14 @@ class OutputSource:
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """Parameters that belong together, for user interfaces, as the template has them."""
+    """A parameter group, for user interfaces, as in the template."""
 
     written: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Syntax:
-    """A template, understood but not bound to anything."""
+    """A parsed template, not bound to types."""
 
     grammar: Grammar
     file: str
@@ -87,7 +87,7 @@ class Syntax:
 
 
 def parse(root: Node, file: str, *, child: bool = False) -> Syntax:
-    """The syntax of a template; raises Rejected if not even its version is clear."""
+    """Return the syntax of a template. Raises Rejected if its version is not clear."""
     if not isinstance(root.value, dict):
         raise Rejected([HTTPBadRequest(root.span(file), "a template must be a map")])
     return _Parser(_grammar(root, file), root, file, child).parse()
@@ -257,7 +257,7 @@ class _Parser:
         return definitions
 
     def condition(self, node: Node, *, definition_only: bool = False) -> Expr:
-        """A boolean, a function of conditions or (not in a definition) a name."""
+        """Parse a boolean, a function of conditions or (not in a definition) a name."""
         value = node.value
         if isinstance(value, bool):
             return Const(value)
@@ -473,8 +473,8 @@ class _Parser:
             self.steps.pop()
 
     def outer(self) -> str:
-        """The condition function around the present one: its name is the whole path of what is
-        wrong with a removed function [cond-removed-fn].
+        """Return the condition function around the current one: its name is the whole path in the
+        error of a removed function [cond-removed-fn].
         """
         names = [step for step in self.steps[:-1] if isinstance(step, str)]
         return names[-1] if names else ""
@@ -499,7 +499,7 @@ class _Parser:
 
 
 def _direct(expr: Expr) -> list[Expr]:
-    """An expression and all inside it, not entering choices."""
+    """Return an expression and its subexpressions, except inside choices."""
     found = [expr]
     if not isinstance(expr, If):
         for part in expr.parts():

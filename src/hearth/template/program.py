@@ -1,7 +1,7 @@
 """A template with its parameters: resources with residual expressions, their graph, outputs.
 
-Values come from a `World`. Whatever is not known there is Unknown, at any depth of a value; what
-was computed from something secret is marked so.
+Values come from a `World`. A value that is not known there is Unknown, at any depth. Values
+computed from secrets are marked as secret.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
-from hearth.schema import Findings, Prop, Replace, Rule, Wrong, coerce_all
+from hearth.schema import Findings, Prop, Replace, Rule, Violation, coerce_all
 from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
@@ -35,11 +35,11 @@ __all__ = ["Evaluated", "NullWorld", "Output", "ParameterValue", "Program", "Res
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a resource's definition comes to in a world.
+    """The values of a resource's definition in a world.
 
     `unknown` names the resources that must exist before all of it is known; `open_properties` the
-    top-level properties that wait for them, `secret` those in which something hidden was read;
-    `findings` is what is wrong and what only the cloud can check.
+    top-level properties that wait for them, `secret` those that contain a hidden value; `findings`
+    are the problems, and the questions that only the cloud can answer.
     """
 
     properties: Mapping[str, Any]
@@ -56,15 +56,16 @@ class Evaluated:
 
 @dataclass
 class TreeFindings(Findings):
-    """What is found about a program and its child stacks, how many resources they have and of which
-    types, as far as that is known."""
+    """The findings about a program and its nested stacks, the number of their resources and their
+    types, as far as these are known.
+    """
 
     resources: int = 0
     types: set[str] = field(default_factory=set)
 
 
 class NullWorld:
-    """A world seen as create-time validation sees it: a reference is the name, the rest null."""
+    """The world of validation at create time: a reference is the name, attributes are null."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -88,7 +89,7 @@ class NullWorld:
 
 @dataclass(frozen=True, eq=False)
 class ResourceDefinition:
-    """A resource that is to be there."""
+    """The definition of an enabled resource."""
 
     name: str
     type: str
@@ -104,7 +105,7 @@ class ResourceDefinition:
 
     @property
     def opaque(self) -> bool:
-        """Whether not even the names of the properties are known: they are Unknown as a whole."""
+        """Whether the properties are Unknown as a whole, including their names."""
         return isinstance(self.properties, Const) and isinstance(self.properties.value, Unknown)
 
     @property
@@ -121,7 +122,7 @@ class ResourceDefinition:
 
     @property
     def deletion_policy(self) -> str:
-        """`Delete`, `Retain` or `Snapshot`; what is adopted is retained."""
+        """`Delete`, `Retain` or `Snapshot`; adopted resources are retained."""
         return self.core.deletion_policy
 
     @property
@@ -142,24 +143,24 @@ class ResourceDefinition:
 
     @property
     def template(self) -> str:
-        """How the child is called in paths."""
+        """The name of the nested template in paths."""
         if self.child is None:
             return "nested_stack"
         return self.child.syntax.file
 
     @property
     def way_in(self) -> str:
-        """The path of the resource's child, as problems inside it are told."""
+        """The path of the resource's nested template, for problems inside it."""
         return f"{self.span.path}<{self.template}>"
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal definitions; the description does not count."""
+        """A hash that is equal for equal definitions, without the description."""
         return self.core.fingerprint(self.type)
 
     @deferrable
     def evaluate(self, world: World) -> Evaluated:
-        """Coerced properties and metadata, with defaults; problems are collected, not raised."""
+        """Return converted properties and metadata, with defaults; problems are collected."""
         if self.core.static is not None:
             return self.core.static
         with spending():
@@ -170,7 +171,7 @@ class ResourceDefinition:
 
     @deferrable
     def check(self, world: World) -> Evaluated:
-        """As `evaluate`, but with null for what is not known, whose constraints are skipped."""
+        """As `evaluate`, but with null for unknown values, whose constraints are skipped."""
         with spending():
             return self._check(world)
 
@@ -190,21 +191,21 @@ class ResourceDefinition:
         return replace(evaluated, findings=findings)
 
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
-        """What is wrong with the properties taken together, as far as they are known."""
+        """Return the violated relations between properties, as far as these are known."""
         found = [*self.type_info.conflicts(evaluated.properties, evaluated.open_properties)]
-        if not found:  # nearly always; the place is looked for only where there is something to say
+        if not found:  # nearly always; the place is searched only for a problem
             return []
         at = self._place("properties")
         return [
             StackValidationFailed(self._locate(at.under(one.path)), one.words, "Property error")
-            if isinstance(one, Wrong)
+            if isinstance(one, Violation)
             else StackValidationFailed(at, one, "Property error")
             for one in found
         ]
 
     @deferrable
     def policy(self, world: World, *, findings: Findings | None = None) -> Mapping[str, Any]:
-        """The update policy with its defaults; what is wrong goes to the findings."""
+        """Return the update policy with its defaults; problems go to the findings."""
         if not self.core.has_policy and not self.type_info.update_policy:  # nearly always
             return {}
         findings = findings or Findings(locate=self._locate)
@@ -258,7 +259,7 @@ class ResourceDefinition:
         )
 
     def _coerced(
-        self, raw: Mapping[str, Any], at: Span, findings: Findings, open_names: Any
+        self, raw: Mapping[str, Any], at: Span, findings: Findings, open_names: Set[str]
     ) -> dict[str, Any]:
         schema = self.type_info.properties
         if getattr(self.type_info, "accepts_any_property", False):
@@ -270,7 +271,7 @@ class ResourceDefinition:
                 schema = {key: prop for key, prop in schema.items() if key != name}
         if not open_names:
             result = coerce_all(schema, raw, at, findings)
-            if self.child is not None:  # which tells null from nothing
+            if self.child is not None:  # which distinguishes null from a missing value
                 result.update({name: None for name, value in raw.items() if value is None})
             return result
         known = {name: value for name, value in raw.items() if name not in open_names}
@@ -300,12 +301,12 @@ class ResourceDefinition:
             if error.at is not None:
                 place = replace(error.at, path=place.path)
             missing = isinstance(error, ParameterError)
-            told = (
+            problem = (
                 ParameterNotProvided(place, error.reason, "Property error")
                 if missing
                 else StackValidationFailed(place, str(error), "Property error")
             )
-            findings.problems.append(told)
+            findings.problems.append(problem)
             return None
 
     def _metadata(self, scope: Scope, findings: Findings) -> Mapping[str, Any]:
@@ -322,7 +323,7 @@ class ResourceDefinition:
         return node.span(self.span.file, f"{self.span.path}.{word}")
 
     def _locate(self, at: Span) -> Span:
-        """The line of what stands at a path, as near as the source goes."""
+        """Return the place of a path, as precise as the source allows."""
         base = f"{self.span.path}."
         rest = at.path.removeprefix(base).replace("[", ".").replace("]", "")
         steps = [int(step) if step.isdigit() else step for step in rest.split(".")]
@@ -332,7 +333,7 @@ class ResourceDefinition:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """An output. One that is switched off is there, with the value null."""
+    """An output. A disabled one has the value null."""
 
     name: str
     description: str
@@ -343,7 +344,7 @@ class Output:
 
     @deferrable
     def evaluate(self, world: World) -> tuple[Any, str | None]:
-        """The value, and why there is none. The value may hold unknowns."""
+        """Return the value, or the reason why there is none. The value may contain unknowns."""
         try:
             return self.attempt(world), None
         except BelowError as error:
@@ -354,7 +355,7 @@ class Output:
 
     @deferrable
     def secret(self, world: World) -> bool:
-        """Whether something hidden is read on the way to the value."""
+        """Return whether the evaluation reads a hidden value."""
         scope = self.scope.in_world(world)
         try:
             with spending():
@@ -365,7 +366,7 @@ class Output:
 
     @deferrable
     def reason(self, world: World) -> str | None:
-        """Why there is no value, without the place: for a stack above that reads this one."""
+        """Return why there is no value, without the place: for the parent stack."""
         try:
             self.attempt(world)
         except EvaluationError as error:
@@ -373,7 +374,7 @@ class Output:
         return None
 
     def attempt(self, world: World) -> Any:
-        """The value, which may hold unknowns. Raises EvaluationError."""
+        """Return the value, which may contain unknowns. Raises EvaluationError."""
         if not self.enabled:
             return None
         with spending():
@@ -383,21 +384,21 @@ class Output:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What a stack is to be."""
+    """The desired state of a stack."""
 
     module: Module
     parameters: Mapping[str, ParameterValue]  # pseudo parameters too
     resources: Mapping[str, ResourceDefinition]  # enabled ones, in the order of the template
     outputs: Mapping[str, Output]
     requires: Mapping[str, frozenset[str]]
-    order: tuple[str, ...]  # each after what it requires
-    reads: Mapping[str, frozenset[Read]]  # by resource: what others and outputs read of it
+    order: tuple[str, ...]  # each after its requirements
+    reads: Mapping[str, frozenset[Read]]  # by resource: the attributes that others and outputs read
     scope: Scope
     stack: Stack
     lookups: tuple[Any, ...] = ()  # questions about parameter values, for the cloud
 
     def of_stack(self, stack: Stack) -> Program:
-        """The same for another stack, where the module is impersonal."""
+        """Return the same program for another stack, if the module is impersonal."""
         own = pseudo_parameters(self.module.syntax, stack)
         return replace(self, stack=stack, parameters={**self.parameters, **own})
 
@@ -411,7 +412,7 @@ class Program:
 
     @deferrable
     def check_values(self, world: World) -> TreeFindings:
-        """All that create- or update-time validation finds, child stacks included."""
+        """Return all findings of a create or an update, with those of nested stacks."""
         findings = TreeFindings(resources=len(self.resources), types=set(self.module.types))
         with collector_paused(), spending() as budget:
             budget.widen(len(self.resources))
@@ -425,7 +426,7 @@ class Program:
         return findings
 
     def child(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> Module | None:
-        """The module of a resource's child stack, None if it has none. Raises Rejected."""
+        """Return the module of a resource's nested stack, or None. Raises Rejected."""
         if definition.child is not None:
             return definition.child
         nested = definition.type_info.nested_definition(properties)
@@ -443,7 +444,7 @@ class Program:
         findings: TreeFindings,
     ) -> None:
         path = definition.way_in
-        if evaluated.open_properties:  # a child sees what is not known as such, never as null
+        if evaluated.open_properties:  # a nested stack gets unknown values, never null instead
             evaluated = definition.evaluate(world)
         try:
             program = self.inside(definition, evaluated)
@@ -451,7 +452,9 @@ class Program:
                 findings.types |= self._types_of_no_members(definition, evaluated.properties)
                 return
         except Rejected as rejected:
-            findings.problems.extend(told_below(problem, path) for problem in rejected.problems)
+            findings.problems.extend(
+                reported_by_parent(problem, path) for problem in rejected.problems
+            )
             return
         except ValueError as error:
             at = replace(definition.span, path=path)
@@ -464,7 +467,7 @@ class Program:
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
         findings.types |= inner.types
-        findings.problems.extend(told_below(problem, path) for problem in inner.problems)
+        findings.problems.extend(reported_by_parent(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
@@ -473,11 +476,10 @@ class Program:
     def inside(
         self, definition: ResourceDefinition, evaluated: Evaluated, *, check: bool = True
     ) -> Program | None:
-        """Return the program of a resource's child before it is made; None for a resource without.
+        """Return the program of a resource's nested stack before its create, or None.
 
-        What is Unknown in the evaluated properties and metadata is Unknown in the child; `check`
-        is that of `Module.specialise`. Raises Rejected, and ValueError for a value that no
-        parameter can have.
+        Unknown properties and metadata are Unknown in the nested stack; `check` is that of
+        `Module.specialise`. Raises Rejected, and ValueError for a value that no parameter can have.
         """
         module = self.child(definition, evaluated.properties)
         if module is None:
@@ -499,7 +501,7 @@ class Program:
     def _types_of_no_members(
         self, definition: ResourceDefinition, properties: Mapping[str, Any]
     ) -> Set[str]:
-        """What the members of an empty group would be. Raises Rejected."""
+        """Return the program of an empty group's members. Raises Rejected."""
         member = properties.get(getattr(definition.type_info, "member_property", None) or "")
         name = member.get("type") if isinstance(member, Mapping) else None
         if not isinstance(name, str) or isinstance(name, Unknown):
@@ -510,7 +512,7 @@ class Program:
         return compile_nested(self.module, text, definition.name, "nested_stack").types
 
     def text(self, pseudo: str) -> str:
-        """The text of a pseudo parameter by its last word, as in `stack_name`."""
+        """Return the text of a pseudo parameter by its last word, as in `stack_name`."""
         value = self.parameters.get(f"OS::{pseudo}")
         return str(value.value) if value is not None else ""
 
@@ -518,7 +520,7 @@ class Program:
 def without_replaced(
     schema: Mapping[str, Prop], rules: Sequence[Rule], given: Mapping[str, Any]
 ) -> Mapping[str, Prop]:
-    """The schema, where a property given by its older name is not required by its new one."""
+    """Return the schema; a property given by its older name is not required by its new one."""
     excused = {
         rule.path[0]
         for rule in rules
@@ -529,8 +531,8 @@ def without_replaced(
     return {n: replace(p, required=False) if n in excused else p for n, p in schema.items()}
 
 
-def told_below(problem: Problem, path: str) -> Problem:
-    """Return a problem of a child stack as its parent tells it; `path` leads to the child."""
+def reported_by_parent(problem: Problem, path: str) -> Problem:
+    """Return a nested stack's problem as its parent reports it; `path` leads to that stack."""
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):
         return moved

@@ -1,4 +1,4 @@
-"""What expressions want of resources, parameters and conditions: their free variables."""
+"""The resources, parameters and conditions that expressions refer to: their free variables."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hearth.template.functions.entry import Reads, Refers
 from hearth.template.parse import OutputSource, ResourceSource
 
 Read = tuple[Any, ...]
-"""An attribute and the steps into it that something reads."""
+"""An attribute that is read, and the steps into it."""
 
 FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A call that names a resource: the attribute is None for `get_resource`, the read () where
-    all attributes, or computed ones, are read.
+    """A call that names a resource. The attribute is None for `get_resource`, and () if all or
+    computed attributes are read.
     """
 
     resource: str
@@ -30,12 +30,12 @@ class Reference:
 
     @property
     def at(self) -> Span:
-        """Where the resource is named."""
+        """The place of the resource's name."""
         return self.call.place_of(0)
 
 
 def referred(refers: Refers, args: Expr) -> str | None:
-    """The resource that a call names, if it names one literally."""
+    """Return the resource that a call names, if the name is literal."""
     if refers is Refers.NOTHING:
         return None
     value: Any = None
@@ -50,7 +50,7 @@ def referred(refers: Refers, args: Expr) -> str | None:
 
 
 def references_in(expr: Expr) -> Iterator[Reference]:
-    """All that an expression wants of resources."""
+    """Yield all references of an expression to resources."""
     if type(expr) is Const:
         return
     for call in calls_in(expr):
@@ -82,7 +82,7 @@ def _flat(args: Any) -> bool:
 
 
 def is_closed(expr: Expr | None) -> bool:
-    """Whether no parameter, condition or name of a switched-off resource changes it."""
+    """Return whether no parameter, condition or name of a disabled resource changes it."""
     if expr is None or type(expr) is Const:
         return True
     if isinstance(expr, If):
@@ -95,7 +95,7 @@ def is_closed(expr: Expr | None) -> bool:
 
 
 def is_closed_source(source: ResourceSource) -> bool:
-    """Whether a definition is the same for all parameters; see `is_closed`."""
+    """Return whether a definition is equal for all parameters; see `is_closed`."""
     expressions = (
         source.properties,
         source.metadata,
@@ -109,7 +109,7 @@ def is_closed_source(source: ResourceSource) -> bool:
 def names_of_conditions(
     resources: Mapping[str, ResourceSource], outputs: Mapping[str, OutputSource]
 ) -> set[str]:
-    """The names of conditions that something outside the conditions uses."""
+    """Return the names of conditions that are used outside the conditions section."""
     used: set[str] = set()
 
     def look(expr: Expr | None) -> None:

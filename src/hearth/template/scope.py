@@ -1,4 +1,4 @@
-"""What functions can ask while a value is computed: parameters, conditions, files, the world."""
+"""The scope of an evaluation: parameters, conditions, files and the world."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 CONDITIONS_DEEP_MAX = 50
-"""How many conditions may be decided inside each other; what is decided once stays decided."""
+"""The maximum depth of conditions that use each other; each is decided once."""
 
 
 class Nowhere:
@@ -61,25 +61,25 @@ class Conditions:
         self.scope = scope
         self.known: dict[str, bool | Unknown] = {}
         self.failed: dict[str, EvaluationError] = {}
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         self.deciding: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes to another process: as it is now, whatever is decided meanwhile."""
+        """Return the state for another process: a copy, because more conditions may be decided."""
         return {
             **vars(self),
             "known": dict(self.known),
             "failed": {},
-            "told": set(self.told),
+            "reported": set(self.reported),
             "deciding": set(),
         }
 
     def decide(self, name: str) -> bool | Unknown:
-        """Whether the named condition holds, as far as known; raises EvaluationError."""
+        """Return whether the named condition is true, as far as known. Raises EvaluationError."""
         if name in self.known:
             return self.known[name]
         if name in self.failed:
-            self.told.add(name)
+            self.reported.add(name)
             raise self.failed[name]
         if name not in self.definitions:
             near = hint(nearest(name, self.definitions))
@@ -100,14 +100,14 @@ class Conditions:
             return value
         except EvaluationError as error:
             self.failed[name] = error
-            self.told.add(name)
+            self.reported.add(name)
             raise
         finally:
             self.deciding.discard(name)
 
 
 class Scope:
-    """One evaluation. `secret` becomes true when something secret is read."""
+    """One evaluation. `secret` becomes true when a secret value is read."""
 
     def __init__(
         self,
@@ -132,15 +132,15 @@ class Scope:
         self.hidden = hidden_texts(parameters.values())
 
     def attribute_names(self, resource: str) -> list[str]:
-        """The attributes of a resource, as far as its type declares them."""
+        """Return the attributes of a resource, as far as its type declares them."""
         return [] if self.module is None else self.module.attribute_names(resource)
 
     def within(self, resource: str) -> Within | None:
-        """How paths into the attributes of a resource are walked, where its type has a way."""
+        """Return the function that follows paths into attributes, or None without one."""
         return None if self.module is None else self.module.within(resource)
 
     def in_world(self, world: World) -> Scope:
-        """The same scope for an evaluation of its own."""
+        """Return the same scope for a separate evaluation."""
         other = Scope.__new__(Scope)
         other.__dict__.update(self.__dict__)
         other.world = world
@@ -150,17 +150,17 @@ class Scope:
         return other
 
     def masked(self, text: str) -> str:
-        """The text without the values of hidden parameters, for messages."""
+        """Return the text with hidden parameters masked, for messages."""
         return masked(text, self.hidden)
 
     def masked_problem(self, problem: Problem) -> Problem:
-        """The problem without the values of hidden parameters."""
+        """Return the problem with hidden parameters masked."""
         if self.hidden and isinstance(problem, Worded):
             return replace(problem, words=self.masked(problem.words))
         return problem
 
     def parameter(self, name: Any) -> Any:
-        """The value of a parameter; raises EvaluationError."""
+        """Return the value of a parameter. Raises EvaluationError."""
         if not isinstance(name, str):
             raise EvaluationError(f"the name of a parameter must be text, not {name!r}")
         value = self.parameters.get(name)
@@ -176,11 +176,11 @@ class Scope:
         return value.value
 
     def reference(self, name: str) -> Any:
-        """What `get_resource` gives in this world."""
+        """Return the value of `get_resource` in this world."""
         return self.world.reference(name)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """What `get_attr` gives in this world, which may know that it is secret."""
+        """Return the value of `get_attr` in this world, which may know that it is secret."""
         secret = getattr(self.world, "secret", None)
         if secret is not None and secret(name, attribute):
             self.secret = True
@@ -191,7 +191,7 @@ class Scope:
         return value if isinstance(value, Unknown) else within(attribute, value, path)
 
     def truth(self, value: Any) -> bool | Unknown:
-        """A boolean, or the named condition; raises EvaluationError."""
+        """Return a boolean, or the value of the named condition. Raises EvaluationError."""
         match value:
             case bool() | Unknown():
                 return value
@@ -201,20 +201,20 @@ class Scope:
                 raise EvaluationError(f"{value!r} is neither a boolean nor the name of a condition")
 
     def undecided(self, choice: If) -> Any:
-        """The value of a choice whose condition is not known: as if it did not hold."""
+        """Return the value of a choice with an unknown condition: as if it were false."""
         return choice.otherwise.evaluate(self)
 
     def typed(self, function: Function, args: Any, value: Unknown) -> Unknown:
-        """What is known of a result that is not known yet."""
+        """Return what is known about an unknown result."""
         return value
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
-        """What is told at a place whose condition can not be decided."""
+        """Return the message for a place whose condition cannot be decided."""
         if error.problem is not None:
             return error.problem(at)
         return StackValidationFailed(at, self.masked(str(error)))
 
 
 def hidden_texts(values: Iterable[ParameterValue]) -> tuple[str, ...]:
-    """The texts inside the values of hidden parameters that are masked, longer ones first."""
+    """Return the masked texts of hidden parameters, longer ones first."""
     return texts_in((value.value for value in values if value.hidden), characters_min=1)

@@ -1,5 +1,5 @@
-"""From Module to Program: parameter values are read and checked, conditions decided, all that
-needs only these computed, and the graph of the resources drawn.
+"""From Module to Program: read and check parameter values, decide conditions, compute everything
+that needs only these, and build the graph of the resources.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Specialiser:
         self.strict = strict
         self.check = check
         self.problems: list[Problem] = []
-        self.undecided: set[str] = set()  # resources whose conditions hang on unknown values
+        self.undecided: set[str] = set()  # resources whose conditions depend on unknown values
 
     def run(self, given: Mapping[str, Any]) -> Program:
-        """The program; raises Rejected with everything that is wrong."""
+        """Return the program. Raises Rejected with all errors."""
         defaults = self.module.environment.parameter_defaults
         reader = ParameterReader(self.syntax, defaults, self.stack, self.strict, self.check)
         parameters = reader.read(given)
@@ -81,7 +81,7 @@ class Specialiser:
         )
         scope.missing = frozenset(reader.missing)
         self.decide_conditions(scope)
-        if not self.check:  # whoever asks what there is to give has not given it yet
+        if not self.check:  # a request for the declared parameters has no values yet
             schemas = self.syntax.parameters
             missing = {name: ParameterValue(schemas[name], UNKNOWN) for name in scope.missing}
             scope.parameters = {**parameters, **missing}
@@ -112,7 +112,7 @@ class Specialiser:
     # -- conditions -------------------------------------------------------------------------
 
     def decide_conditions(self, scope: Scope) -> None:
-        """Errors of conditions are told where they are used, or here if nowhere."""
+        """Report errors of unused conditions; the others are reported where they are used."""
         word = self.syntax.grammar.word("conditions")
         for name in self.syntax.conditions:
             try:
@@ -194,16 +194,16 @@ class Specialiser:
         return core
 
     def check_targets(self, core: Core, scope: Scope) -> None:
-        told = {problem.at for problem in self.problems}
+        reported = {problem.at for problem in self.problems}
         for one in core.references:
             if one.resource not in scope.resources:
-                if one.at not in told and not self.may_be(one.resource):
+                if one.at not in reported and not self.may_be(one.resource):
                     self.problems.append(no_target(one.call, one.resource, scope.resources))
             elif one.read:
                 self.check_attribute(one)
 
     def may_be(self, resource: str) -> bool:
-        """Whether the resource is left out only because its condition is not decided yet."""
+        """Return whether the resource is left out only because its condition is not decided yet."""
         source = self.syntax.resources.get(resource)
         return source is not None and source.at.path in self.undecided
 
@@ -319,7 +319,7 @@ class Specialiser:
         definitions: Mapping[str, ResourceDefinition],
         reads: Mapping[str, frozenset[Read]],
     ) -> None:
-        """An attribute that only an update policy reads would never be recorded."""
+        """Report an attribute that only an update policy reads: it would never be recorded."""
         for definition in definitions.values():
             for one in references_in(definition.update_policy):
                 known = {read[:1] for read in reads.get(one.resource, ())}
@@ -328,7 +328,10 @@ class Specialiser:
                     self.problems.append(StackValidationFailed(one.at, words))
 
     def ordered(self, program: Program) -> Program:
-        """The program with the edges that types add, in order; raises Rejected on a cycle."""
+        """Return the program with the edges that types add, in order.
+
+        Raises Rejected on a cycle.
+        """
         requires = dict(program.requires)
         for name, definition in program.resources.items():
             implied = definition.type_info.implicit_requires(name, definition, program)

@@ -1,4 +1,4 @@
-"""The names that a template mentions, as far as they are written out."""
+"""The literal names in a template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hearth.template.load import Node
 
 @dataclass
 class Uses:
-    """The names that the calls of a template mention, whatever branch they are in."""
+    """The names in the calls of a template, in all branches."""
 
     parameters: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)  # any text: it may name a condition
@@ -18,7 +18,7 @@ class Uses:
     computed: set[str] = field(default_factory=set)  # functions whose name is computed
 
     def add(self, root: Node) -> None:
-        """Look at everything below a node."""
+        """Collect the names below a node."""
         waiting = [root]
         while waiting:
             value = waiting.pop().value

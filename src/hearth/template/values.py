@@ -1,4 +1,4 @@
-"""The values of parameters for one stack: given, from defaults, or pseudo; read and checked.
+"""The values of parameters for one stack: given, from defaults, or pseudo parameters.
 
 Source: spec/hot.md, sections 4.1 and 4.5.
 """
@@ -36,7 +36,7 @@ from hearth.template.parse import Syntax
 
 @dataclass(frozen=True)
 class Stack:
-    """The stack that a program is for."""
+    """The stack of a program."""
 
     name: str
     id: str
@@ -45,13 +45,13 @@ class Stack:
 
 @dataclass
 class ParameterReader:
-    """Reads the parameters of one template; what is wrong, missing or to be asked is kept."""
+    """Reads the parameters of one template; collects errors, missing values and questions."""
 
     syntax: Syntax
     defaults: Mapping[str, Any]
     stack: Stack
     strict: bool
-    check: bool = True  # else values are taken though they are none of their type or not allowed
+    check: bool = True  # else values of a wrong type and values that are not allowed are accepted
     problems: list[Problem] = field(default_factory=list)
     lookups: list[Lookup] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
@@ -101,7 +101,7 @@ class ParameterReader:
 
 
 def pseudo_parameters(syntax: Syntax, stack: Stack) -> dict[str, ParameterValue]:
-    """The parameters that every stack has."""
+    """Return the pseudo parameters, which every stack has."""
     values = {
         "OS::stack_name": stack.name,
         "OS::stack_id": stack.id,

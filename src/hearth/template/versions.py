@@ -1,6 +1,6 @@
 """The versions of the language, as data. Source: spec/hot.md, section 2; spec/cfn-template.md.
 
-A grammar maps the words of its version to ours, so that the flavours are one from there on.
+A grammar maps the words of its version to those of Hearth, so that later steps know one format.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from hearth.template.functions import Function, named
 from hearth.template.functions.entry import register
+from hearth.template.functions.texts import TEXTS
 
 HOT_KEY = "heat_template_version"
 CFN_KEY = "HeatTemplateFormatVersion"
@@ -18,7 +19,7 @@ AWS_KEY = "AWSTemplateFormatVersion"
 
 @dataclass(frozen=True)
 class Grammar:
-    """What a version allows. Maps lead from its words to ours.
+    """The words that a version allows. Maps lead from its words to those of Hearth.
 
     In `functions`, a name of None is a function that the version has removed: it is recognised
     and refused.
@@ -47,7 +48,7 @@ class Grammar:
         return "hot" if self.hot else "cfn"
 
     def word(self, ours: str) -> str:
-        """The section or key of this flavour for one of our words."""
+        """Return the section or key of this format for a word of Hearth."""
         for words in (self.sections, self.resource_keys, self.output_keys):
             for theirs, known in words.items():
                 if known == ours:
@@ -55,7 +56,7 @@ class Grammar:
         return ours
 
     def function(self, name: str) -> Function | None:
-        """The function of this name; None if there is none or it was removed."""
+        """Return the function of this name; None if it is unknown or was removed."""
         known = self.functions.get(name)
         return named(known) if known else None
 
@@ -273,8 +274,17 @@ BY_VERSION: Mapping[tuple[str, str], Grammar] = {
 }
 
 
+def function_text(word: str) -> str:
+    """Return the one-line description of a function by its word in templates; empty if unknown."""
+    if word in TEXTS:
+        return TEXTS[word]
+    known = (one for grammar in GRAMMARS if (one := grammar.function(word)))
+    function = next(known, None)
+    return function.description if function is not None else ""
+
+
 def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value) -> None:
-    """Make a function of a third party part of HOT, from a version on.
+    """Add a third-party function to HOT, from a version on.
 
     Call it before the first template is compiled. Raises ValueError if the name is taken.
     """
@@ -288,5 +298,5 @@ def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value)
 
 
 def versions_of(key: str) -> tuple[str, ...]:
-    """The values that a version key may have."""
+    """Return the values that a version key may have."""
     return tuple(value for known, value in BY_VERSION if known == key)

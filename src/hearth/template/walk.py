@@ -1,4 +1,4 @@
-"""Steps into a value, as `get_attr` takes them. Source: spec/hot.md, section 8.3."""
+"""Paths into a value, as in `get_attr`. Source: spec/hot.md, section 8.3."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from hearth.model.unknown import Unknown
 
 NESTING_MAX = 100
-"""How deep a value from outside a template may be: everything that walks it is recursive."""
+"""The maximum depth of a value from outside a template: functions on values are recursive."""
 
 
 def too_deep(value: Any) -> bool:
-    """Whether lists and maps are nested deeper than allowed. Does not recurse."""
+    """Return whether lists and maps are nested deeper than allowed. Does not recurse."""
     level = [value]
     for _ in range(NESTING_MAX):
         level = [
@@ -27,7 +27,7 @@ def too_deep(value: Any) -> bool:
 
 
 def values_in(value: Any) -> int:
-    """How many values there are in one, itself included."""
+    """Return the number of values in a value, including itself."""
     count = 0
     waiting = [value]
     for one in waiting:
@@ -40,8 +40,9 @@ def values_in(value: Any) -> int:
 
 
 def walk(value: Any, path: Iterable[Any]) -> Any:
-    """What stands at the path: maps by text, lists and texts by number; null where it leads
-    nowhere, unknown where something unknown is on the way.
+    """Return the value at a path: maps by text, lists and texts by number.
+
+    Null if the path does not exist, unknown if a value on the way is unknown.
     """
     for step in path:
         if isinstance(value, Unknown):

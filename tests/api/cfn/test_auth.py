@@ -7,7 +7,7 @@ import pytest
 from starlette.requests import Request
 
 from hearth.api.cfn.auth import Gate, Identity, NoToken, Signed, signed
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import Asked
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import CloudFault, NoAnswer
@@ -62,7 +62,7 @@ def judged(
 
 
 def refusal(*arguments: Any, **more: Any) -> str:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CfnError) as refused:
         judged(*arguments, **more)
     return refused.value.code
 

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 import pytest
 from starlette.requests import Request
 
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import FIELDS_MAX, FORM, Asked, members, read
-from hearth.service.house import Limits
+from hearth.service.services import Limits
 
 LIMIT = 100
 
@@ -21,13 +21,13 @@ def asked(query: str, body: bytes = b"", kind: str = FORM, *, form: bool = True)
     async def receive() -> dict[str, object]:
         return sent.pop(0)
 
-    house = SimpleNamespace(limits=Limits(body_bytes=LIMIT))
+    services = SimpleNamespace(limits=Limits(body_bytes=LIMIT))
     scope = {
         "type": "http",
         "method": "POST",
         "query_string": query.encode("latin-1"),
         "headers": [(b"content-type", kind.encode())],
-        "app": SimpleNamespace(state=SimpleNamespace(house=house)),
+        "app": SimpleNamespace(state=SimpleNamespace(services=services)),
     }
     return asyncio.run(read(Request(scope, receive), form=form))
 
@@ -50,7 +50,7 @@ def test_a_form_where_none_is_taken_adds_nothing():
 
 @pytest.mark.parametrize(("query", "body"), [("A=%ff", b""), ("", b"A=%c3%28"), ("", b"A=\xff")])
 def test_what_is_not_utf_8_is_refused(query, body):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CfnError) as refused:
         asked(query, body)
     assert refused.value.code == "InvalidQueryParameter"
 
@@ -64,7 +64,7 @@ def test_what_is_not_utf_8_is_refused(query, body):
     ],
 )
 def test_what_is_too_large_is_refused(query, body, kind):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CfnError) as refused:
         asked(query, body, kind)
     assert refused.value.code == "RequestLimitExceeded"
 
@@ -85,6 +85,6 @@ def test_members_come_in_the_order_of_their_numbers():
 
 @pytest.mark.parametrize("key", ["x.ParameterKey", "1", "-1.a", "1234567.a", "²..a", "1."])
 def test_a_member_without_number_or_field_is_refused(key):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CfnError) as refused:
         members({f"Parameters.member.{key}": "v"}, "Parameters")
     assert refused.value.code == "InvalidParameterValue"

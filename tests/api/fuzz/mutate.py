@@ -63,16 +63,16 @@ class Sent:
 def recorded(names: dict[str, str]) -> list[Sent]:
     """The requests of the route walk, with what their paths name replaced."""
     found = []
-    for operation in ROUTES:
-        path = operation.path
+    for endpoint in ROUTES:
+        path = endpoint.path
         for name, value in names.items():
             path = path.replace("{" + name + "}", quote(value, safe=""))
         if "{" in path:
             continue
-        kept = exchanges()[operation_id(operation)]["success"]
+        kept = exchanges()[operation_id(endpoint)]["success"]
         query = kept["path"].partition("?")[2]
         body = json.dumps(kept["body"]).replace(WORDS, "mine").encode() if "body" in kept else b""
-        found.append(Sent(operation.method, f"/v1{path}" + (f"?{query}" if query else ""), body))
+        found.append(Sent(endpoint.method, f"/v1{path}" + (f"?{query}" if query else ""), body))
     return found
 
 

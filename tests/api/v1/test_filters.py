@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from starlette.requests import Request
 
-from hearth.api.operation import Operation, Query
+from hearth.api.endpoint import Endpoint, Query
 from hearth.api.v1 import parse, queries
 from hearth.api.v1.resources import FILTERS
 from hearth.api.v1.routes import ROUTES
@@ -19,7 +19,7 @@ LISTS = {
     "event_index_resource": lambda request: parse.event_filter(request, ("s",)),
     "resource_index": parse.filters,
 }
-OPERATIONS = {one.name: one for one in ROUTES}
+ENDPOINTS = {one.name: one for one in ROUTES}
 COLUMNS = {
     "stack_index": set(stack.c.keys()),
     "stack_detail": set(stack.c.keys()),
@@ -29,8 +29,8 @@ COLUMNS = {
 }
 
 
-def request(operation: Operation, query: dict[str, Any]) -> Request:
-    scope = {"type": "http", "query_string": urlencode(query).encode(), "operation": operation}
+def request(endpoint: Endpoint, query: dict[str, Any]) -> Request:
+    scope = {"type": "http", "query_string": urlencode(query).encode(), "hearth.endpoint": endpoint}
     return Request(scope)
 
 
@@ -45,21 +45,21 @@ def value(query: Query) -> str:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_reads_only_what_its_operation_declares(name: str):
-    operation = OPERATIONS[name]
-    LISTS[name](request(operation, {one.name: value(one) for one in operation.query}))
+    endpoint = ENDPOINTS[name]
+    LISTS[name](request(endpoint, {one.name: value(one) for one in endpoint.query}))
 
 
-@pytest.mark.parametrize("name", [name for name, one in OPERATIONS.items() if any(one.filters)])
+@pytest.mark.parametrize("name", [name for name, one in ENDPOINTS.items() if any(one.filters)])
 def test_every_filter_that_is_declared_is_read(name: str):
-    operation = OPERATIONS[name]
-    for query in operation.filters:
-        assert query.column in parse.filters(request(operation, {query.name: value(query)}))
+    endpoint = ENDPOINTS[name]
+    for query in endpoint.filters:
+        assert query.column in parse.filters(request(endpoint, {query.name: value(query)}))
         assert query.column in COLUMNS[name]
 
 
 def test_a_query_parameter_that_is_not_declared_is_a_mistake_of_ours():
     with pytest.raises(LookupError, match="stack_index declares no query parameter with_attr"):
-        parse.last(request(OPERATIONS["stack_index"], {}), queries.WITH_ATTR)
+        parse.last(request(ENDPOINTS["stack_index"], {}), queries.WITH_ATTR)
 
 
 def test_every_declared_parameter_belongs_to_an_operation():

@@ -24,10 +24,10 @@ def test_each_value_is_taken_or_refused(field: str):
     for value, existing in itertools.product(VALUES, (False, True)):
         body = {"template": "heat_template_version: 2021-04-16", field: value}
         with contextlib.suppress(Rejected):  # and nothing else
-            parse.wanted(body, existing=existing)
+            parse.stack_request(body, existing=existing)
 
 
 @pytest.mark.parametrize(("field", "value"), [(f, v) for f, some in BAD.items() for v in some])
 def test_what_is_no_list_of_names_is_refused(field: str, value: object):
     with pytest.raises(Rejected, match=field):
-        parse.wanted({"template": "heat_template_version: 2021-04-16", field: value})
+        parse.stack_request({"template": "heat_template_version: 2021-04-16", field: value})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hearth.api.operation import Operation
+from hearth.api.endpoint import Endpoint
 from hearth.api.v1.routes import ROUTES
 from tests.api.conftest import Caller
 
@@ -38,26 +38,24 @@ def places(api: Caller) -> Iterator[dict[str, str]]:
     api.call("DELETE", path)
 
 
-def ask(api: Caller, operation: Operation, places: dict[str, str], query: str) -> tuple[int, Any]:
-    path = operation.path.format_map(places).removeprefix(f"/{places['tenant_id']}")
+def ask(api: Caller, endpoint: Endpoint, places: dict[str, str], query: str) -> tuple[int, Any]:
+    path = endpoint.path.format_map(places).removeprefix(f"/{places['tenant_id']}")
     reply = api.call("GET", f"{path}?{query}")
     return reply.status_code, reply.json()
 
 
-@pytest.mark.parametrize("operation", ASKED, ids=lambda one: one.name)
-def test_an_empty_value_of_any_key_is_none(
-    api: Caller, places: dict[str, str], operation: Operation
-):
-    plain = ask(api, operation, places, "")
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda one: one.name)
+def test_an_empty_value_of_any_key_is_none(api: Caller, places: dict[str, str], endpoint: Endpoint):
+    plain = ask(api, endpoint, places, "")
     assert plain[0] == 200
-    for query in operation.query:
-        assert ask(api, operation, places, f"{query.name}=") == plain, query.name
+    for query in endpoint.query:
+        assert ask(api, endpoint, places, f"{query.name}=") == plain, query.name
 
 
-@pytest.mark.parametrize("operation", PAGED, ids=lambda one: one.name)
-def test_a_limit_of_zero_is_none_at_all(api: Caller, places: dict[str, str], operation: Operation):
-    status, answer = ask(api, operation, places, "limit=0")
-    if operation.name == "event_index_resource":  # where none are found is said so, as in Heat
+@pytest.mark.parametrize("endpoint", PAGED, ids=lambda one: one.name)
+def test_a_limit_of_zero_is_none_at_all(api: Caller, places: dict[str, str], endpoint: Endpoint):
+    status, answer = ask(api, endpoint, places, "limit=0")
+    if endpoint.name == "event_index_resource":  # where none are found is said so, as in Heat
         assert status == 404
     else:
         assert (status, [*answer.values()]) == (200, [[]])
@@ -78,16 +76,16 @@ def test_a_limit_of_zero_is_none_at_all(api: Caller, places: dict[str, str], ope
 def test_resources_are_chosen_by_status_with_or_without_the_action(
     api: Caller, places: dict[str, str], query: str, names: list[str]
 ):
-    (operation,) = (one for one in ROUTES if one.name == "resource_index")
-    _, answer = ask(api, operation, places, query)
+    (endpoint,) = (one for one in ROUTES if one.name == "resource_index")
+    _, answer = ask(api, endpoint, places, query)
     assert sorted(one["resource_name"] for one in answer["resources"]) == names
 
 
 def test_an_attribute_that_is_asked_for_is_there_though_the_type_has_none(
     api: Caller, places: dict[str, str]
 ):
-    (operation,) = (one for one in ROUTES if one.name == "resource_show")
-    _, answer = ask(api, operation, places, "with_attr=zz&with_attr=value&with_attr=show")
+    (endpoint,) = (one for one in ROUTES if one.name == "resource_show")
+    _, answer = ask(api, endpoint, places, "with_attr=zz&with_attr=value&with_attr=show")
     assert answer["resource"]["attributes"] == {"value": 1, "zz": None, "show": None}
 
 
@@ -107,9 +105,9 @@ def test_another_version_is_answered_with_those_there_are(api: Caller):
 
 
 def test_a_list_of_stacks_is_filtered_by_project(api: Caller, places: dict[str, str]):
-    (operation,) = (one for one in ROUTES if one.name == "stack_index")
+    (endpoint,) = (one for one in ROUTES if one.name == "stack_index")
     mine, other = (
-        ask(api, operation, places, f"name=asked&tenant={project}")[1]["stacks"]
+        ask(api, endpoint, places, f"name=asked&tenant={project}")[1]["stacks"]
         for project in (places["tenant_id"], "another")
     )
     assert ([one["stack_name"] for one in mine], other) == (["asked"], [])

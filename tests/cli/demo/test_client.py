@@ -3,7 +3,7 @@
 import pytest
 
 from hearth.cli.demo.client import FILES, ROOT, outputs_of, request_body, text_of
-from hearth.cli.demo.house import READY, Trouble
+from hearth.cli.demo.dev_server import READY, DemoFailed
 from hearth.template import load
 
 
@@ -18,7 +18,7 @@ def test_the_templates_come_with_the_package_and_can_be_read():
 def test_an_output_that_could_not_be_had_is_trouble():
     good = {"output_key": "a", "output_value": 1}
     assert outputs_of({"outputs": [good]}) == {"a": 1}
-    with pytest.raises(Trouble, match="no such thing"):
+    with pytest.raises(DemoFailed, match="no such thing"):
         outputs_of({"outputs": [good, {"output_key": "b", "output_error": "no such thing"}]})
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from hearth.cli.demo.dev_server import DemoFailed
 from hearth.cli.demo.guest import script_in, signal_in
-from hearth.cli.demo.house import Trouble
 from hearth.resources.nova.user_data import wrapped
 from tests.resources.fake import live_of
 
@@ -19,7 +19,7 @@ def test_the_script_is_found_in_the_user_data_of_a_server():
 
 
 def test_user_data_without_a_script_is_trouble():
-    with pytest.raises(Trouble, match="no part"):
+    with pytest.raises(DemoFailed, match="no part"):
         script_in("#!/bin/sh\n")
 
 
@@ -32,5 +32,5 @@ def test_the_call_of_curl_is_taken_apart():
 
 
 def test_a_script_without_curl_is_trouble():
-    with pytest.raises(Trouble, match="curl"):
+    with pytest.raises(DemoFailed, match="curl"):
         signal_in("#!/bin/sh\necho nothing\n")

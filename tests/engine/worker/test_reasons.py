@@ -13,7 +13,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Live
 from hearth.resources.heat.test_resource import TestResource
 from hearth.service.create_stack import create_stack
-from hearth.service.wanted import Wanted
+from hearth.service.stack_request import StackRequest
 from hearth.store import claim, reads
 from hearth.store.rows import record_of, stack_row
 from hearth.store.tables import event, resource, stack
@@ -63,10 +63,10 @@ def test_no_stored_reason_tells_it(place: str, tmp_path: Path, caplog: pytest.Lo
     caplog.set_level("DEBUG", "hearth")
     template, files = PLACES[place]
 
-    async def story(house: Inside) -> str:
-        wanted = Wanted(template=template, files=files, parameters={"key": SECRET})
-        row = await create_stack(house.house, CALLER, "web", wanted)
-        store = house.house.store
+    async def story(running: Inside) -> str:
+        wanted = StackRequest(template=template, files=files, parameters={"key": SECRET})
+        row = await create_stack(running.services, CALLER, "web", wanted)
+        store = running.services.store
         async with asyncio.timeout(20):
             while row.status == "IN_PROGRESS":
                 await asyncio.sleep(0.01)
@@ -87,8 +87,8 @@ def test_no_stored_reason_tells_it(place: str, tmp_path: Path, caplog: pytest.Lo
         return "\n".join(await store.read(reasons))
 
     async def told() -> str:
-        async with inside(tmp_path / "hearth.db") as house:
-            return await story(house)
+        async with inside(tmp_path / "hearth.db") as running:
+            return await story(running)
 
     stored = asyncio.run(told())
     assert SECRET not in stored + caplog.text

@@ -42,4 +42,4 @@ def test_resources_that_exclude_each_other_are_no_cycle():
         "  b: {type: OS::Heat::None, depends_on: a, condition: other}\n"
     )
     assert errors(text % "one") == []
-    assert "in a circle" in errors(text % "other")[0]
+    assert "in a cycle" in errors(text % "other")[0]

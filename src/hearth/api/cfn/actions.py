@@ -1,6 +1,6 @@
-"""The actions of the query API: what each needs, does and gives.
+"""The actions of the query API.
 
-An action takes what was asked and gives the content of its result. The table is the index.
+An action takes the request and returns the content of its result. The table is the index.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 from hearth.api.cfn import view
 from hearth.api.cfn.arn import named, stack_arn
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import members
 from hearth.api.v1.parse import boolean, integer
 from hearth.model.problem import EntityNotFound, Rejected
@@ -19,46 +19,46 @@ from hearth.service.create_stack import create_stack
 from hearth.service.describe_resource import describe_resource
 from hearth.service.find_stack import find_stack, list_stacks
 from hearth.service.gather import template_at
-from hearth.service.house import House
 from hearth.service.outputs import outputs
 from hearth.service.problems import ResourceNotFound
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest
 from hearth.service.template_text import as_object
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
 from hearth.service.validate import validate
-from hearth.service.wanted import Wanted
 from hearth.store import reads
 from hearth.store.reads import EventFilter, StackFilter
 from hearth.store.rows import StackRow
 from hearth.template import Program
 
 NO_ESTIMATE = "about:blank"
-"""Where the costs of a template are told: nowhere."""
+"""The URL in answers to EstimateTemplateCost: there is no price list."""
 EVENTS_MAX = 1000
-"""Events of each stack in one answer, the newest; there are no pages."""
+"""The maximum number of events per stack in one answer, newest first; there are no pages."""
 ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
 
 
 @dataclass(frozen=True)
 class Request:
-    """Who asks, and for what."""
+    """The caller and the parameters of a request."""
 
-    house: House
+    services: Services
     caller: Caller
     params: Mapping[str, str]
 
     def needed(self, name: str) -> str:
-        """A parameter that has to be there. Raises Refused."""
+        """Return a required parameter. Raises CfnError."""
         value = self.params.get(name)
         if not value:
-            raise Refused("MissingParameter", name)
+            raise CfnError("MissingParameter", name)
         return value
 
     async def stack(self, *, deleted: bool = False) -> StackRow:
-        """The stack that StackName names. Raises Refused and Rejected."""
+        """Return the stack of StackName. Raises CfnError and Rejected."""
         identity = self.needed("StackName")
         name = named(identity)
         found = await find_stack(
-            self.house,
+            self.services,
             self.caller,
             self.caller.project_id,
             identity if name is None else name.stack_id,
@@ -69,9 +69,9 @@ class Request:
         return found
 
     async def program(self, row: StackRow) -> Program | None:
-        """The stack's program; None if it no longer compiles."""
+        """Return the stack's program, or None if it no longer compiles."""
         try:
-            return (await self.house.program(row))[1]
+            return (await self.services.program(row))[1]
         except Rejected:
             return None
 
@@ -90,92 +90,96 @@ async def describe(asked: Request) -> view.Tree:
 
 
 async def _own(asked: Request) -> list[StackRow]:
-    wanted = StackFilter(project_id=asked.caller.project_id)
-    return list((await list_stacks(asked.house, wanted, count=False))[0])
+    stacks = StackFilter(project_id=asked.caller.project_id)
+    return list((await list_stacks(asked.services, stacks, count=False))[0])
 
 
 async def _stack(asked: Request, row: StackRow) -> view.Tree:
     program = await asked.program(row)
     if program is None or row.deleted_at is not None:
         return view.stack(row, program, ())
-    return view.stack(row, program, await outputs(asked.house, asked.caller, row))
+    return view.stack(row, program, await outputs(asked.services, asked.caller, row))
 
 
 async def create(asked: Request) -> view.Tree:
     """CreateStack."""
-    name, wanted = asked.needed("StackName"), await _wanted(asked)
-    return {"StackId": stack_arn(await create_stack(asked.house, asked.caller, name, wanted))}
+    name, stack_request = asked.needed("StackName"), await _stack_request(asked)
+    return {
+        "StackId": stack_arn(await create_stack(asked.services, asked.caller, name, stack_request))
+    }
 
 
 async def update(asked: Request) -> view.Tree:
     """UpdateStack."""
-    row, wanted = await asked.stack(), await _wanted(asked)
-    await update_stack(asked.house, asked.caller, row, wanted)
+    row, stack_request = await asked.stack(), await _stack_request(asked)
+    await update_stack(asked.services, asked.caller, row, stack_request)
     return {"StackId": stack_arn(row)}
 
 
-async def _wanted(asked: Request) -> Wanted:
+async def _stack_request(asked: Request) -> StackRequest:
     params = asked.params
     parameters: dict[str, str] = {}
     for one in members(params, "Parameters"):
         if "ParameterKey" not in one or "ParameterValue" not in one:
-            raise Refused("MissingParameter", "each of Parameters needs a key and a value")
+            raise CfnError("MissingParameter", "each of Parameters needs a key and a value")
         if one["ParameterKey"] in parameters:
             words = f"Parameters has {one['ParameterKey']} twice"
-            raise Refused("InvalidParameterValue", words)
+            raise CfnError("InvalidParameterValue", words)
         parameters[one["ParameterKey"]] = one["ParameterValue"]
-    wanted = Wanted(template=await _template(asked), parameters=parameters)
+    stack_request = StackRequest(template=await _template(asked), parameters=parameters)
     if timeout := params.get("TimeoutInMinutes"):
-        wanted = replace(wanted, timeout_mins=integer(timeout, "TimeoutInMinutes") or None)
-    return replace(wanted, disable_rollback=_rollback_off(params))
+        stack_request = replace(
+            stack_request, timeout_mins=integer(timeout, "TimeoutInMinutes") or None
+        )
+    return replace(stack_request, disable_rollback=_rollback_off(params))
 
 
 def _rollback_off(params: Mapping[str, str]) -> bool | None:
     off, failure = params.get("DisableRollback"), params.get("OnFailure")
     if off and failure:
-        raise Refused("InvalidParameterCombination", "DisableRollback and OnFailure")
+        raise CfnError("InvalidParameterCombination", "DisableRollback and OnFailure")
     if failure:
         if failure not in ROLLBACK_OFF:
             words = f"OnFailure is one of {', '.join(ROLLBACK_OFF)}; not {failure}"
-            raise Refused("InvalidParameterValue", words)
+            raise CfnError("InvalidParameterValue", words)
         return ROLLBACK_OFF[failure]
     return boolean(off, "DisableRollback") if off else None
 
 
 async def _template(asked: Request) -> str:
-    """The template's text, sent or fetched; AWS spells the second name with capitals."""
+    """Return the template's text, sent or fetched; AWS writes TemplateURL in capitals."""
     params = asked.params
     if body := params.get("TemplateBody"):
         return body
     if url := params.get("TemplateUrl") or params.get("TemplateURL"):
-        return await template_at(asked.house, url)
-    raise Refused("MissingParameter", "TemplateBody or TemplateUrl")
+        return await template_at(asked.services, url)
+    raise CfnError("MissingParameter", "TemplateBody or TemplateUrl")
 
 
 async def cancel(asked: Request) -> view.Tree:
     """CancelUpdateStack: with a rollback."""
-    await cancel_update(asked.house, await asked.stack(), rollback=True)
+    await cancel_update(asked.services, await asked.stack(), rollback=True)
     return {}
 
 
 async def delete(asked: Request) -> str:
     """DeleteStack."""
-    await delete_stack(asked.house, asked.caller, await asked.stack())
+    await delete_stack(asked.services, asked.caller, await asked.stack())
     return ""
 
 
 async def template(asked: Request) -> view.Tree:
-    """GetTemplate: as JSON, whatever it was written in."""
+    """GetTemplate: as JSON, whatever its format was."""
     row = await asked.stack(deleted=True)
-    revision = await asked.house.store.read(lambda tx: reads.revision_of(tx, row))
-    return {"TemplateBody": await as_object(asked.house, row, revision.template)}
+    revision = await asked.services.store.read(lambda tx: reads.revision_of(tx, row))
+    return {"TemplateBody": await as_object(asked.services, row, revision.template)}
 
 
 async def check(asked: Request) -> view.Tree | str:
-    """ValidateTemplate: what is wrong with a template is an answer here, not a refusal."""
-    wanted = Wanted(template=await _template(asked))
+    """ValidateTemplate: errors of a template are part of the answer here, with status 200."""
+    stack_request = StackRequest(template=await _template(asked))
     try:
-        found = await validate(asked.house, asked.caller, wanted, show_nested=False)
+        found = await validate(asked.services, asked.caller, stack_request, show_nested=False)
     except Rejected as rejected:
         return "\n".join(problem.message for problem in rejected.problems)
     return view.validated(found)
@@ -193,33 +197,33 @@ async def events(asked: Request) -> view.Tree:
     shown = []
     for row in rows:
         newest = partial(reads.list_events, wanted=EventFilter((row.id,), limit=EVENTS_MAX))
-        shown += [(row, found.event) for found in await asked.house.store.read(newest)]
+        shown += [(row, found.event) for found in await asked.services.store.read(newest)]
     shown.sort(key=lambda pair: pair[1].time, reverse=True)
     return {"StackEvents": [view.event(row, event) for row, event in shown]}
 
 
 async def resource(asked: Request) -> view.Tree:
-    """DescribeStackResource: with its metadata; what guests poll."""
+    """DescribeStackResource: with its metadata; polled by servers."""
     identity, name = asked.needed("StackName"), asked.needed("LogicalResourceId")
     arn = named(identity)
     key = identity if arn is None else arn.stack_id
-    found = await describe_resource(asked.house, asked.caller, key, name)
+    found = await describe_resource(asked.services, asked.caller, key, name)
     if arn is not None and not arn.fits(found.stack):
         raise Rejected([EntityNotFound(None, "Stack", identity)])
     return {"StackResourceDetail": view.detail(found)}
 
 
 async def resources(asked: Request) -> view.Tree:
-    """DescribeStackResources: of a stack, or of the stack that has a certain thing."""
+    """DescribeStackResources: of a stack, or of the stack with a physical resource id."""
     row = await _stack_or_holder(asked)
-    found = await asked.house.store.read(lambda tx: reads.records(tx, row.id))
+    found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
     if name := asked.params.get("LogicalResourceId"):
         if name not in records:
             raise Rejected([ResourceNotFound(None, name, row.name)])
         records = {name: records[name]}
     shown = [
-        view.described(row, record, await asked.house.description(row, record.name))
+        view.described(row, record, await asked.services.description(row, record.name))
         for record in records.values()
     ]
     return {"StackResources": shown}
@@ -230,30 +234,30 @@ async def _stack_or_holder(asked: Request) -> StackRow:
     if not physical_id:
         return await asked.stack(deleted=True)
     if asked.params.get("StackName"):
-        raise Refused("InvalidParameterCombination", "StackName and PhysicalResourceId")
+        raise CfnError("InvalidParameterCombination", "StackName and PhysicalResourceId")
     project_id = asked.caller.project_id
-    found = await asked.house.store.read(
+    found = await asked.services.store.read(
         lambda tx: reads.stacks_with_physical_id(tx, project_id, physical_id)
     )
     if not found:
         raise Rejected([EntityNotFound(None, "Resource", physical_id)])
     if len(found) > 1:
         words = f"several stacks have a resource with the physical id {physical_id}"
-        raise Refused("InvalidParameterValue", words)
+        raise CfnError("InvalidParameterValue", words)
     return found[0]
 
 
 async def resource_list(asked: Request) -> view.Tree:
     """ListStackResources."""
     row = await asked.stack(deleted=True)
-    found = await asked.house.store.read(lambda tx: reads.records(tx, row.id))
+    found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
     shown = [view.resource_summary(record) for record in reads.in_charge(found).values()]
     return {"StackResourceSummaries": shown}
 
 
 @dataclass(frozen=True)
 class Action:
-    """One action: who may is told by the policy under `rule`."""
+    """One action; `rule` is its policy rule."""
 
     name: str
     act: Callable[[Request], Awaitable[Any]]

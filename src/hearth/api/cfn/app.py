@@ -1,4 +1,4 @@
-"""The application of this API: at the root of a port of its own, and below /cfn of the main one."""
+"""The application of this API: on a port of its own, and below /cfn of the main API."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -13,13 +13,13 @@ from hearth.api.answer import JSONResponse
 from hearth.api.auth import unauthorized
 from hearth.api.cfn import actions, faults, signal
 from hearth.api.cfn.auth import Gate, NoToken
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import read
 from hearth.api.front.rate import Rates
-from hearth.api.v1.context import house_of
+from hearth.api.v1.context import services_of
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
-from hearth.service.house import House
+from hearth.service.services import Services
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -34,20 +34,20 @@ async def query(request: Request) -> Response:
     request.state.caller = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
-        raise Refused("Throttling", f"wait for {wait_s:.1f} s")
+        raise CfnError("Throttling", f"wait for {wait_s:.1f} s")
     action = actions.ACTIONS.get(asked.params.get("Action", ""))
     if action is None:
         named = asked.params.get("Action")
-        raise Refused("InvalidAction", f"{named} is none" if named else "Action is missing")
-    house = house_of(request)
-    if not house.policy.allows(action.rule, caller):
-        raise Refused("AccessDenied", action.rule)
-    found = await action.act(actions.Request(house, caller, asked.params))
+        raise CfnError("InvalidAction", f"{named} is none" if named else "Action is missing")
+    services = services_of(request)
+    if not services.policy.allows(action.rule, caller):
+        raise CfnError("AccessDenied", action.rule)
+    found = await action.act(actions.Request(services, caller, asked.params))
     return faults.answer(request, {f"{action.name}Result": found}, f"{action.name}Response")
 
 
 async def versions(request: Request) -> Response:
-    """GET /: 300, as the REST API has it."""
+    """GET /: 300, as in the REST API."""
     root = request.scope.get("root_path", "")
     href = f"{request.url.scheme}://{request.url.netloc}{root}/v1/"
     links = [{"rel": "self", "href": href}]
@@ -57,7 +57,7 @@ async def versions(request: Request) -> Response:
 
 async def unknown(request: Request) -> Response:
     """Any other path or method of this version."""
-    raise Refused("InvalidAction", f"there is no {request.method} {request.url.path}")
+    raise CfnError("InvalidAction", f"there is no {request.method} {request.url.path}")
 
 
 async def unheard(request: Request, problem: Exception) -> Response:
@@ -67,13 +67,13 @@ async def unheard(request: Request, problem: Exception) -> Response:
 
 
 async def elsewhere(request: Request, problem: Exception) -> Response:
-    """Handler for the framework's own refusals: paths without a version."""
+    """Handler for the framework's own errors: paths without a version."""
     assert isinstance(problem, HTTPException)
     return PlainTextResponse(str(problem.detail), problem.status_code, problem.headers)
 
 
 def _route(path: str, by_method: dict[str, Handler]) -> Route:
-    """A route that takes any method, for what is not there is unknown and no 405."""
+    """Return a route for any method, so that an unknown path is not a 405."""
 
     async def handle(request: Request) -> Response:
         return await by_method.get(request.method, unknown)(request)
@@ -81,8 +81,8 @@ def _route(path: str, by_method: dict[str, Handler]) -> Route:
     return Route(path, handle, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
-def application(house: House, gate: Gate, rates: Rates) -> Starlette:
-    """The ASGI application."""
+def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
+    """Return the ASGI application."""
     app = Starlette(
         routes=[
             Route("/", versions),
@@ -93,7 +93,7 @@ def application(house: House, gate: Gate, rates: Rates) -> Starlette:
             _route("/v1/{rest:path}", {}),
         ],
         exception_handlers={
-            Refused: faults.refused,
+            CfnError: faults.refused,
             NoToken: unheard,
             Rejected: faults.rejected,
             CloudFault: faults.cloud_fault,
@@ -102,7 +102,7 @@ def application(house: House, gate: Gate, rates: Rates) -> Starlette:
         },
     )
     app.router.redirect_slashes = False
-    app.state.house = house
+    app.state.services = services
     app.state.gate = gate
     app.state.rates = rates
     return app

@@ -15,7 +15,7 @@ _ARN = re.compile(
 
 @dataclass(frozen=True)
 class Named:
-    """What an ARN names: a stack of a project, or a resource of it."""
+    """The target of an ARN: a stack of a project, or a resource of it."""
 
     project: str
     stack: str
@@ -23,14 +23,14 @@ class Named:
     resource: str | None = None
 
     def fits(self, row: StackRow) -> bool:
-        """Whether this is the stack that it names."""
+        """Return whether the ARN names this stack."""
         return (self.project, self.stack, self.stack_id) == (row.project_id, row.name, row.id)
 
 
 def named(text: str) -> Named | None:
-    """What a text names if it is an ARN of ours; its parts may be percent-encoded."""
+    """Return the target of a text if it is an ARN of this API; its parts may be percent-encoded."""
     found = _ARN.fullmatch(text)
-    if found is None or "\0" in unquote(text):  # which no database takes as text
+    if found is None or "\0" in unquote(text):  # which no database accepts in text
         return None
     resource = found["resource"]
     return Named(
@@ -42,6 +42,6 @@ def named(text: str) -> Named | None:
 
 
 def stack_arn(row: StackRow) -> str:
-    """What this API calls the id of a stack."""
+    """Return the id of a stack in this API."""
     project, name, ident = (quote(part, safe="") for part in (row.project_id, row.name, row.id))
     return f"arn:openstack:heat::{project}:stacks/{name}/{ident}"

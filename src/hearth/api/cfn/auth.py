@@ -1,6 +1,7 @@
-"""Who asks: whoever signed, as Keystone says, or the owner of a token.
+"""Authentication: by a signature that Keystone checks, or by a token.
 
-Each request is judged anew, however alike: a signature that was good may be old or replayed by now.
+Each request is checked again, even if it is equal to an earlier one: a signature can expire and be
+replayed.
 Source: spec/cfn-api.md, section 2.
 """
 
@@ -17,7 +18,7 @@ from urllib.parse import unquote
 from starlette.requests import Request
 
 from hearth.api.auth import Tokens, caller_from
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import Asked
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -26,16 +27,16 @@ from hearth.service.caller import STACK_USER_ROLE, Caller
 log = logging.getLogger(__name__)
 
 OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
-"""Parameters that no signature covers: the signature itself."""
-AHEAD_MAX_S = 900.0  # that a signer's clock may be ahead; Keystone refuses only what is too old
-PROVEN_S = 60.0  # a token that was good so lately is not what a 401 is about
+"""Parameters that the signature does not cover: the signature itself."""
+AHEAD_MAX_S = 900.0  # a signer's clock may be ahead by this; Keystone refuses only old ones
+PROVEN_S = 60.0  # if the token was accepted within this time, a 401 is about the signature
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A Keystone that judges signatures, as a user of the service reaches it."""
+    """A Keystone that checks signatures, called as a service user."""
 
     cloud: Cloud
     auth_url: str
@@ -43,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Signed:
-    """A signature and whose it claims to be. `four` is its version 4, which is made otherwise."""
+    """A signature and its access key. `four`: it is of version 4, which has another form."""
 
     signature: str
     access: str | None
@@ -51,11 +52,14 @@ class Signed:
 
 
 class NoToken(Exception):
-    """A request that was passed on to the tokens and has no valid one."""
+    """A request without a signature has no valid token either."""
 
 
 class Gate:
-    """Tells who asks. `identities` are tried in turn; the first that knows the signer decides."""
+    """Finds the caller.
+
+    `identities` are tried in order; the first that knows the signer decides.
+    """
 
     def __init__(
         self,
@@ -70,25 +74,25 @@ class Gate:
         self.auth_url = auth_url
 
     async def caller(self, request: Request, asked: Asked) -> Caller:
-        """The caller. Raises Refused and NoToken."""
+        """Return the caller. Raises CfnError and NoToken."""
         found = signed(asked.params, request.headers.get("authorization", ""))
         if found is None:
             if "x-auth-user" in request.headers:
                 return await self._by_token(request)
-            raise Refused("IncompleteSignature", "there is no signature")
+            raise CfnError("IncompleteSignature", "there is no signature")
         if not found.access:
-            raise Refused("MissingAuthenticationToken")
+            raise CfnError("MissingAuthenticationToken")
         if found.four and request.method == "POST" and (loose := _unsigned(asked)):
             words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
-            raise Refused("IncompleteSignature", words)
+            raise CfnError("IncompleteSignature", words)
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
-            raise Refused("RequestExpired", "the request is dated ahead")
+            raise CfnError("RequestExpired", "the request is dated ahead")
         credentials = credentials_of(request, asked, found)
-        last = Refused("AccessDenied")
+        last = CfnError("AccessDenied")
         for identity in self._identities:
             try:
                 return await _by_signature(identity, credentials, self._guest_role)
-            except Refused as refused:
+            except CfnError as refused:
                 last = refused
         raise last
 
@@ -98,14 +102,14 @@ class Gate:
             caller = await self._tokens.caller(token) if token else None
         except CloudFault as fault:
             log.error("a token cannot be checked: %s", fault)
-            raise Refused("ServiceUnavailable", "Keystone cannot check the token") from None
+            raise CfnError("ServiceUnavailable", "Keystone cannot check the token") from None
         if caller is None or not caller.project_id:
             raise NoToken
         return caller
 
 
 def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
-    """The signature of a request; None if there is none."""
+    """Return the signature of a request, or None."""
     if old := params.get("Signature"):
         return Signed(old, params.get("AWSAccessKeyId") or _access(params, authorization))
     if new := params.get("X-Amz-Signature"):
@@ -117,7 +121,7 @@ def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
 
 
 def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
-    """When a request says that it was signed, in seconds since 1970; Keystone judges the rest."""
+    """Return the signing time in a request, in seconds since 1970; Keystone checks the rest."""
     said = params.get("Timestamp") or params.get("X-Amz-Date")
     try:
         moment = datetime.fromisoformat(said or request.headers.get("x-amz-date", ""))
@@ -127,7 +131,7 @@ def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
 
 
 def _access(params: Mapping[str, str], authorization: str) -> str | None:
-    """The access key as version 4 gives it."""
+    """Return the access key in a signature of version 4."""
     if credential := params.get("X-Amz-Credential"):
         return credential.partition("/")[0]
     found = _CREDENTIAL.search(authorization)
@@ -139,11 +143,11 @@ def _unsigned(asked: Asked) -> list[str]:
 
 
 def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, Any]:
-    """What Keystone needs to make the signature again: the request as the signer saw it."""
+    """Return the values that Keystone needs to compute the signature: the request as signed."""
     path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
-        name = name.title()  # as Keystone looks them up
+        name = name.title()  # the names under which Keystone reads them
         headers[name] = f"{headers[name]},{value}" if name in headers else value
     return {
         "access": found.access,
@@ -176,19 +180,19 @@ async def _by_signature(
     if token:
         caller = caller_from(answer.part("token"), token, identity.auth_url, guest_role)
     if caller is None or not caller.project_id:
-        raise Refused("AccessDenied", "the signer has no project")
+        raise CfnError("AccessDenied", "the signer has no project")
     return caller
 
 
-def _refusal(fault: CloudFault) -> Refused:
+def _refusal(fault: CloudFault) -> CfnError:
     words = fault.message.lower()
     if "access key not found" in words or fault.status == 404:
-        return Refused("InvalidClientTokenId")
+        return CfnError("InvalidClientTokenId")
     if "signature not supplied" in words:
-        return Refused("SignatureDoesNotMatch")
+        return CfnError("SignatureDoesNotMatch")
     if fault.status in (0, 429) or fault.status > 500:
         log.error("a signature cannot be checked: %s", fault)
-        return Refused("ServiceUnavailable", "Keystone cannot check the signature")
-    if fault.status == 500:  # how Keystone takes a signature of a form that it does not know
+        return CfnError("ServiceUnavailable", "Keystone cannot check the signature")
+    if fault.status == 500:  # Keystone's answer to a signature of an unknown form
         log.warning("Keystone failed over a signature: %s", fault)
-    return Refused("AccessDenied")
+    return CfnError("AccessDenied")

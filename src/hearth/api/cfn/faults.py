@@ -1,4 +1,4 @@
-"""Refusals of this API: codes, their HTTP status and text, as XML or JSON.
+"""Errors of this API: codes, their HTTP status and text, as XML or JSON.
 
 A missing stack is a 400 here. Source: spec/cfn-api.md, section 5.
 """
@@ -19,24 +19,24 @@ log = logging.getLogger(__name__)
 
 CODES: Mapping[str, tuple[int, str]] = {
     "AccessDenied": (403, "The signer may not do that"),
-    "AlreadyExists": (400, "There is a stack of that name"),
-    "APINotImplemented": (500, "This is not offered"),
-    "IncompleteSignature": (400, "The request is not signed as it has to be"),
-    "InternalFailure": (500, "The request failed for a reason that lies within the service"),
-    "InvalidAction": (400, "There is no such action, or it cannot be done now"),
-    "InvalidClientTokenId": (403, "Nobody has that access key"),
+    "AlreadyExists": (400, "A stack with that name exists already"),
+    "APINotImplemented": (500, "The action is not available"),
+    "IncompleteSignature": (400, "The signature of the request is incomplete"),
+    "InternalFailure": (500, "The request failed because of an internal error"),
+    "InvalidAction": (400, "The action does not exist, or is not possible now"),
+    "InvalidClientTokenId": (403, "The access key does not exist"),
     "InvalidParameterCombination": (400, "These parameters exclude each other"),
-    "InvalidParameterValue": (400, "A parameter has a value that cannot be used"),
+    "InvalidParameterValue": (400, "The value of a parameter is invalid"),
     "InvalidQueryParameter": (400, "The query cannot be read"),
-    "MalformedQueryString": (404, "The query is not well formed"),
+    "MalformedQueryString": (404, "The query is malformed"),
     "MissingAction": (400, "The parameter Action is missing"),
     "MissingAuthenticationToken": (403, "The request names no access key"),
     "MissingParameter": (400, "A parameter is missing"),
-    "OptInRequired": (403, "The access key is not admitted to this service"),
+    "OptInRequired": (403, "The access key is not allowed to use this service"),
     "RequestExpired": (400, "The request has expired"),
     "RequestLimitExceeded": (400, "A limit of this service is exceeded"),
     "ServiceUnavailable": (503, "The service cannot answer at the moment"),
-    "SignatureDoesNotMatch": (403, "The signature is missing or not the right one"),
+    "SignatureDoesNotMatch": (403, "The signature is missing or wrong"),
     "Throttling": (400, "There are too many requests"),
 }
 
@@ -49,11 +49,11 @@ OF_PROBLEM: Mapping[str, str] = {
     "RequestLimitExceeded": "RequestLimitExceeded",
     "StackExists": "AlreadyExists",
 }
-"""Codes of problems by their kind; InvalidParameterValue is that of all others."""
+"""Codes by the kind of the problem; all other kinds have InvalidParameterValue."""
 
 
-class Refused(Exception):
-    """A request that gets an error of this API; `code` is one of CODES."""
+class CfnError(Exception):
+    """An error of this API; `code` is one of CODES."""
 
     def __init__(self, code: str, detail: str = "") -> None:
         super().__init__(detail)
@@ -62,7 +62,7 @@ class Refused(Exception):
 
 
 def answer(request: Request, tree: Any, root: str, status: int = 200) -> Response:
-    """A tree below its root, as XML unless JSON was asked for."""
+    """Return a tree below its root, as XML or, on request, as JSON."""
     if getattr(request.state, "as_json", False):
         body = json.dumps({root: tree}, default=str)
         return Response(body, status_code=status, media_type="application/json")
@@ -70,14 +70,14 @@ def answer(request: Request, tree: Any, root: str, status: int = 200) -> Respons
     return Response(body_xml, status_code=status, media_type="application/xml")
 
 
-def of_problems(problems: tuple[Problem, ...]) -> Refused:
-    """One refusal for all that is wrong: the first gives the code, each its own line."""
+def of_problems(problems: tuple[Problem, ...]) -> CfnError:
+    """Return one error for all problems: the first sets the code, each has a line."""
     code = OF_PROBLEM.get(problems[0].kind, "InvalidParameterValue")
-    return Refused(code, "\n".join(problem.message for problem in problems))
+    return CfnError(code, "\n".join(problem.message for problem in problems))
 
 
-def shown(request: Request, refused: Refused) -> Response:
-    """The body of a refusal."""
+def shown(request: Request, refused: CfnError) -> Response:
+    """Return the answer for an error."""
     status, words = CODES[refused.code]
     error = {
         "Type": "Server" if status >= 500 else "Sender",
@@ -88,8 +88,8 @@ def shown(request: Request, refused: Refused) -> Response:
 
 
 async def refused(request: Request, problem: Exception) -> Response:
-    """Handler for `Refused`."""
-    assert isinstance(problem, Refused)
+    """Handler for `CfnError`."""
+    assert isinstance(problem, CfnError)
     return shown(request, problem)
 
 
@@ -100,17 +100,17 @@ async def rejected(request: Request, problem: Exception) -> Response:
 
 
 async def cloud_fault(request: Request, problem: Exception) -> Response:
-    """Handler for faults of the cloud that reach the edge."""
+    """Handler for errors of the cloud that no use case handles."""
     assert isinstance(problem, CloudFault)
     if problem.status in (401, 403):
-        return shown(request, Refused("AccessDenied", problem.message))
+        return shown(request, CfnError("AccessDenied", problem.message))
     if problem.status in (404, 409):
-        return shown(request, Refused("InvalidParameterValue", problem.message))
-    return shown(request, Refused("ServiceUnavailable", str(problem)))
+        return shown(request, CfnError("InvalidParameterValue", problem.message))
+    return shown(request, CfnError("ServiceUnavailable", str(problem)))
 
 
 async def unexpected(request: Request, problem: Exception) -> Response:
-    """Handler for what only we can fix; tells nothing that may be secret."""
+    """Handler for internal errors; the answer has no details, because they could be secret."""
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
-    return shown(request, Refused("InternalFailure"))
+    return shown(request, CfnError("InternalFailure"))

@@ -1,6 +1,6 @@
 """The parameters of a request: those of the query and of a form in the body are one set.
 
-Where a name is given twice the last one counts, for the signature as for the action.
+Of a name that is given twice the last value counts, for the signature and for the action.
 """
 
 import re
@@ -10,18 +10,18 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from hearth.api.cfn.faults import Refused
-from hearth.api.v1.context import house_of
+from hearth.api.cfn.faults import CfnError
+from hearth.api.v1.context import services_of
 
 FORM = "application/x-www-form-urlencoded"
-FORM_GROWTH = 3  # bytes that one byte may take in a form
+FORM_GROWTH = 3  # bytes that a form may need for one byte
 FIELDS_MAX = 10_000
 _MEMBER = re.compile(r"(?P<index>[0-9]{1,6})\.(?P<field>.+)", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it came: its parameters, those of the query alone, and the body's bytes."""
+    """A request: all parameters, those of the query alone, and the bytes of the body."""
 
     params: Mapping[str, str]
     query: Mapping[str, str] = field(default_factory=dict)
@@ -29,14 +29,17 @@ class Asked:
 
     @property
     def as_json(self) -> bool:
-        """Whether the answer is to be JSON."""
+        """Whether the client asks for JSON."""
         return self.params.get("ContentType") == "JSON"
 
 
 async def read(request: Request, *, form: bool) -> Asked:
-    """Parameters and body. With `form` a body that is one adds to them. Raises Refused."""
+    """Return parameters and body. With `form` a form in the body adds parameters.
+
+    Raises CfnError.
+    """
     query = _pairs(bytes(request.scope.get("query_string", b"")))
-    limit = house_of(request).limits.body_bytes
+    limit = services_of(request).limits.body_bytes
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     filled = form and request.method == "POST" and kind == FORM
     raw = await _body(request, limit * FORM_GROWTH if filled else limit)
@@ -45,14 +48,14 @@ async def read(request: Request, *, form: bool) -> Asked:
 
 
 def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
-    """The maps of a list, in the order of their numbers: NAME.member.N.FIELD."""
+    """Return the maps of a list, in the order of their numbers: NAME.member.N.FIELD."""
     prefix = f"{name}.member."
     found: dict[int, dict[str, str]] = {}
     for key, value in params.items():
         if key.startswith(prefix):
             place = _MEMBER.fullmatch(key.removeprefix(prefix))
             if place is None:
-                raise Refused("InvalidParameterValue", f"{key} is no member of {name}")
+                raise CfnError("InvalidParameterValue", f"{key} is no member of {name}")
             found.setdefault(int(place["index"]), {})[place["field"]] = value
     return [found[index] for index in sorted(found)]
 
@@ -62,11 +65,11 @@ async def _body(request: Request, limit: int) -> bytes:
     raw = bytearray()
     words = f"a body may have {limit} bytes"
     if declared.isdecimal() and int(declared) > limit:
-        raise Refused("RequestLimitExceeded", words)
+        raise CfnError("RequestLimitExceeded", words)
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > limit:
-            raise Refused("RequestLimitExceeded", words)
+            raise CfnError("RequestLimitExceeded", words)
     return bytes(raw)
 
 
@@ -79,10 +82,10 @@ def _pairs(text: bytes) -> dict[str, str]:
             max_num_fields=FIELDS_MAX,
         )
     except UnicodeDecodeError:
-        raise Refused("InvalidQueryParameter", "it is not UTF-8, percent-encoded") from None
-    except ValueError:  # by its documentation: more fields than may be
+        raise CfnError("InvalidQueryParameter", "it is not UTF-8, percent-encoded") from None
+    except ValueError:  # by its documentation: too many fields
         words = f"a request may have {FIELDS_MAX} parameters"
-        raise Refused("RequestLimitExceeded", words) from None
+        raise CfnError("RequestLimitExceeded", words) from None
     if any("\0" in key or "\0" in value for key, value in found):
-        raise Refused("InvalidQueryParameter", "it holds the character NUL")
+        raise CfnError("InvalidQueryParameter", "it holds the character NUL")
     return dict(found)

@@ -13,10 +13,10 @@ from starlette.responses import Response
 from hearth.api.cfn import xml
 from hearth.api.cfn.arn import named
 from hearth.api.cfn.auth import Gate
-from hearth.api.cfn.faults import Refused
+from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import Asked, read
 from hearth.api.front.rate import Rates
-from hearth.api.v1.context import house_of
+from hearth.api.v1.context import services_of
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
 from hearth.service.find_stack import find_stack
@@ -27,11 +27,11 @@ READ_KINDS = ("", "application/json", "text/plain")
 
 
 async def waitcondition(request: Request) -> Response:
-    """PUT: what is signalled is checked and stored before the answer."""
+    """PUT: the signal is checked and stored before the answer."""
     asked, caller = await _begin(request)
     details = _details(request, asked.raw)
     if details is None:
-        raise Refused("InvalidParameterValue", "a JSON object is needed as the body")
+        raise CfnError("InvalidParameterValue", "a JSON object is needed as the body")
     name, metadata = await _signal(request, caller, details)
     if asked.as_json:
         body = json.dumps({"resource": name, "metadata": metadata}, default=str)
@@ -53,25 +53,25 @@ async def _begin(request: Request) -> tuple[Asked, Caller]:
     caller = await gate.caller(request, asked)
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
-        raise Refused("Throttling", f"wait for {wait_s:.1f} s")
+        raise CfnError("Throttling", f"wait for {wait_s:.1f} s")
     return asked, caller
 
 
 async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, Any]:
     found = named(request.path_params["arn"])
     if found is None or found.resource is None:
-        raise Refused("InvalidParameterValue", "the path names no resource")
-    house = house_of(request)
-    row = await find_stack(house, caller, caller.project_id, found.stack_id)
+        raise CfnError("InvalidParameterValue", "the path names no resource")
+    services = services_of(request)
+    row = await find_stack(services, caller, caller.project_id, found.stack_id)
     if not found.fits(row):
         raise Rejected([EntityNotFound(None, "Stack", found.stack)])
-    record = await find_resource(house, row, found.resource)
-    await guest_may(house, caller, row, record)
-    return record.name, await signal(house, caller, row, record, details)
+    record = await find_resource(services, row, found.resource)
+    await guest_may(services, caller, row, record)
+    return record.name, await signal(services, caller, row, record, details)
 
 
 def _details(request: Request, raw: bytes) -> Any:
-    """What the body says; None where it says nothing. Raises Refused."""
+    """Return the value of the body, or None if it is empty. Raises CfnError."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind not in READ_KINDS or not raw.lstrip().startswith(b"{"):
         return None
@@ -79,4 +79,4 @@ def _details(request: Request, raw: bytes) -> Any:
         return msgspec.json.decode(raw)  # strict: no NaN, no half of a surrogate pair
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         words = f"the body is not JSON: {problem}"
-        raise Refused("InvalidParameterValue", words) from None
+        raise CfnError("InvalidParameterValue", words) from None

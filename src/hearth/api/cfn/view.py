@@ -1,4 +1,4 @@
-"""Values as this API shows them, field by field. Source: spec/cfn-api.md, section 3."""
+"""Answers of this API, field by field. Source: spec/cfn-api.md, section 3."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ def resource_summary(record: Record) -> Tree:
 
 
 def resource(record: Record) -> Tree:
-    """What all three say of a resource."""
+    """Return the fields that all three have."""
     return {
         "LogicalResourceId": record.name,
         "PhysicalResourceId": record.physical_id or "",
@@ -113,7 +113,7 @@ def event(row: StackRow, one: Event) -> Tree:
 
 
 def validated(found: Mapping[str, Any]) -> Tree:
-    """What a template declares, parameters as a list."""
+    """Return the declarations of a template, parameters as a list."""
     shown: Tree = {
         "Description": found["Description"],
         "Parameters": [_parameter(name, one) for name, one in found["Parameters"].items()],
@@ -147,7 +147,7 @@ def _changed(record: Record) -> str | None:
 
 
 def _without_colons(value: Any) -> Any:
-    """A value whose maps have no colon in their keys, for these become tags."""
+    """Return a value without colons in the keys of its maps, because keys become XML tags."""
     if isinstance(value, Mapping):
         return {str(k).replace(":", "."): _without_colons(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""A tree of maps, lists and values as XML: no namespace, no declaration, as guests look it up.
+"""A tree of maps, lists and values as XML, without namespace and declaration, as agents expect.
 
 Source: spec/cfn-api.md, section 1.
 """
@@ -9,30 +9,30 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 JSON_TAGS = frozenset({"Metadata", "TemplateBody"})
-"""Elements whose value is JSON text, however it is built."""
+"""Elements whose value is always JSON text."""
 DEPTH_MAX = 50
-"""Elements inside each other; what lies deeper is JSON text."""
+"""The maximum depth of elements; deeper values become JSON text."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 _NOT_XML = re.compile(
     "[^\\t\\n\\r\\u0020-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]"
-)  # what XML 1.0 has no way to say
+)  # characters that XML 1.0 cannot contain
 _SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"}
 _SIGN = re.compile('[&<>"\r]')
 
 
 def document(root: str, tree: Any) -> bytes:
-    """The document with one element `root`, in UTF-8."""
+    """Return the document with one element `root`, in UTF-8."""
     return "".join(_element(root, tree, 0)).encode()
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON; nothing at all for an empty one."""
+    """Return a value as JSON; an empty text for an empty value."""
     return json.dumps(value, default=str) if value not in (None, {}, [], "") else ""
 
 
 def text(value: Any) -> str:
-    """A value as the text of an element: what XML cannot carry is replaced, the rest escaped."""
+    """Return a value as the text of an element: escaped, with impossible characters replaced."""
     if isinstance(value, bool):
         return "true" if value else "false"
     said = _NOT_XML.sub("\ufffd", str(value))
@@ -45,7 +45,7 @@ def _element(name: str, value: Any, depth: int) -> Iterator[str]:
         yield text(json_text(value))
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            if inner is not None:  # as AWS leaves out what there is not
+            if inner is not None:  # AWS leaves out missing values
                 yield from _element(str(key), inner, depth + 1)
     elif isinstance(value, list | tuple):
         for inner in value:
@@ -56,7 +56,7 @@ def _element(name: str, value: Any, depth: int) -> Iterator[str]:
 
 
 def _fits(value: Any, depth: int) -> bool:
-    """Whether elements can say it: a map of a user's may have keys that are no names."""
+    """Return whether a value fits into elements: keys of user maps may be invalid names."""
     if not isinstance(value, Mapping | list | tuple):
         return True
     if depth >= DEPTH_MAX:

@@ -1,1 +1,1 @@
-"""What a request passes before it reaches an API, and its answer after it. It knows no stacks."""
+"""Middleware in front of the APIs, for requests and answers. It knows no stacks."""

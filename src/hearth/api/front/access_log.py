@@ -1,7 +1,7 @@
-"""One line in the log for each request, after its answer: nothing in it is secret.
+"""The access log: one line for each request, after its answer, without secrets.
 
-Of the query only the name of an action is told: the rest may hold signatures, and templates and
-parameters with passwords.
+Of the query it contains only the name of an action: the rest may hold signatures, templates and
+passwords.
 """
 
 import logging
@@ -20,7 +20,7 @@ PATH_MAX = 1000
 
 
 class AccessLog:
-    """Logs at INFO: from where, method, path, status, bytes, time, ids of the request, project."""
+    """Logs at INFO: client, method, path, status, bytes, time, ids of the request, project."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

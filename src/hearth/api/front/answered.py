@@ -1,10 +1,10 @@
-"""Errors of requests that were answered all the same: their connection stays."""
+"""Errors after the whole answer was sent: the connection stays open."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class Answered:
-    """Ends an exception, which is logged by then, where the whole answer has been sent."""
+    """Drops an exception, which is logged already, if the whole answer has been sent."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

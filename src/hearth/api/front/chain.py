@@ -1,4 +1,4 @@
-"""The parts of the front in their order, around an API."""
+"""The middleware in its order, around an API."""
 
 from collections.abc import Awaitable, Callable
 
@@ -16,10 +16,10 @@ from hearth.api.front.settings import Front
 
 
 def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]]) -> ASGIApp:
-    """An API with all that its requests pass. `database` raises where the database is away.
+    """Return an API with its middleware. `database` raises if the database is unavailable.
 
-    Monitors are answered before anything is logged, and judged by who is connected; the log tells
-    what the client sent to the proxy; a page may read refusals, too.
+    Health checks are answered before the log, and are checked by the address of the connection. The
+    log shows the request as the client sent it to the proxy. A page may also read errors.
     """
     limited = BodyLimit(Departure(app), front)
     logged = AccessLog(CrossOrigin(limited, front))

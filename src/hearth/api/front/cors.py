@@ -67,5 +67,5 @@ def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
 def _mark(cors: Cors, origin: str, headers: MutableHeaders) -> None:
     named = origin in cors.origins
     headers["Access-Control-Allow-Origin"] = origin if named else ANY
-    if cors.credentials and named:  # browsers refuse them to all the world
+    if cors.credentials and named:  # browsers do not allow them with the origin *
         headers["Access-Control-Allow-Credentials"] = "true"

@@ -1,4 +1,4 @@
-"""Clients that go before they were answered: what is computed for them alone is given up."""
+"""Clients that disconnect before the answer: work that is only for them is cancelled."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from hearth.engine.programs.compute.compute import Gone, departed
 
 
 class Departure:
-    """Watches the connection once the body was read; `departed` tells whoever computes."""
+    """Watches the connection after the body was read; sets `departed` when the client is gone."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -29,7 +29,7 @@ class Departure:
 
         async def watched() -> Message:
             nonlocal watching
-            if watching is not None:  # there is nothing more to read
+            if watching is not None:  # the body is complete
                 await gone
                 return {"type": "http.disconnect"}
             message = await receive()

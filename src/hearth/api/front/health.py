@@ -1,4 +1,4 @@
-"""What a monitor or a load balancer is told: whether this process should be sent requests."""
+"""Health checks for monitors and load balancers: whether this process can serve requests."""
 
 import asyncio
 import ipaddress
@@ -17,13 +17,15 @@ from hearth.api.front.settings import Front, Health
 
 log = logging.getLogger(__name__)
 
-DATABASE_S = 5.0  # longer than that the database is as good as away
+DATABASE_S = 5.0  # after this time the database counts as unavailable
 OK = "OK"
 
 
 class Healthcheck:
-    """Answers at the path of the settings: 200 while every check is well, 503 if not. Whoever may
-    not ask gets what the API says of that path."""
+    """Answers at the configured path: 200 if all checks pass, else 503.
+
+    For other clients the path goes to the API.
+    """
 
     def __init__(
         self, app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]]
@@ -46,7 +48,7 @@ class Healthcheck:
         await self._app(scope, receive, send)
 
     async def _looked(self, scope: Scope, health: Health) -> dict[str, str]:
-        """What each check found; OK is well."""
+        """Return the result of each check; OK means success."""
         server = scope.get("server")
         port = server[1] if server else None
         by_port = health.disabled_by_port.get(port) if port is not None else None
@@ -70,7 +72,7 @@ class Healthcheck:
                 await self._database()
         except TimeoutError:
             return "NO ANSWER"
-        except Exception as problem:  # whatever it is, the database cannot be used
+        except Exception as problem:  # after any error the database is unusable
             log.warning("the database cannot be used: %s", str(problem).partition("\n")[0])
             return "NOT REACHED"
         return OK
@@ -92,7 +94,7 @@ def _may_ask(scope: Scope, health: Health) -> bool:
 
 
 def _shown(scope: Scope, health: Health, found: Mapping[str, str]) -> Response:
-    """Text, or JSON for those who ask for it; which check failed only in detail."""
+    """Return text, or JSON on request; only the detailed form names the failed check."""
     bad = {check: words for check, words in found.items() if words != OK}
     status = 503 if bad else 200
     if "application/json" in Headers(scope=scope).get("accept", ""):

@@ -1,4 +1,4 @@
-"""How many requests a project may send: a bucket of tokens for each, filled at an even pace."""
+"""Rate limits of projects: a token bucket for each."""
 
 import math
 import time
@@ -13,7 +13,7 @@ from hearth.api.front.scope import state
 from hearth.api.front.settings import Front, Rate
 from hearth.service.caller import Caller
 
-PROJECTS_MAX = 10_000  # the longest unused are forgotten, and begin with a full bucket
+PROJECTS_MAX = 10_000  # the least recently used are dropped, and begin with a full bucket
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _Bucket:
 
 
 class Rates:
-    """The buckets of this process. What they hold follows the settings in force."""
+    """The buckets of this process. Their size follows the current settings."""
 
     def __init__(self, front: Front, clock: Callable[[], float] = time.monotonic) -> None:
         self._front = front
@@ -31,8 +31,10 @@ class Rates:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def wait_s(self, caller: Caller) -> float:
-        """Takes a token of the caller's project, and of the user where that is a stack's own; 0 if
-        there were both, else the seconds until there are."""
+        """Take a token of the caller's project, and of the user if it is a stack's own.
+
+        Return 0 on success, else the seconds until both are available.
+        """
         settings = self._front.settings
         wait_s = self._wait_s(caller.project_id, settings.rate)
         if not wait_s and caller.guest:
@@ -62,7 +64,7 @@ def _taken(bucket: _Bucket, rate: Rate, now: float) -> float:
 
 
 class RateLimited:
-    """429 for a project that asks too often; those without a project, and open paths, pass."""
+    """Returns 429 if a project exceeds its rate; open paths and callers without a project pass."""
 
     def __init__(self, app: ASGIApp, rates: Rates) -> None:
         self._app = app

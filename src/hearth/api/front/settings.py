@@ -1,4 +1,4 @@
-"""How requests are received. A process may be given others while it runs."""
+"""Settings for the reception of requests. They can change while a process runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Cors:
-    """Which pages may call the API from a browser; `*` among the origins: all of them."""
+    """The pages that may call the API from a browser; the origin `*` means all of them."""
 
     origins: frozenset[str] = frozenset()
     credentials: bool = True
@@ -20,7 +20,7 @@ class Cors:
 
 @dataclass(frozen=True)
 class Rate:
-    """Requests of a project: so many a second on the average, 0 is any number; `burst` at once."""
+    """The rate limit of a project: requests per second (0: no limit); `burst` at once."""
 
     per_second: float = 0.0
     burst: int = 50
@@ -28,7 +28,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Health:
-    """What monitors are told, and which. `disabled_by_port` is {port: path of a file}."""
+    """The health check and its clients. `disabled_by_port` is {port: path of a file}."""
 
     CHECKS: ClassVar = frozenset(
         {"database", "disable_by_file", "disable_by_files_ports", "enable_by_files"}
@@ -47,7 +47,7 @@ class Health:
 class FrontSettings:
     """How requests are received."""
 
-    proxies: bool = False  # whether the headers of proxies are believed
+    proxies: bool = False  # whether the headers of proxies are trusted
     body_bytes: int | None = None  # besides what each API allows
     cors: Cors = field(default_factory=Cors)
     rate: Rate = field(default_factory=Rate)
@@ -56,7 +56,7 @@ class FrontSettings:
 
 
 class Front:
-    """The settings in force: whoever reads them at each request sees the newest."""
+    """The current settings; each request reads them again."""
 
     def __init__(self, settings: FrontSettings | None = None) -> None:
         self.settings = settings or FrontSettings()

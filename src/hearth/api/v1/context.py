@@ -1,47 +1,47 @@
-"""What every handler starts from."""
+"""The caller, the stack and the policy of a request."""
 
 from typing import cast
 
 from starlette.requests import Request
 
-from hearth.api.operation import Operation
+from hearth.api.endpoint import Endpoint
 from hearth.model.problem import EntityNotFound, HTTPBadRequest, Rejected
 from hearth.service.caller import Caller
 from hearth.service.find_stack import find_stack
-from hearth.service.house import House
 from hearth.service.problems import HTTPForbidden
+from hearth.service.services import Services
 from hearth.store.rows import StackRow
 
 
-def house_of(request: Request) -> House:
-    return cast(House, request.app.state.house)
+def services_of(request: Request) -> Services:
+    return cast(Services, request.app.state.services)
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks; the route's rule has let it in."""
+    """Return the caller; the rule of the endpoint has allowed it."""
     return cast(Caller, request.state.caller)
 
 
-def admit(request: Request, operation: Operation) -> None:
-    """Let the caller in, or raise Rejected: by the project in the path and by the rule."""
+def admit(request: Request, endpoint: Endpoint) -> None:
+    """Raise Rejected unless the project in the path and the rule allow the caller."""
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
-        words = "There is a null character in the address."  # not all databases can look for it
+        words = "There is a null character in the address."  # not all databases can search for it
         raise Rejected([HTTPBadRequest(None, words)])
-    caller, policy = caller_of(request), house_of(request).policy
+    caller, policy = caller_of(request), services_of(request).policy
     tenant = request.path_params["tenant_id"]
     if not caller.project_id:
         raise _forbidden("The token is not of a project.")
     if tenant != caller.project_id and not (
-        (operation.guest and caller.guest) or policy.is_admin(caller)
+        (endpoint.guest and caller.guest) or policy.is_admin(caller)
     ):
         raise _forbidden(f"You are not authorized to access project {tenant}.")
-    if operation.rule is not None:
-        policy.demand(operation.rule, caller)
+    if endpoint.rule is not None:
+        policy.demand(endpoint.rule, caller)
 
 
 def demand(request: Request, rule: str) -> None:
-    """Ask one rule more, which hangs on what the request says. Raises Rejected."""
-    house_of(request).policy.demand(rule, caller_of(request))
+    """Check one more rule, which depends on the request. Raises Rejected."""
+    services_of(request).policy.demand(rule, caller_of(request))
 
 
 def _forbidden(words: str) -> Rejected:
@@ -49,20 +49,20 @@ def _forbidden(words: str) -> Rejected:
 
 
 def scope_of(request: Request) -> str | None:
-    """The project in whose things a thing is looked for by its id: an administrator's are all."""
-    if house_of(request).policy.is_admin(caller_of(request)):
+    """Return the project to search for an id; None for administrators: all projects."""
+    if services_of(request).policy.is_admin(caller_of(request)):
         return None
     return str(request.path_params["tenant_id"])
 
 
 async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
-    """The stack in the path; its name and id must belong together. Raises Rejected.
+    """Return the stack in the path; its name and id must belong together. Raises Rejected.
 
-    Users of the stack's own project reach it under either project's path.
+    Users of the stack's own project may use either project's path.
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(
-        house_of(request),
+        services_of(request),
         caller,
         path["tenant_id"],
         path["stack_id"],

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, view
-from hearth.api.v1.context import house_of, stack_of
+from hearth.api.v1.context import services_of, stack_of
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPNotFound
 from hearth.service.resources import find_resource
@@ -27,7 +27,7 @@ async def of_stack(request: Request) -> Response:
         wanted = parse.event_filter(request, tuple(stacks))
         return stacks, reads.list_events(tx, wanted)
 
-    stacks, found = await house_of(request).store.read(look)
+    stacks, found = await services_of(request).store.read(look)
     root = row if depth else None
     body = [view.event(request, stacks[one.event.stack_id], one, root) for one in found]
     return JSONResponse({"events": body})
@@ -38,10 +38,10 @@ async def of_resource(request: Request) -> Response:
     row = await stack_of(request, deleted=True)
     name = request.path_params["resource_name"]
     wanted = parse.event_filter(request, (row.id,), resource_name=(name,))
-    found = await house_of(request).store.read(lambda tx: reads.list_events(tx, wanted))
+    found = await services_of(request).store.read(lambda tx: reads.list_events(tx, wanted))
     if not found and wanted.marker is None:
         if row.deleted_at is None:
-            await find_resource(house_of(request), row, name)
+            await find_resource(services_of(request), row, name)
         raise Rejected([HTTPNotFound(None, f"No events found for resource {name}")])
     return JSONResponse({"events": [view.event(request, row, one, None) for one in found]})
 
@@ -50,7 +50,7 @@ async def show(request: Request) -> Response:
     """Show an event, with the properties of the resource at that time."""
     row = await stack_of(request, deleted=True)
     event_id = request.path_params["event_id"]
-    found = await house_of(request).store.read(lambda tx: reads.get_event(tx, row.id, event_id))
+    found = await services_of(request).store.read(lambda tx: reads.get_event(tx, row.id, event_id))
     if found is None or found.event.resource_name != request.path_params["resource_name"]:
         raise Rejected([HTTPNotFound(None, f"No event {event_id} found")])
     return JSONResponse({"event": view.event(request, row, found, None, full=True)})

@@ -1,4 +1,4 @@
-"""Requests as values. What is not well formed is refused here, with the field's name."""
+"""Requests as values. Malformed requests are refused here, with the name of the field."""
 
 import json
 import logging
@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 
-from hearth.api.operation import Operation, Query
+from hearth.api.endpoint import Endpoint, Query
 from hearth.api.v1 import queries
-from hearth.api.v1.context import caller_of, house_of
+from hearth.api.v1.context import caller_of, services_of
 from hearth.api.v1.shapes import COUNT, FLAG_TEXT
 from hearth.model.problem import (
     HTTPBadRequest,
@@ -21,7 +21,7 @@ from hearth.model.problem import (
     RequestLimitExceeded,
 )
 from hearth.service.gather import gathered
-from hearth.service.wanted import Wanted
+from hearth.service.stack_request import StackRequest
 from hearth.store.reads import EventFilter, StackFilter
 from hearth.template.versions import VERSION_KEYS
 
@@ -31,7 +31,7 @@ _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogat
 
 TAG_CHARACTERS_MAX = 80
 INTEGER_MAX = 2**31 - 1
-CONTAINERS_MAX = 150_000  # in a body, brackets in texts among them; they take long to make
+CONTAINERS_MAX = 150_000  # in a body, including brackets in texts; they take long to create
 BESIDE_NO_REVISION = (
     "template", "template_url", "files", "files_container", "environment", "environment_files",
     "clear_parameters",
@@ -43,8 +43,8 @@ def bad(words: str) -> Rejected:
 
 
 async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
-    """The JSON object of a request; empty where there is none and none is needed."""
-    limit = house_of(request).limits.body_bytes
+    """Return the JSON object of a request; empty if there is none and none is needed."""
+    limit = services_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > limit:
         raise too_large(int(declared), limit)
@@ -74,8 +74,8 @@ def too_large(size: int, limit: int) -> Rejected:
     return Rejected([RequestLimitExceeded(None, f"{words}({limit} bytes).")])
 
 
-def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
-    """The common body of create, update, preview and validate."""
+def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRequest:
+    """Return the common values of create, update, preview and validate."""
     names = data.get("environment_files") or []
     if not isinstance(names, list):
         raise bad("environment_files must be a list")
@@ -87,7 +87,7 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     minutes = None if timeout is None else integer(timeout, "timeout_mins")
     if minutes == 0:
         log.warning("timeout_mins 0 stands for the limit that stacks have anyway")
-    return Wanted(
+    return StackRequest(
         template=_template(data.get("template")),
         template_url=None if "template" in data else _text(data, "template_url"),
         parameters=_parameters(data),
@@ -108,15 +108,17 @@ def wanted(data: Mapping[str, Any], *, existing: bool = False) -> Wanted:
     )
 
 
-async def wanted_of(request: Request, data: Mapping[str, Any]) -> Wanted:
-    """What a body asks for, with all that it only names. Raises Rejected."""
-    return await gathered(house_of(request), caller_of(request), wanted(data))
+async def stack_request_of(request: Request, data: Mapping[str, Any]) -> StackRequest:
+    """Return the request of a body, with its URLs and containers fetched. Raises Rejected."""
+    return await gathered(services_of(request), caller_of(request), stack_request(data))
 
 
-async def wanted_update(request: Request, data: Mapping[str, Any], *, existing: bool) -> Wanted:
-    """The body of an update, its preview or plan; it may name an earlier revision instead."""
-    found = wanted(data, existing=existing)
-    found = await gathered(house_of(request), caller_of(request), found)
+async def update_request_of(
+    request: Request, data: Mapping[str, Any], *, existing: bool
+) -> StackRequest:
+    """Return the request of an update, its preview or plan; it may name an earlier revision."""
+    found = stack_request(data, existing=existing)
+    found = await gathered(services_of(request), caller_of(request), found)
     if data.get("revision") is None:
         return found
     if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:
@@ -126,7 +128,7 @@ async def wanted_update(request: Request, data: Mapping[str, Any], *, existing: 
 
 
 def adopt_data(data: Mapping[str, Any]) -> str | None:
-    """The document of a stack to adopt, as text."""
+    """Return the document of a stack to adopt, as text."""
     if "adopt_stack_data" not in data:
         return None
     value = data["adopt_stack_data"]
@@ -136,7 +138,7 @@ def adopt_data(data: Mapping[str, Any]) -> str | None:
 
 
 def health(data: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether a resource is said to be unhealthy, and why."""
+    """Return whether a resource is marked unhealthy, and why."""
     if unknown := sorted(set(data) - {"mark_unhealthy", "resource_status_reason"}):
         raise bad(f"Invalid keys in resource mark unhealthy {unknown}")
     if "mark_unhealthy" not in data:
@@ -166,7 +168,7 @@ def _text(data: Mapping[str, Any], name: str) -> str | None:
 
 
 def plain(text: str, name: str) -> str:
-    """Text that is kept as it is: not all databases can keep a null character."""
+    """Return text that is stored unchanged: not all databases can store a null character."""
     if "\0" in text:
         raise bad(f"{name} holds a null character")
     return text
@@ -185,7 +187,7 @@ def _files(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name. Programs that know no difference send an empty list for an empty map."""
+    """Return values by name. Some clients send an empty list for an empty map."""
     value = data.get("parameters", {})
     if value in ("", []):
         return {}
@@ -195,7 +197,7 @@ def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cleared(value: Any) -> tuple[str, ...]:
-    """Names of parameters. A text gives its characters, as in Heat."""
+    """Return names of parameters. A text counts as a list of its characters, as in Heat."""
     if not isinstance(value or (), list | tuple | str):
         raise bad("clear_parameters must be a list of names")
     return tuple(str(name) for name in value or ())
@@ -216,7 +218,7 @@ def _tags(value: Any) -> tuple[str, ...] | None:
 
 
 def boolean(value: Any, name: str) -> bool:
-    """true or false, as JSON or as text in any case."""
+    """Return a boolean, given as JSON or as text in any case."""
     text = str(value).lower()
     if text not in ("true", "false"):
         raise bad(f'Unrecognized value "{value}" for "{name}", acceptable values are: true, false')
@@ -224,7 +226,7 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def integer(value: Any, name: str) -> int:
-    """A whole number from 0 up to what a database takes."""
+    """Return a whole number from 0 up to the maximum of a database column."""
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal():
         raise bad(f'"{value}" is no valid value for "{name}": it must be a non-negative integer')
@@ -234,17 +236,17 @@ def integer(value: Any, name: str) -> int:
 
 
 def given(request: Request, query: Query) -> list[str]:
-    """The values of a query parameter, which has to be one of the operation's. Forms send empty
-    ones for what was left open: no value.
+    """Return the values of a query parameter, which the endpoint must declare. Empty values are
+    dropped: forms send them for empty fields.
     """
-    operation: Operation = request.scope["operation"]
-    if query not in operation.query:
-        raise LookupError(f"{operation.name} declares no query parameter {query.name}")
+    endpoint: Endpoint = request.scope["hearth.endpoint"]
+    if query not in endpoint.query:
+        raise LookupError(f"{endpoint.name} declares no query parameter {query.name}")
     return [value for value in request.query_params.getlist(query.name) if value]
 
 
 def last(request: Request, query: Query) -> str | None:
-    """The value of a query parameter; of a repeated one the last."""
+    """Return the value of a query parameter; of a repeated one the last."""
     found = given(request, query)
     return found[-1] if found else None
 
@@ -265,10 +267,10 @@ def _words(request: Request, query: Query) -> tuple[str, ...]:
 
 
 def filters(request: Request) -> dict[str, tuple[Any, ...]]:
-    """The values that the operation's filters may have, by column."""
-    operation: Operation = request.scope["operation"]
+    """Return the values of the endpoint's filters, by column."""
+    endpoint: Endpoint = request.scope["hearth.endpoint"]
     equal: dict[str, tuple[Any, ...]] = {}
-    for query in operation.filters:
+    for query in endpoint.filters:
         values = given(request, query)
         if not values:
             continue
@@ -282,7 +284,7 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
 
 
 def by_state(equal: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """The filters with statuses such as `CREATE_COMPLETE` as an action and a status."""
+    """Return the filters, with a status such as `CREATE_COMPLETE` split into action and status."""
     if "status" not in equal:
         return equal
     statuses, actions = status_words(equal["status"])
@@ -303,7 +305,7 @@ def _descending(request: Request) -> bool | None:
 
 
 def stack_filter(request: Request, project_id: str | None) -> StackFilter:
-    """The query of a stack list. Unknown keys are ignored."""
+    """Return the filter of a stack list. Unknown keys are ignored."""
     return StackFilter(
         project_id=project_id,
         limit=number(request, queries.LIMIT),
@@ -321,7 +323,7 @@ def stack_filter(request: Request, project_id: str | None) -> StackFilter:
 
 
 def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The statuses and the actions that a filter names: `CREATE_COMPLETE` names one of each."""
+    """Return the statuses and actions of a filter: `CREATE_COMPLETE` names one of each."""
     statuses, actions = [], []
     for value in values:
         action, _, status = value.upper().partition("_")
@@ -334,7 +336,7 @@ def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
-    """The query of an event list."""
+    """Return the filter of an event list."""
     return EventFilter(
         stack_ids=stack_ids,
         limit=number(request, queries.LIMIT),

@@ -5,7 +5,7 @@ Source: facts/api_constants.json, query_parameters.
 
 from collections.abc import Iterator, Mapping
 
-from hearth.api.operation import Query, Shape
+from hearth.api.endpoint import Query, Shape
 from hearth.api.v1.shapes import COUNT as NUMBER
 from hearth.api.v1.shapes import FLAG_TEXT as FLAG
 from hearth.api.v1.shapes import TEXT
@@ -14,12 +14,12 @@ DIRECTION: Shape = {"type": "string", "enum": ["asc", "desc"]}
 
 
 def words(*values: str) -> Shape:
-    """One of a few words."""
+    """Return the shape of one of a few words."""
     return {"type": "string", "enum": list(values)}
 
 
 def _filters(columns: Mapping[str, str]) -> Iterator[Query]:
-    """Filters of stored rows by their names: {name: column}."""
+    """Return filters of stored rows: {name: column}."""
     for name, column in columns.items():
         yield Query(name, TEXT, f"Entries with this {name}.", repeated=True, column=column)
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, view
-from hearth.api.v1.context import caller_of, house_of, stack_of
+from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.engine.core.record import Record
 from hearth.service import health
 from hearth.service import resources as use
@@ -21,7 +21,7 @@ FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
     "physical_resource_id": lambda record, asked: (record.physical_id or "") in asked,
     "id": lambda record, asked: record.id in asked,
 }
-"""Whether a record is one of those asked for."""
+"""Return whether a record matches the filters."""
 KEYS = {query.name for query in queries.RESOURCES}
 DEPTH_MAX = 5
 
@@ -38,7 +38,7 @@ async def index(request: Request) -> Response:
     depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
     detail = parse.flag(request, queries.WITH_DETAIL)
     found = await use.resources(
-        house_of(request), caller_of(request), row, depth=depth, detail=detail
+        services_of(request), caller_of(request), row, depth=depth, detail=detail
     )
     asked = parse.by_state(parse.filters(request))
     shown = [
@@ -68,12 +68,12 @@ def _view(request: Request, one: use.Shown) -> view.Body:
 async def show(request: Request) -> Response:
     """Show a resource with its attributes."""
     row = await stack_of(request)
-    house, caller = house_of(request), caller_of(request)
+    services, caller = services_of(request), caller_of(request)
     name = request.path_params["resource_name"]
     if caller.guest:
-        await use.guest_may(house, caller, row, await use.find_resource(house, row, name))
+        await use.guest_may(services, caller, row, await use.find_resource(services, row, name))
     shown = await use.show_resource(
-        house, caller, row, name, set(parse.given(request, queries.WITH_ATTR))
+        services, caller, row, name, set(parse.given(request, queries.WITH_ATTR))
     )
     return JSONResponse({"resource": _view(request, shown)})
 
@@ -82,7 +82,7 @@ async def metadata(request: Request) -> Response:
     """Show the metadata of a resource, which its server reads."""
     row = await stack_of(request)
     name = request.path_params["resource_name"]
-    found = await use.metadata(house_of(request), caller_of(request), row, name)
+    found = await use.metadata(services_of(request), caller_of(request), row, name)
     return JSONResponse({"metadata": found})
 
 
@@ -91,16 +91,16 @@ async def mark(request: Request) -> Response:
     row = await stack_of(request)
     unhealthy, reason = parse.health(await parse.body(request))
     name = request.path_params["resource_name"]
-    await health.mark(house_of(request), row, name, healthy=not unhealthy, reason=reason)
+    await health.mark(services_of(request), row, name, healthy=not unhealthy, reason=reason)
     return JSONResponse(None)
 
 
 async def send_signal(request: Request) -> Response:
     """Send a signal to a resource, or clear its hook with `unset_hook`."""
     row = await stack_of(request)
-    house, caller = house_of(request), caller_of(request)
-    record = await use.find_resource(house, row, request.path_params["resource_name"])
-    await use.guest_may(house, caller, row, record)
+    services, caller = services_of(request), caller_of(request)
+    record = await use.find_resource(services, row, request.path_params["resource_name"])
+    await use.guest_may(services, caller, row, record)
     details = await parse.body(request, needed=False)
-    await signal(house, caller, row, record, details or None)
+    await signal(services, caller, row, record, details or None)
     return JSONResponse(None)

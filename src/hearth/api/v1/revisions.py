@@ -1,11 +1,11 @@
-"""Revisions of a stack: what it was asked to be, and how that changed. Beside the contract."""
+"""Revisions of a stack and their differences. Heat does not have this."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
-from hearth.api.v1.context import caller_of, house_of, stack_of
+from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.service import revisions as use
 from hearth.service.redact import may_export, without_hidden_defaults
 from hearth.service.template_text import as_object
@@ -16,7 +16,7 @@ from hearth.store.texts import RevisionRow
 async def index(request: Request) -> Response:
     """List the revisions of a stack, newest first."""
     row = await stack_of(request, deleted=True)
-    found = await use.list_revisions(house_of(request), row)
+    found = await use.list_revisions(services_of(request), row)
     return JSONResponse({"revisions": [_summary(row, one) for one in found]})
 
 
@@ -33,9 +33,9 @@ def _summary(row: StackRow, one: RevisionRow) -> view.Body:
 async def show(request: Request) -> Response:
     """Show a revision: the template as an object, and the names of the files."""
     row = await stack_of(request, deleted=True)
-    kept = await use.show_revision(house_of(request), row, _number(request, "number"))
-    template = await as_object(house_of(request), row, kept.revision.template)
-    if not may_export(house_of(request), caller_of(request)):
+    kept = await use.show_revision(services_of(request), row, _number(request, "number"))
+    template = await as_object(services_of(request), row, kept.revision.template)
+    if not may_export(services_of(request), caller_of(request)):
         template = without_hidden_defaults(template)
     body = {
         **_summary(row, kept.row),
@@ -50,10 +50,10 @@ async def show(request: Request) -> Response:
 async def diff(request: Request) -> Response:
     """Show the difference between two revisions."""
     row = await stack_of(request, deleted=True)
-    house = house_of(request)
-    before = await use.show_revision(house, row, _number(request, "number"))
-    after = await use.show_revision(house, row, _number(request, "other"))
-    return JSONResponse({"diff": await use.compare(house, row.project_id, before, after)})
+    services = services_of(request)
+    before = await use.show_revision(services, row, _number(request, "number"))
+    after = await use.show_revision(services, row, _number(request, "other"))
+    return JSONResponse({"diff": await use.compare(services, row.project_id, before, after)})
 
 
 def _number(request: Request, name: str) -> int:

@@ -1,10 +1,10 @@
-"""The index of the Orchestration API: every operation, with what it takes and answers.
+"""The index of the Orchestration API: every endpoint, with its request and its answer.
 
-Source: facts/rest_routes.json. What a row says is enforced, published as OpenAPI and printed as the
-API reference.
+Source: facts/rest_routes.json. Each row is enforced, published as OpenAPI and printed in the API
+reference.
 """
 
-from hearth.api.operation import Operation
+from hearth.api.endpoint import Endpoint
 from hearth.api.v1 import (
     events,
     queries,
@@ -31,28 +31,28 @@ CONFIGS = PROJECT + "/software_configs"
 DEPLOYMENTS = PROJECT + "/software_deployments"
 
 TEMPLATES = [
-    Operation(
+    Endpoint(
         "template_validate", "POST", PROJECT + "/validate", "stacks:validate_template",
         templates.validate, shapes.VALIDATED, body=shapes.VALIDATE, query=queries.VALIDATE,
         errors=(404,),
     ),
-    Operation(
+    Endpoint(
         "resource_types", "GET", TYPES, "stacks:list_resource_types",
         templates.type_list, shapes.TYPE_LIST, query=queries.TYPES,
     ),
-    Operation(
+    Endpoint(
         "resource_schema", "GET", TYPES + "/{type_name}", "stacks:resource_schema",
         templates.type_show, shapes.TYPE,
     ),
-    Operation(
+    Endpoint(
         "generate_template", "GET", TYPES + "/{type_name}/template", "stacks:generate_template",
         templates.type_template, FREE, query=(queries.TEMPLATE_TYPE,),
     ),
-    Operation(
+    Endpoint(
         "template_versions", "GET", VERSIONS, "stacks:list_template_versions",
         templates.versions, shapes.VERSION_LIST,
     ),
-    Operation(
+    Endpoint(
         "template_functions", "GET", VERSIONS + "/{template_version}/functions",
         "stacks:list_template_functions", templates.functions, shapes.FUNCTION_LIST,
         query=(queries.WITH_CONDITION_FUNC,),
@@ -60,23 +60,23 @@ TEMPLATES = [
 ]  # fmt: skip
 
 ALL_STACKS = [
-    Operation(
+    Endpoint(
         "stack_index", "GET", STACKS, "stacks:index", stacks.index, shapes.STACK_LIST,
         query=queries.STACKS,
     ),
-    Operation(
+    Endpoint(
         "stack_create", "POST", STACKS, "stacks:create", stacks.create, shapes.CREATED,
         status=201, body=shapes.CREATE, errors=(404, 409),
     ),
-    Operation(
+    Endpoint(
         "stack_detail", "GET", STACKS + "/detail", "stacks:detail", stacks.detail,
         shapes.STACK_LIST, query=queries.STACKS,
     ),
-    Operation(
+    Endpoint(
         "stack_preview", "POST", STACKS + "/preview", "stacks:preview", stacks.preview,
         shapes.PREVIEWED_STACK, body=shapes.PREVIEW, errors=(404, 409),
     ),
-    Operation(
+    Endpoint(
         "stack_plan", "POST", STACKS + "/plan", "stacks:preview", stacks.create_plan,
         wrapped("plan", FREE), body=shapes.PREVIEW, errors=(404, 409), beside=True,
     ),
@@ -84,14 +84,14 @@ ALL_STACKS = [
 
 LOOKUPS = [
     *(
-        Operation(
+        Endpoint(
             "stack_lookup", method, STACKS + "/{stack_identity}", "stacks:lookup", stacks.lookup,
             status=302,
         )
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
     ),
     *(
-        Operation(
+        Endpoint(
             "stack_lookup_subpath", method, STACKS + "/{stack_identity}/" + word, "stacks:lookup",
             stacks.lookup_below, status=302,
         )
@@ -104,202 +104,202 @@ LOOKUPS = [
 ]  # fmt: skip
 
 ONE_STACK = [
-    Operation(
+    Endpoint(
         "stack_show", "GET", STACK, "stacks:show", stacks.show, wrapped("stack", ref("Stack")),
         query=(queries.RESOLVE_OUTPUTS,),
     ),
-    Operation(
+    Endpoint(
         "stack_update", "PUT", STACK, "stacks:update", stacks.update, exact({}), status=202,
         body=shapes.UPDATE, errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "stack_update_patch", "PATCH", STACK, "stacks:update_patch", stacks.patch, exact({}),
         status=202, body=shapes.UPDATE, errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "stack_delete", "DELETE", STACK, "stacks:delete", stacks.delete, status=204,
         errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "preview_stack_update", "PUT", STACK + "/preview", "stacks:preview_update",
         stacks.update_preview, shapes.CHANGES, body=shapes.UPDATE, query=(queries.NESTED,),
         errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "preview_stack_update_patch", "PATCH", STACK + "/preview", "stacks:preview_update_patch",
         stacks.update_preview, shapes.CHANGES, body=shapes.UPDATE, query=(queries.NESTED,),
         errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "stack_update_plan", "PUT", STACK + "/plan", "stacks:preview_update",
         stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE, errors=(409,), beside=True,
     ),
-    Operation(
+    Endpoint(
         "stack_update_patch_plan", "PATCH", STACK + "/plan", "stacks:preview_update_patch",
         stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE, errors=(409,), beside=True,
     ),
-    Operation(
+    Endpoint(
         "action_stack", "POST", STACK + "/actions", None, stacks.action, NULL,
         body=shapes.ACTION, errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "stack_template", "GET", STACK + "/template", "stacks:template", stacks.template, FREE
     ),
-    Operation(
+    Endpoint(
         "stack_environment", "GET", STACK + "/environment", "stacks:environment",
         stacks.environment, ref("Environment"),
     ),
-    Operation(
+    Endpoint(
         "stack_files", "GET", STACK + "/files", "stacks:files", stacks.files, each(shapes.TEXT)
     ),
-    Operation(
+    Endpoint(
         "stack_output_list", "GET", STACK + "/outputs", "stacks:list_outputs",
         stacks.output_list, shapes.OUTPUT_LIST,
     ),
-    Operation(
+    Endpoint(
         "stack_output_show", "GET", STACK + "/outputs/{output_key}", "stacks:show_output",
         stacks.output_show, wrapped("output", ref("Output")),
     ),
-    Operation(
+    Endpoint(
         "stack_abandon", "DELETE", STACK + "/abandon", "stacks:abandon", stacks.abandon,
         ref("Document"), errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "stack_export", "GET", STACK + "/export", "stacks:export", stacks.export, ref("Document")
     ),
-    Operation(
+    Endpoint(
         "stack_revisions", "GET", STACK + "/revisions", "stacks:template", revisions.index,
         wrapped("revisions", several(FREE)), beside=True,
     ),
-    Operation(
+    Endpoint(
         "stack_revision_show", "GET", STACK + "/revisions/{number}", "stacks:template",
         revisions.show, wrapped("revision", FREE), beside=True,
     ),
-    Operation(
+    Endpoint(
         "stack_revision_diff", "GET", STACK + "/revisions/{number}/diff/{other}",
         "stacks:template", revisions.diff, FREE, beside=True,
     ),
 ]  # fmt: skip
 
 SNAPSHOTS = [
-    Operation(
+    Endpoint(
         "stack_list_snapshots", "GET", STACK + "/snapshots", "stacks:list_snapshots",
         snapshots.index, wrapped("snapshots", several(ref("Snapshot"))),
     ),
-    Operation(
+    Endpoint(
         "stack_snapshot", "POST", STACK + "/snapshots", "stacks:snapshot", snapshots.create,
         ref("Snapshot"), body=shapes.SNAPSHOT, errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "stack_snapshot_show", "GET", SNAPSHOT, "stacks:show_snapshot", snapshots.show,
         wrapped("snapshot", ref("Snapshot")),
     ),
-    Operation(
+    Endpoint(
         "stack_snapshot_delete", "DELETE", SNAPSHOT, "stacks:delete_snapshot", snapshots.delete,
         status=204, errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "stack_snapshot_restore", "POST", SNAPSHOT + "/restore", "stacks:restore_snapshot",
         snapshots.restore, status=202, answer=NULL, errors=(409,),
     ),
 ]  # fmt: skip
 
 RESOURCES = [
-    Operation(
+    Endpoint(
         "resource_index", "GET", STACK + "/resources", "resource:index", resources.index,
         wrapped("resources", several(ref("Resource"))), query=queries.RESOURCES,
     ),
-    Operation(
+    Endpoint(
         "resource_show", "GET", RESOURCE, "resource:show", resources.show,
         wrapped("resource", ref("DetailedResource")), query=(queries.WITH_ATTR,), guest=True,
     ),
-    Operation(
+    Endpoint(
         "resource_metadata_show", "GET", RESOURCE + "/metadata", "resource:metadata",
         resources.metadata, wrapped("metadata", FREE), guest=True,
     ),
-    Operation(
+    Endpoint(
         "resource_signal", "POST", RESOURCE + "/signal", "resource:signal",
         resources.send_signal, NULL, body=FREE, needs_body=False, errors=(409,), guest=True,
     ),
-    Operation(
+    Endpoint(
         "resource_mark_unhealthy", "PATCH", RESOURCE, "resource:mark_unhealthy", resources.mark,
         NULL, body=shapes.HEALTH, errors=(409,),
     ),
 ]  # fmt: skip
 
 EVENTS = [
-    Operation(
+    Endpoint(
         "event_index_stack", "GET", STACK + "/events", "events:index", events.of_stack,
         wrapped("events", several(ref("Event"))), query=queries.EVENTS,
     ),
-    Operation(
+    Endpoint(
         "event_index_resource", "GET", RESOURCE + "/events", "events:index", events.of_resource,
         wrapped("events", several(ref("Event"))), query=queries.EVENTS,
     ),
-    Operation(
+    Endpoint(
         "event_show", "GET", RESOURCE + "/events/{event_id}", "events:show", events.show,
         wrapped("event", ref("FullEvent")),
     ),
 ]  # fmt: skip
 
 SOFTWARE = [
-    Operation(
+    Endpoint(
         "software_config_index", "GET", CONFIGS, "software_configs:index",
         software_configs.index,
         wrapped("software_configs", several(exact(shapes.CONFIG_SUMMARY, {"project": TEXT}))),
         query=queries.CONFIGS,
     ),
-    Operation(
+    Endpoint(
         "software_config_create", "POST", CONFIGS, "software_configs:create",
         software_configs.create, wrapped("software_config", ref("SoftwareConfig")),
         body=shapes.CONFIG_BODY,
     ),
-    Operation(
+    Endpoint(
         "software_config_show", "GET", CONFIGS + "/{config_id}", "software_configs:show",
         software_configs.show, wrapped("software_config", ref("SoftwareConfig")),
     ),
-    Operation(
+    Endpoint(
         "software_config_delete", "DELETE", CONFIGS + "/{config_id}", "software_configs:delete",
         software_configs.delete, status=204, errors=(409,),
     ),
-    Operation(
+    Endpoint(
         "software_deployment_index", "GET", DEPLOYMENTS, "software_deployments:index",
         software_deployments.index,
         wrapped("software_deployments", several(ref("SoftwareDeployment"))),
         query=(queries.SERVER_ID,),
     ),
-    Operation(
+    Endpoint(
         "software_deployment_create", "POST", DEPLOYMENTS, "software_deployments:create",
         software_deployments.create, wrapped("software_deployment", ref("SoftwareDeployment")),
         body=shapes.DEPLOYMENT_BODY,
     ),
-    Operation(
+    Endpoint(
         "software_deployment_metadata", "GET", DEPLOYMENTS + "/metadata/{server_id}",
         "software_deployments:metadata", software_deployments.metadata,
         wrapped("metadata", several(ref("SoftwareConfig"))),
     ),
-    Operation(
+    Endpoint(
         "software_deployment_show", "GET", DEPLOYMENTS + "/{deployment_id}",
         "software_deployments:show", software_deployments.show,
         wrapped("software_deployment", ref("SoftwareDeployment")),
     ),
-    Operation(
+    Endpoint(
         "software_deployment_update", "PUT", DEPLOYMENTS + "/{deployment_id}",
         "software_deployments:update", software_deployments.update,
         wrapped("software_deployment", ref("SoftwareDeployment")), body=shapes.DEPLOYMENT_CHANGE,
     ),
-    Operation(
+    Endpoint(
         "software_deployment_delete", "DELETE", DEPLOYMENTS + "/{deployment_id}",
         "software_deployments:delete", software_deployments.delete, status=204,
     ),
 ]  # fmt: skip
 
 SERVICES = [
-    Operation(
+    Endpoint(
         "build_info", "GET", PROJECT + "/build_info", "build_info:build_info",
         services.build_info, shapes.BUILD,
     ),
-    Operation(
+    Endpoint(
         "service_index", "GET", PROJECT + "/services", "service:index", services.index,
         wrapped("services", several(exact(shapes.SERVICE))), errors=(503,),
     ),
@@ -314,4 +314,4 @@ TABLE = {
     "Software": SOFTWARE,
     "Services": SERVICES,
 }
-ROUTES = [operation for group in TABLE.values() for operation in group]
+ROUTES = [endpoint for group in TABLE.values() for endpoint in group]

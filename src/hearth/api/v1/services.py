@@ -1,4 +1,4 @@
-"""What serves: the engines, and the release."""
+"""The engines and the release."""
 
 from datetime import UTC, datetime
 
@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 import hearth
 from hearth.api.answer import JSONResponse
-from hearth.api.v1.context import house_of
+from hearth.api.v1.context import services_of
 from hearth.engine.worker.ports import BEAT_S
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPServiceUnavailable
@@ -16,7 +16,7 @@ from hearth.store.engines import EngineRow, engines
 
 async def index(request: Request) -> Response:
     """List the engines, each with the time of its last heartbeat."""
-    found = await house_of(request).store.read(engines)
+    found = await services_of(request).store.read(engines)
     if not any(one.up for one in found):
         words = "No engine is running: nothing of what is asked for will be done."
         raise Rejected([HTTPServiceUnavailable(None, words)])
@@ -40,7 +40,7 @@ def _view(one: EngineRow) -> dict[str, object]:
 
 
 def _time(seconds: float) -> str:
-    """UTC with microseconds and no zone, unlike everywhere else: so it is in this answer."""
+    """Return UTC with microseconds and without a zone, as Heat does in this answer only."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
 
 

@@ -1,8 +1,8 @@
-"""What comes and goes, as JSON Schema. Source: facts/api_constants.json, responses."""
+"""Bodies of requests and answers, as JSON Schema. Source: facts/api_constants.json, responses."""
 
 from collections.abc import Mapping
 
-from hearth.api.operation import Shape
+from hearth.api.endpoint import Shape
 
 TEXT: Shape = {"type": "string"}
 MAYBE_TEXT: Shape = {"type": ["string", "null"]}
@@ -47,7 +47,7 @@ def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None)
 
 
 def lenient(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """A map that may have other keys too: they are not looked at."""
+    """A map that may have other keys, which are ignored."""
     shape = dict(exact(needed, maybe))
     del shape["additionalProperties"]
     return shape

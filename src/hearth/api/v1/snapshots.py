@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
-from hearth.api.v1.context import caller_of, house_of, stack_of
+from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.service import snapshots as use
 from hearth.service.redact import may_export, redacted
 from hearth.store.rows import StackRow
@@ -17,7 +17,7 @@ async def create(request: Request) -> Response:
     row = await stack_of(request)
     name = (await parse.body(request)).get("name")
     made = await use.take_snapshot(
-        house_of(request),
+        services_of(request),
         caller_of(request),
         row,
         None if name is None else parse.plain(str(name), "name"),
@@ -28,21 +28,21 @@ async def create(request: Request) -> Response:
 async def index(request: Request) -> Response:
     """List the snapshots of a stack."""
     row = await stack_of(request)
-    found = await use.list_snapshots(house_of(request), row)
+    found = await use.list_snapshots(services_of(request), row)
     return JSONResponse({"snapshots": [await _shown(request, row, one) for one in found]})
 
 
 async def show(request: Request) -> Response:
     """Show a snapshot."""
     row = await stack_of(request)
-    found = await use.show_snapshot(house_of(request), row, request.path_params["snapshot_id"])
+    found = await use.show_snapshot(services_of(request), row, request.path_params["snapshot_id"])
     return JSONResponse({"snapshot": await _shown(request, row, found)})
 
 
 async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
-    """A snapshot; who may not export the stack sees neither hidden values nor keys of users."""
-    shown = await view.snapshot(house_of(request), row, one)
-    if shown["data"] is not None and not may_export(house_of(request), caller_of(request)):
+    """Return a snapshot; callers that may not export the stack see no hidden values and no keys."""
+    shown = await view.snapshot(services_of(request), row, one)
+    if shown["data"] is not None and not may_export(services_of(request), caller_of(request)):
         shown["data"] = redacted(shown["data"])
     return shown
 
@@ -50,7 +50,7 @@ async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
 async def delete(request: Request) -> Response:
     """Delete a snapshot with its images and backups."""
     row = await stack_of(request)
-    await use.delete_snapshot(house_of(request), row, request.path_params["snapshot_id"])
+    await use.delete_snapshot(services_of(request), row, request.path_params["snapshot_id"])
     return Response(status_code=204)
 
 
@@ -58,5 +58,5 @@ async def restore(request: Request) -> Response:
     """Restore a stack to the state of a snapshot."""
     row = await stack_of(request)
     snapshot_id = request.path_params["snapshot_id"]
-    await use.restore_snapshot(house_of(request), caller_of(request), row, snapshot_id)
+    await use.restore_snapshot(services_of(request), caller_of(request), row, snapshot_id)
     return JSONResponse(None, status_code=202)

@@ -1,7 +1,6 @@
 """Bodies of software configurations and deployments as values.
 
-What is wrong is refused with the field's name, everything at once. Source: spec/rest-api.md,
-section 6.
+All errors are reported at once, with the names of the fields. Source: spec/rest-api.md, section 6.
 """
 
 import math
@@ -12,8 +11,8 @@ from hearth.model.problem import HTTPBadRequest, Invalid, Problem, Rejected
 from hearth.model.span import Span
 from hearth.resources.heat import software_io
 from hearth.resources.heat.software_io import UNGROUPED
-from hearth.service.software_configs import WantedConfig
-from hearth.service.software_deployments import WantedDeployment
+from hearth.service.software_configs import ConfigRequest
+from hearth.service.software_deployments import DeploymentRequest
 from hearth.template.walk import too_deep
 
 NAME_CHARACTERS_MAX = 255
@@ -21,10 +20,10 @@ PROJECT_CHARACTERS_MAX = 64
 STATUSES = ("IN_PROGRESS", "COMPLETE", "FAILED")
 
 
-def config(data: Mapping[str, Any]) -> WantedConfig:
-    """The body of a new configuration. Raises Rejected."""
+def config(data: Mapping[str, Any]) -> ConfigRequest:
+    """Return the request for a new configuration. Raises Rejected."""
     fields = _Fields(data)
-    found = WantedConfig(
+    found = ConfigRequest(
         name=fields.text("name"),
         group=fields.text("group") or UNGROUPED,
         config=fields.value("config"),
@@ -36,10 +35,10 @@ def config(data: Mapping[str, Any]) -> WantedConfig:
     return found
 
 
-def deployment(data: Mapping[str, Any]) -> WantedDeployment:
-    """The body of a new deployment. Raises Rejected."""
+def deployment(data: Mapping[str, Any]) -> DeploymentRequest:
+    """Return the request for a new deployment. Raises Rejected."""
     fields = _Fields(data)
-    found = WantedDeployment(
+    found = DeploymentRequest(
         config_id=fields.needed("config_id"),
         server_id=fields.needed("server_id"),
         input_values=fields.map("input_values") or {},
@@ -53,7 +52,7 @@ def deployment(data: Mapping[str, Any]) -> WantedDeployment:
 
 
 def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a deployment's update: what is to change, by the names of `Deployment`.
+    """Return the changes of a deployment's update, by the names of `Deployment`.
 
     Null leaves a field as it is. Raises Rejected.
     """
@@ -71,19 +70,19 @@ def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Fields:
-    """The fields of a body, and what is wrong with them."""
+    """The fields of a body, and their errors."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
         self.problems: list[Problem] = []
 
     def done(self) -> None:
-        """Raises Rejected if anything was wrong."""
+        """Raise Rejected if there were errors."""
         if self.problems:
             raise Rejected(self.problems)
 
     def value(self, name: str) -> Any:
-        """Any JSON value; None where there is none, or one that cannot be kept."""
+        """Return any JSON value; None if it is missing or cannot be stored."""
         found = self._data.get(name)
         if (words := _unkept(found)) is None:
             return found
@@ -98,7 +97,7 @@ class _Fields:
         return None
 
     def text(self, name: str, *, most: int | None = NAME_CHARACTERS_MAX) -> str | None:
-        """A text; numbers count as theirs. `most` is in characters."""
+        """Return a text; numbers are converted. `most` is in characters."""
         found = self.value(name)
         if isinstance(found, int | float) and not isinstance(found, bool):
             found = str(found)
@@ -129,7 +128,7 @@ class _Fields:
 
 
 def _unkept(value: Any) -> str | None:
-    """Why a value cannot be kept as it is; None if it can."""
+    """Return why a value cannot be stored, or None if it can."""
     if too_deep(value):
         return "this is nested too deep"
     waiting = [value]

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, software, view
-from hearth.api.v1.context import caller_of, demand, house_of, scope_of
+from hearth.api.v1.context import caller_of, demand, scope_of, services_of
 from hearth.service import software_configs as use
 
 
@@ -15,32 +15,34 @@ async def index(request: Request) -> Response:
     if everywhere:
         demand(request, "software_configs:global_index")
     found = await use.list_configs(
-        house_of(request),
+        services_of(request),
         None if everywhere else request.path_params["tenant_id"],
         limit=parse.number(request, queries.LIMIT),
         marker=parse.last(request, queries.MARKER),
     )
-    of_project = everywhere or house_of(request).policy.is_admin(caller_of(request))
+    of_project = everywhere or services_of(request).policy.is_admin(caller_of(request))
     shown = [view.software_config_summary(one, project=of_project) for one in found]
     return JSONResponse({"software_configs": shown})
 
 
 async def create(request: Request) -> Response:
     """Create a software configuration. It cannot be changed later."""
-    wanted = software.config(await parse.body(request))
-    made = await use.create_config(house_of(request), request.path_params["tenant_id"], wanted)
+    config_request = software.config(await parse.body(request))
+    made = await use.create_config(
+        services_of(request), request.path_params["tenant_id"], config_request
+    )
     return JSONResponse({"software_config": made.document()})
 
 
 async def show(request: Request) -> Response:
     """Show a software configuration."""
     path = request.path_params
-    found = await use.show_config(house_of(request), scope_of(request), path["config_id"])
+    found = await use.show_config(services_of(request), scope_of(request), path["config_id"])
     return JSONResponse({"software_config": found.document()})
 
 
 async def delete(request: Request) -> Response:
     """Delete a software configuration, unless a deployment uses it."""
     path = request.path_params
-    await use.delete_config(house_of(request), scope_of(request), path["config_id"])
+    await use.delete_config(services_of(request), scope_of(request), path["config_id"])
     return Response(status_code=204)

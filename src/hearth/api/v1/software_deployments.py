@@ -1,11 +1,11 @@
-"""Software deployments, and what servers read of them."""
+"""Software deployments, and the configurations that servers read."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, software, view
-from hearth.api.v1.context import caller_of, house_of, scope_of
+from hearth.api.v1.context import caller_of, scope_of, services_of
 from hearth.service import software_deployments as use
 from hearth.store.software_deployments import Deployment
 
@@ -13,7 +13,9 @@ from hearth.store.software_deployments import Deployment
 async def index(request: Request) -> Response:
     """List software deployments, oldest first."""
     found = await use.list_deployments(
-        house_of(request), request.path_params["tenant_id"], parse.last(request, queries.SERVER_ID)
+        services_of(request),
+        request.path_params["tenant_id"],
+        parse.last(request, queries.SERVER_ID),
     )
     shown = [view.software_deployment(one) for one in found]
     return JSONResponse({"software_deployments": shown})
@@ -21,16 +23,16 @@ async def index(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """Create a software deployment. The server finds it in its metadata."""
-    wanted = software.deployment(await parse.body(request))
+    deployment_request = software.deployment(await parse.body(request))
     tenant = request.path_params["tenant_id"]
-    return _shown(await use.create_deployment(house_of(request), tenant, wanted))
+    return _shown(await use.create_deployment(services_of(request), tenant, deployment_request))
 
 
 async def show(request: Request) -> Response:
     """Show a software deployment, with results that wait in the cloud."""
     caller, path = caller_of(request), request.path_params
     found = await use.show_deployment(
-        house_of(request), caller, scope_of(request), path["deployment_id"]
+        services_of(request), caller, scope_of(request), path["deployment_id"]
     )
     return _shown(found)
 
@@ -40,7 +42,7 @@ async def update(request: Request) -> Response:
     path = request.path_params
     changes = software.deployment_changes(await parse.body(request))
     changed = await use.update_deployment(
-        house_of(request), scope_of(request), path["deployment_id"], changes
+        services_of(request), scope_of(request), path["deployment_id"], changes
     )
     return _shown(changed)
 
@@ -48,7 +50,7 @@ async def update(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     """Delete a software deployment. Its configuration stays."""
     path = request.path_params
-    await use.delete_deployment(house_of(request), scope_of(request), path["deployment_id"])
+    await use.delete_deployment(services_of(request), scope_of(request), path["deployment_id"])
     return Response(status_code=204)
 
 
@@ -56,7 +58,7 @@ async def metadata(request: Request) -> Response:
     """List the configurations that a server has to apply, by name."""
     caller, path = caller_of(request), request.path_params
     found = await use.server_configs(
-        house_of(request), path["tenant_id"], path["server_id"], guest=caller.guest
+        services_of(request), path["tenant_id"], path["server_id"], guest=caller.guest
     )
     return JSONResponse({"metadata": [config.document() for config in found]})
 

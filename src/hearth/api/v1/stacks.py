@@ -1,4 +1,4 @@
-"""Stacks: list, create, show, change, delete, and what they say of themselves."""
+"""Stacks: list, create, show, change, delete; their template, files, environment and outputs."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, view
-from hearth.api.v1.context import caller_of, demand, house_of, stack_of
+from hearth.api.v1.context import caller_of, demand, services_of, stack_of
 from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
 from hearth.model.state import Action
 from hearth.service.create_stack import create_stack
@@ -34,16 +34,18 @@ async def index(request: Request) -> Response:
     everywhere = parse.flag(request, queries.GLOBAL)
     if everywhere:
         demand(request, "stacks:global_index")
-    house, tenant = house_of(request), request.path_params["tenant_id"]
-    wanted = parse.stack_filter(request, None if everywhere else tenant)
+    services, tenant = services_of(request), request.path_params["tenant_id"]
+    filters = parse.stack_filter(request, None if everywhere else tenant)
     if not parse.flag(request, queries.SHOW_HIDDEN):
-        hidden = house.limits.hidden_stack_tags
-        wanted = replace(wanted, not_tags_any=(*wanted.not_tags_any, *hidden))
-    rows, count = await list_stacks(house, wanted, count=parse.flag(request, queries.WITH_COUNT))
-    of_project = everywhere or house.policy.is_admin(caller_of(request))
+        hidden = services.limits.hidden_stack_tags
+        filters = replace(filters, not_tags_any=(*filters.not_tags_any, *hidden))
+    rows, count = await list_stacks(
+        services, filters, count=parse.flag(request, queries.WITH_COUNT)
+    )
+    of_project = everywhere or services.policy.is_admin(caller_of(request))
     shown = [view.summary(request, row, project=of_project) for row in rows]
     body: dict[str, object] = {"stacks": shown}
-    if wanted.limit and len(rows) == wanted.limit:
+    if filters.limit and len(rows) == filters.limit:
         body["links"] = [{"rel": "next", "href": _next(request, rows[-1].id)}]
     if count is not None:
         body["count"] = count
@@ -72,8 +74,8 @@ async def create(request: Request) -> Response:
     name = _new_name(data)
     if "converge" in data:
         raise parse.bad("converge is for updates only")
-    wanted, adopt = await parse.wanted_of(request, data), parse.adopt_data(data)
-    row = await create_stack(house_of(request), caller, name, wanted, adopt=adopt)
+    stack_request, adopt = await parse.stack_request_of(request, data), parse.adopt_data(data)
+    row = await create_stack(services_of(request), caller, name, stack_request, adopt=adopt)
     headers = {"Location": view.stack_url(request, row)}
     return JSONResponse(view.created(request, row), status_code=201, headers=headers)
 
@@ -91,7 +93,7 @@ async def preview(request: Request) -> Response:
     caller = caller_of(request)
     data = await parse.body(request)
     found = await plan_create(
-        house_of(request), caller, _new_name(data), await parse.wanted_of(request, data)
+        services_of(request), caller, _new_name(data), await parse.stack_request_of(request, data)
     )
     row, items = found.aim.row, created_items(found)
     body = view.stack(request, row, found.aim.program, created_outputs(found))
@@ -126,7 +128,7 @@ async def _redirected(request: Request, below: str) -> Response:
     path, caller = request.path_params, caller_of(request)
     identity = path["stack_identity"]
     row = await find_stack(
-        house_of(request), caller, path["tenant_id"], identity, deleted=True, anywhere=True
+        services_of(request), caller, path["tenant_id"], identity, deleted=True, anywhere=True
     )
     url = view.stack_url(request, row) + below
     return RedirectResponse(_with_query(request, url), status_code=302)
@@ -139,14 +141,14 @@ def _with_query(request: Request, url: str) -> str:
 async def show(request: Request) -> Response:
     """Show a stack: state, parameters, outputs. The id finds deleted stacks, too."""
     row = await stack_of(request, deleted=True)
-    house = house_of(request)
+    services = services_of(request)
     values = None
     try:
-        _, program = await house.program(row)
+        _, program = await services.program(row)
     except Rejected:
-        program = None  # a type or file it used is gone; the stack is shown all the same
+        program = None  # a type or file that it uses no longer exists; the stack is still shown
     if parse.flag(request, queries.RESOLVE_OUTPUTS, default=True) and row.deleted_at is None:
-        values = await outputs(house, caller_of(request), row) if program is not None else []
+        values = await outputs(services, caller_of(request), row) if program is not None else []
     return JSONResponse({"stack": view.stack(request, row, program, values)})
 
 
@@ -165,20 +167,22 @@ async def _update(request: Request, *, existing: bool) -> Response:
     data = await parse.body(request)
     if existing and not data:
         demand(request, "stacks:update_no_change")
-    wanted = await parse.wanted_update(request, data, existing=existing)
-    await update_stack(house_of(request), caller_of(request), row, wanted)
+    stack_request = await parse.update_request_of(request, data, existing=existing)
+    await update_stack(services_of(request), caller_of(request), row, stack_request)
     return JSONResponse({}, status_code=202)
 
 
 async def update_preview(request: Request) -> Response:
     """Show what an update would do to each resource, without a change."""
     row = await stack_of(request)
-    wanted = await parse.wanted_update(
+    stack_request = await parse.update_request_of(
         request, await parse.body(request), existing=request.method == "PATCH"
     )
-    found = await plan_update(house_of(request), caller_of(request), row, wanted, recorded=True)
+    found = await plan_update(
+        services_of(request), caller_of(request), row, stack_request, recorded=True
+    )
     nested = parse.flag(request, queries.NESTED)
-    shown = await changes(house_of(request), found, show_nested=nested)
+    shown = await changes(services_of(request), found, show_nested=nested)
     return JSONResponse(
         {
             "resource_changes": {
@@ -193,7 +197,7 @@ async def create_plan(request: Request) -> Response:
     caller = caller_of(request)
     data = await parse.body(request)
     found = await plan_create(
-        house_of(request), caller, _new_name(data), await parse.wanted_of(request, data)
+        services_of(request), caller, _new_name(data), await parse.stack_request_of(request, data)
     )
     return JSONResponse({"plan": found.plan.as_json()})
 
@@ -201,17 +205,17 @@ async def create_plan(request: Request) -> Response:
 async def update_plan(request: Request) -> Response:
     """Plan an update: the action for each resource, and its reasons by property."""
     row = await stack_of(request)
-    wanted = await parse.wanted_update(
+    stack_request = await parse.update_request_of(
         request, await parse.body(request), existing=request.method == "PATCH"
     )
-    found = await plan_update(house_of(request), caller_of(request), row, wanted)
+    found = await plan_update(services_of(request), caller_of(request), row, stack_request)
     return JSONResponse({"plan": found.plan.as_json()})
 
 
 async def delete(request: Request) -> Response:
     """Delete a stack and its resources, in every state. Repeating it has no effect."""
     row = await stack_of(request)
-    await delete_stack(house_of(request), caller_of(request), row)
+    await delete_stack(services_of(request), caller_of(request), row)
     return Response(status_code=204)
 
 
@@ -228,55 +232,55 @@ async def action(request: Request) -> Response:
     row = await stack_of(request)
     match word:
         case "cancel_update":
-            await cancel_update(house_of(request), row, rollback=True)
+            await cancel_update(services_of(request), row, rollback=True)
         case "cancel_without_rollback":
-            await cancel_update(house_of(request), row, rollback=False)
+            await cancel_update(services_of(request), row, rollback=False)
         case _:
-            await operate_stack(house_of(request), caller_of(request), row, Action(word.upper()))
+            await operate_stack(services_of(request), caller_of(request), row, Action(word.upper()))
     return JSONResponse(None)
 
 
 async def export(request: Request) -> Response:
     """Export a stack: the document for an adopt."""
     row = await stack_of(request)
-    house = house_of(request)
-    return JSONResponse(await view.documented(house, row, await export_stack(house, row)))
+    services = services_of(request)
+    return JSONResponse(await view.documented(services, row, await export_stack(services, row)))
 
 
 async def abandon(request: Request) -> Response:
     """Abandon a stack: return its document and keep its resources in the cloud."""
     row = await stack_of(request)
-    told = await abandon_stack(house_of(request), caller_of(request), row)
-    return JSONResponse(await view.documented(house_of(request), row, told))
+    document = await abandon_stack(services_of(request), caller_of(request), row)
+    return JSONResponse(await view.documented(services_of(request), row, document))
 
 
 async def template(request: Request) -> Response:
     """Show the template as an object, even if it was sent as text."""
     row = await stack_of(request, deleted=True)
-    revision, _ = await house_of(request).program(row)
-    plain = await as_object(house_of(request), row, revision.template)
-    exports = may_export(house_of(request), caller_of(request))
+    revision, _ = await services_of(request).program(row)
+    plain = await as_object(services_of(request), row, revision.template)
+    exports = may_export(services_of(request), caller_of(request))
     return JSONResponse(plain if exports else without_hidden_defaults(plain))
 
 
 async def environment(request: Request) -> Response:
     """Show the environment, with hidden values masked."""
     row = await stack_of(request, deleted=True)
-    revision, program = await house_of(request).program(row)
+    revision, program = await services_of(request).program(row)
     return JSONResponse(masked_environment(revision, program))
 
 
 async def files(request: Request) -> Response:
     """Show the files that were sent with the template, by name."""
     row = await stack_of(request, deleted=True)
-    revision, _ = await house_of(request).program(row)
+    revision, _ = await services_of(request).program(row)
     return JSONResponse(revision.files)
 
 
 async def output_list(request: Request) -> Response:
     """List the outputs, without their values."""
     row = await stack_of(request)
-    _, program = await house_of(request).program(row)
+    _, program = await services_of(request).program(row)
     found = [
         {"output_key": name, "description": output.description}
         for name, output in program.outputs.items()
@@ -288,7 +292,7 @@ async def output_show(request: Request) -> Response:
     """Show an output with its value, or the reason why it has none."""
     row = await stack_of(request)
     key = request.path_params["output_key"]
-    found = await outputs(house_of(request), caller_of(request), row, key)
+    found = await outputs(services_of(request), caller_of(request), row, key)
     if not found:
         raise Rejected([NotFound(None, f"Specified output key {key} not found.")])
     return JSONResponse({"output": view.output(found[0])})

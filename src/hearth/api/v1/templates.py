@@ -9,7 +9,7 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries
 from hearth.api.v1 import type_template as made
-from hearth.api.v1.context import caller_of, house_of
+from hearth.api.v1.context import caller_of, services_of
 from hearth.model.problem import EntityNotFound, Invalid, NotFound, NotSupported, Rejected, nearest
 from hearth.resources.base import ResourceType
 from hearth.resources.registry import retired_types
@@ -26,15 +26,17 @@ async def validate(request: Request) -> Response:
     With `show_findings` the answer has the findings of `hearth lint` and nothing else.
     """
     caller = caller_of(request)
-    wanted = await parse.wanted_of(request, await parse.body(request))
+    stack_request = await parse.stack_request_of(request, await parse.body(request))
     codes = parse.last(request, queries.IGNORE_ERRORS) or ""
     for code in filter(None, codes.split(",")):
         if code != "99001":
             raise parse.bad(f"Invalid codes in ignore_errors: {code}")
     if parse.flag(request, queries.SHOW_FINDINGS):
-        return JSONResponse({"Findings": await findings(house_of(request), caller, wanted)})
+        return JSONResponse(
+            {"Findings": await findings(services_of(request), caller, stack_request)}
+        )
     found = await validate_template(
-        house_of(request), caller, wanted, show_nested=parse.flag(request, queries.NESTED)
+        services_of(request), caller, stack_request, show_nested=parse.flag(request, queries.NESTED)
     )
     return JSONResponse(found)
 
@@ -66,14 +68,14 @@ async def type_list(request: Request) -> Response:
 
 
 def _types(request: Request) -> list[ResourceType]:
-    house, caller = house_of(request), caller_of(request)
-    catalog = house.programs.catalog
+    services, caller = services_of(request), caller_of(request)
+    catalog = services.programs.catalog
     names = sorted({*catalog.names(), *retired_types()})
     found = (catalog.find(name) for name in names if not name.startswith("<"))
     return [
         kind
         for kind in found
-        if isinstance(kind, ResourceType) and house.policy.allows_type(kind.name, caller)
+        if isinstance(kind, ResourceType) and services.policy.allows_type(kind.name, caller)
     ]
 
 
@@ -92,9 +94,9 @@ def _about(kind: ResourceType) -> str:
 
 def _type(request: Request) -> ResourceType:
     name = request.path_params["type_name"]
-    house = house_of(request)
-    house.policy.demand_types([name], caller_of(request))
-    catalog = house.programs.catalog
+    services = services_of(request)
+    services.policy.demand_types([name], caller_of(request))
+    catalog = services.programs.catalog
     kind = catalog.find(name)
     if not isinstance(kind, ResourceType):
         like = nearest(name, catalog.names())
@@ -135,7 +137,7 @@ async def type_template(request: Request) -> Response:
 
 
 def _visible(declared: Mapping[str, Prop] | Mapping[str, Attr]) -> dict[str, object]:
-    """The declarations as JSON; hidden ones are for templates that have them already."""
+    """Return the declarations as JSON; hidden ones exist only for old templates."""
     return {
         name: as_json(one)
         for name, one in declared.items()

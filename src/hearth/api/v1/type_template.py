@@ -1,4 +1,4 @@
-"""A template made from a resource type's schema: a form to be filled in."""
+"""A template made from a resource type's schema, to be filled in."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Values as answers, field by field as the clients read them."""
+"""Answers, field by field as clients read them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,8 +10,8 @@ from starlette.requests import Request
 
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
-from hearth.service.house import House
 from hearth.service.outputs import OutputValue
+from hearth.service.services import Services
 from hearth.store.reads import NumberedEvent
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
@@ -36,7 +36,7 @@ def time(seconds: float | None) -> str | None:
 
 
 def timed(item: Mapping[str, Any]) -> Body:
-    """A previewed resource with its times as text."""
+    """Return a previewed resource with its times as text."""
     return {
         **item,
         "creation_time": time(item["creation_time"]),
@@ -56,7 +56,7 @@ def quoted(name: str) -> str:
 
 
 def base(request: Request) -> str:
-    """Where the client reached us, with the version; put together once a request."""
+    """Return the URL of the API as the client used it, with the version; built once per request."""
     kept: str | None = request.scope.get("hearth.base")
     if kept is None:
         url = request.url
@@ -78,7 +78,7 @@ def created(request: Request, row: StackRow) -> Body:
 
 
 def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
-    """A stack in a list; with `project` it tells whose it is."""
+    """Return a stack in a list; with `project` the project is shown."""
     body: Body = {"project": row.project_id} if project else {}
     return {
         **body,
@@ -101,7 +101,7 @@ def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
 def stack(
     request: Request, row: StackRow, program: Program | None, outputs: Sequence[OutputValue] | None
 ) -> Body:
-    """A stack as `show` has it; without `outputs` that key is left out."""
+    """Return a stack for `show`; without `outputs` that key is left out."""
     description = program.description if program is not None else NO_DESCRIPTION
     body = {
         **summary(request, row),
@@ -119,15 +119,15 @@ def stack(
     return body
 
 
-async def documented(house: House, row: StackRow, body: Mapping[str, Any]) -> Body:
-    """As `document`, made where it keeps nobody waiting."""
+async def documented(services: Services, row: StackRow, body: Mapping[str, Any]) -> Body:
+    """As `document`, computed without blocking the event loop."""
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
-    return await house.compute.run(document, body, project=row.project_id, characters=characters)
+    return await services.compute.run(document, body, project=row.project_id, characters=characters)
 
 
 def document(body: Mapping[str, Any]) -> Body:
-    """The document of a stack, its template as an object."""
+    """Return the document of a stack, with its template as an object."""
     shown = {**body}
     environment = body.get("environment", {})
     shown["environment"] = {
@@ -142,8 +142,8 @@ def document(body: Mapping[str, Any]) -> Body:
     return shown
 
 
-async def snapshot(house: House, row: StackRow, one: Snapshot) -> Body:
-    """A snapshot, with its document once that is complete."""
+async def snapshot(services: Services, row: StackRow, one: Snapshot) -> Body:
+    """Return a snapshot, with its document once it is complete."""
     body = one.body if one.status is Status.COMPLETE else None
     return {
         "id": one.id,
@@ -152,18 +152,18 @@ async def snapshot(house: House, row: StackRow, one: Snapshot) -> Body:
         "status": one.status.value,
         "status_reason": one.reason,
         "creation_time": time(one.created_at),
-        "data": await documented(house, row, body) if body else None,
+        "data": await documented(services, row, body) if body else None,
     }
 
 
 def software_config_summary(one: Config, *, project: bool) -> Body:
-    """A software configuration in a list, with its project for administrators."""
+    """Return a software configuration in a list, with its project for administrators."""
     body = {key: one.document()[key] for key in ("id", "name", "group", "creation_time")}
     return {**body, "project": one.project_id} if project else body
 
 
 def software_deployment(one: Deployment) -> Body:
-    """A software deployment; `updated_time` is there once it was updated."""
+    """Return a software deployment; `updated_time` is present after an update."""
     body: Body = {
         "id": one.id,
         "config_id": one.config_id,
@@ -206,7 +206,7 @@ def resource(
     attributes: Mapping[str, Any] | None = None,
     description: str = "",
 ) -> Body:
-    """A resource; with `attributes` in detail."""
+    """Return a resource; with `attributes` in detail."""
     links = [
         {"href": resource_url(request, row, record.name), "rel": "self"},
         {"href": stack_url(request, row), "rel": "stack"},
@@ -241,7 +241,7 @@ def event(
     *,
     full: bool = False,
 ) -> Body:
-    """An event of a resource or of the stack itself."""
+    """Return an event of a resource or of the stack itself."""
     e = one.event
     links = [
         {

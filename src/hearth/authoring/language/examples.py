@@ -1,7 +1,7 @@
-"""Examples: what is written, what comes of it, and how both are shown.
+"""Examples: their source, their result, and their form on the page.
 
-Whoever has types and a world can run one: `vector` is the request that it makes, in the form of the
-language vectors.
+`vector` is the request of an example in the format of the language vectors, so that tests can run
+it.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ HERE = Path(__file__).parent
 FUNCTIONS, CHAPTERS = HERE / "functions.yaml", HERE / "chapters.yaml"
 NEWEST, NEWEST_CFN = "2021-04-16", "2010-09-09"
 RESULT = "result"
-"""The output that an example is about."""
+"""The name of the output of an example."""
 
 REQUEST = ("parameters", "files", "environment", "environment_files")
 
 
 class Outcome(StrEnum):
-    """What can come of an example, by the key under which it is written."""
+    """The kinds of results of an example, by their keys."""
 
     GIVES = "gives"  # the value of the output
     FAILS = "fails"  # the output has an error instead, or the creation ends with it
     REFUSED = "refused"  # no stack is made
     MERGED = "merged"  # the sections of an environment
-    LOOKUPS = "lookups"  # what types lead to, what names are caught by
+    LOOKUPS = "lookups"  # the resolved types and the matching entries
 
 
 @dataclass(frozen=True)
 class Example:
-    """Something that can be written, and what comes of it.
+    """An example and its result.
 
     `source` is one expression, or else the sections of a template after the version.
     """
@@ -65,7 +65,7 @@ class Example:
 
     @property
     def is_expression(self) -> bool:
-        """Whether the source is one expression only."""
+        """Whether the source is a single expression."""
         return bool(self.source) and load(self.source).value.keys().isdisjoint(
             self.grammar.sections
         )
@@ -81,7 +81,7 @@ class Example:
 
     @property
     def shown(self) -> str:
-        """The example as a part of a page: files, environment, template and result in one block."""
+        """Return the example for the page: files, environment, template and result in one block."""
         parts = [*self._files()]
         template = [*self._version(), self.source.rstrip()] if self.source else []
         if template and parts:
@@ -122,7 +122,7 @@ class Example:
 
 
 def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
-    """Sections in YAML, each entry in a line."""
+    """Return sections as YAML, one entry per line."""
     for section, entries in value.items():
         yield f"{section}:"
         if isinstance(entries, Mapping):
@@ -156,7 +156,7 @@ def _found(answer: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Words:
-    """What is written about a function."""
+    """The texts about a function."""
 
     name: str
     form: str
@@ -169,7 +169,7 @@ class Words:
 
 @cache
 def written() -> Mapping[str, Words]:
-    """The words on every function, by its name."""
+    """Return the texts about every function, by its name."""
     found = {}
     for name, entry in _read(FUNCTIONS).items():
         version = NEWEST_CFN if in_cfn(name) else NEWEST
@@ -187,7 +187,7 @@ def written() -> Mapping[str, Words]:
 
 @cache
 def chapters() -> Mapping[str, tuple[Example, ...]]:
-    """The examples of the chapters, by the name under which the page asks for them."""
+    """Return the examples of the chapters, by their names in the page."""
     return {
         name: tuple(_example(name, one, NEWEST) for one in entries)
         for name, entries in _read(CHAPTERS).items()

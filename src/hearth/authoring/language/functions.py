@@ -1,4 +1,4 @@
-"""The functions: a section for each."""
+"""The sections about functions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from hearth.authoring.language.history import (
 from hearth.authoring.language.markdown import code
 from hearth.template.functions.entry import REGISTRY, Function, Reads
 from hearth.template.functions.signature import spoken
-from hearth.template.functions.texts import TEXTS
 from hearth.template.load import load
-from hearth.template.versions import Grammar
+from hearth.template.versions import Grammar, function_text
 
 KNOWN_WHEN = {
     Reads.NOTHING: "as soon as its arguments are known",
@@ -31,18 +30,18 @@ KNOWN_WHEN = {
 
 
 def hot_functions() -> str:
-    """Sections on the functions that HOT calls by names of its own."""
+    """Return sections about the functions of HOT."""
     return "\n\n".join(_section(word) for word in words_of_functions() if not in_cfn(word))
 
 
 def cfn_functions() -> str:
-    """Sections on the functions of the CFN flavours."""
+    """Return sections about the functions of the CFN formats."""
     return "\n\n".join(_section(word) for word in words_of_functions() if in_cfn(word))
 
 
 def _section(word: str) -> str:
     words = written().get(word)
-    parts = [f"### {word}", _summary(word)]
+    parts = [f"### {word}", function_text(word)]
     if words is None:  # of an installed package
         return "\n\n".join([*parts, "\n".join(_facts(word, None))])
     parts.append(f"Form: {code(f'{word}: {words.form}')}")
@@ -57,31 +56,24 @@ def _section(word: str) -> str:
     return "\n\n".join(parts)
 
 
-def _summary(word: str) -> str:
-    if word in TEXTS:
-        return TEXTS[word]
-    known = next(one for grammar in HOT if (one := grammar.functions.get(word)))
-    return REGISTRY[known].description
-
-
 def _facts(word: str, words: Words | None) -> Iterator[str]:
-    """Where it is, and what it takes and gives: all of it derived."""
+    """Yield the versions of a function, its arguments and its result, from the declarations."""
     for name, there in (("", _outside), ("In conditions: ", _inside)):
         found = _versions(word, there)
         if found:
             yield f"- {name}{found}"
     if words is not None:
         for run in runs(lambda grammar: variant(grammar, word)):
-            told = words.variants.get(run.value)
-            if told:
-                yield f"- {run.words[:1].upper()}{run.words[1:]}: {told}"
+            types = words.variants.get(run.value)
+            if types:
+                yield f"- {run.words[:1].upper()}{run.words[1:]}: {types}"
     function = _function(word)
     if function is None:
         return
     if function.takes is not None:
-        told = getattr(function.takes, "told", None)
-        if told is not None:
-            yield f"- Types of the arguments: {code(told)}"
+        types = getattr(function.takes, "form", None)
+        if types is not None:
+            yield f"- Types of the arguments: {code(types)}"
     fixed = () if callable(function.gives) else function.kinds(None)
     kinds = {*fixed, *(kind for args in _arguments(words) for kind in function.kinds(args))}
     if kinds:
@@ -109,7 +101,7 @@ def _versions(word: str, there: object) -> str:
 
 
 def _function(word: str) -> Function | None:
-    """The newest variant; None for `if`, which is no function but a choice."""
+    """Return the newest variant; None for `if`, which is a choice and not a function."""
     names = [one for one in variants(word) if one in REGISTRY]
     if names:
         return REGISTRY[names[-1]]
@@ -119,7 +111,7 @@ def _function(word: str) -> Function | None:
 
 
 def _arguments(words: Words | None) -> Iterator[object]:
-    """Arguments with which a function is called: what it gives may depend on them."""
+    """Return arguments of a call, because the kind of the result may depend on them."""
     for example in words.examples if words is not None else ():
         if example.is_expression:
             yield from _args(example)

@@ -1,4 +1,4 @@
-"""In which versions of the language something is there: derived from the grammars."""
+"""The versions that have a feature, derived from the grammars."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ HOT: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if one.hot)
 CFN: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if not one.hot)
 
 WITHOUT_ELSE = "if.without_else"
-"""Our name for the `if` that needs no third argument: to the grammar it is a flag, no variant."""
+"""The name for the `if` without a third argument, which is a flag of the grammar and no variant."""
 
 
 @dataclass(frozen=True)
 class Run(Generic[T]):
-    """Versions of HOT, one after the other, in which something is the same."""
+    """Consecutive versions of HOT in which a feature is equal."""
 
     value: T
     first: Grammar
@@ -43,7 +43,7 @@ class Run(Generic[T]):
 
 
 def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
-    """What something is, version by version; those in which it is not there (None) are left out."""
+    """Return the runs of versions with equal values; versions with None are left out."""
     found: list[Run[T]] = []
     before: T | None = None
     for grammar in HOT:
@@ -57,28 +57,28 @@ def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
 
 
 def presence(there: Callable[[Grammar], bool]) -> str:
-    """The versions of HOT that have something, in words."""
+    """Return the versions of HOT that have a feature, as text."""
     return ", ".join(run.words for run in runs(lambda grammar: there(grammar) or None))
 
 
 def variant(grammar: Grammar, word: str) -> str | None:
-    """What a word means as a function in this version: the name of the variant."""
+    """Return the variant of a function in this version, by its word."""
     known = grammar.functions.get(word)
     return WITHOUT_ELSE if known == "if" and grammar.if_without_else else known
 
 
 def variants(word: str) -> list[str]:
-    """All that a word means outside conditions, oldest first."""
+    """Return all variants of a word outside conditions, oldest first."""
     return list(dict.fromkeys(v for one in (*HOT, *CFN) if (v := variant(one, word)) is not None))
 
 
 def words_of_functions() -> list[str]:
-    """Every function of every version, and those of conditions, in alphabetical order."""
+    """Return the functions of all versions, with those of conditions, in alphabetical order."""
     return sorted({word for one in GRAMMARS for word in _words(one)}, key=str.lower)
 
 
 def in_cfn(word: str) -> bool:
-    """Whether a function is one of the CFN flavours, which have their own names for all."""
+    """Return whether a function belongs to the CFN formats, which have their own names."""
     return any(word in _words(one) for one in CFN)
 
 

@@ -1,4 +1,4 @@
-"""The page: its words, with tables, functions and examples in their places."""
+"""The page: its text, with tables, functions and examples inserted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _put(place: re.Match[str]) -> str:
 
 
 def _contents(body: str) -> str:
-    """A list of the chapters, and in it the functions."""
+    """Return the list of chapters, with the functions."""
     by_chapter: dict[str, list[str]] = {}
     for level, title in re.findall(r"^(##|###) (.+)$", re.sub(r"(?s)```.*?```", "", body), re.M):
         link = f"[{title}](#{_anchor(title)})"
@@ -71,5 +71,5 @@ def _contents(body: str) -> str:
 
 
 def _anchor(title: str) -> str:
-    """The name under which a heading can be reached."""
+    """Return the anchor of a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

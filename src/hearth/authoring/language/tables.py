@@ -1,4 +1,4 @@
-"""The tables of the page, each asked of those who decide."""
+"""The tables of the page, each made from the code that decides."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hearth.template.versions import GRAMMARS, HOT_KEY, Grammar
 
 
 def versions() -> str:
-    """All versions with what each brings."""
+    """Return all versions with their changes."""
     rows = []
     before: Grammar | None = None
     for grammar in HOT:
@@ -45,7 +45,7 @@ def versions() -> str:
 
 
 def cfn_versions() -> str:
-    """The flavours of CFN."""
+    """Return the CFN formats."""
     first, last = sorted(CFN, key=lambda one: len(one.functions))
     more = "; ".join(_changes(first, last))
     return table(
@@ -58,7 +58,7 @@ def cfn_versions() -> str:
 
 
 def _changes(before: Grammar, after: Grammar) -> Iterable[str]:
-    """What a version has and the one before had not, and the other way round."""
+    """Return the differences of a version to its predecessor: additions and removals."""
     for what, words_in in _WORDS.items():
         old, new = words_in(before), words_in(after)
         added = [one for one in new if one not in old and one not in (before.key, after.key)]
@@ -83,7 +83,7 @@ _WORDS: Mapping[tuple[str, str], Callable[[Grammar], Iterable[str]]] = {
     ("function", "functions"): lambda grammar: [n for n, one in grammar.functions.items() if one],
     ("in conditions", "in conditions"): lambda grammar: grammar.condition_functions,
 }
-"""What a version may have, as one and as several."""
+"""The kinds of features, in singular and plural."""
 
 
 def _variant_words(name: str, known: str) -> str:
@@ -146,7 +146,7 @@ SAMPLES: tuple[Any, ...] = (
     "text", "", 12, "12", 1, 1.5, " 1e3 ", "inf", True, "yes", "True",
     "a, b", ["a", 1, None], {"a": 1}, '{"a": 1}',
 )  # fmt: skip
-"""Values that every type is asked about."""
+"""The values that every type is tested with."""
 
 
 def parameter_types() -> str:
@@ -181,7 +181,7 @@ _ACCEPTED = {
 
 
 def parameter_samples() -> str:
-    """What each type makes of the same values."""
+    """Return how each type converts the same values."""
 
     def cell(kind: ParameterType, value: Any) -> str:
         try:
@@ -194,7 +194,7 @@ def parameter_samples() -> str:
 
 
 def property_samples() -> str:
-    """What each kind of property makes of the same values."""
+    """Return how each kind of property converts the same values."""
     kinds = [kind for kind in Kind if kind is not Kind.ANY]
 
     def cell(kind: Kind, value: Any) -> str:
@@ -220,7 +220,7 @@ def parameter_keys() -> str:
 
 
 def constraints() -> str:
-    """The kinds of constraints, the types they can be put on, and since when they are there."""
+    """Return the constraints, the types that they apply to, and their first version."""
     rows = []
     for kind, allowed in FITS.items():
         name, content, rule = _CONSTRAINTS[kind.__name__]
@@ -287,17 +287,17 @@ _SECTIONS = {
 
 
 def hooks() -> str:
-    """The moments at which a resource can be made to wait."""
+    """Return the hooks."""
     return codes(one.value for one in Hook)
 
 
 def restricted_actions() -> str:
-    """What can be forbidden."""
+    """Return the actions that can be restricted."""
     return codes(one.value for one in RestrictedAction)
 
 
 def limits() -> str:
-    """How large a template may be."""
+    """Return the limits of templates."""
     rows = [[_LIMITS[one.name], f"{one.default:,}"] for one in fields(Limits)]
     rows += [[what, f"{most:,}"] for what, most in _BOUNDS]
     return table(["what", "limit"], rows)
@@ -332,7 +332,7 @@ _BOUNDS = (
 
 
 def rules() -> str:
-    """What `hearth lint` finds, each rule with an anchor `rule-CODE`."""
+    """Return the rules of `hearth lint`, each with an anchor `rule-CODE`."""
     rows = [[f'<a id="rule-{rule.code}"></a>{code(rule.code)}', rule.summary]
             for rule in RULES.values()]  # fmt: skip
     return table(["code", "meaning"], rows)

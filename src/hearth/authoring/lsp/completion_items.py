@@ -10,7 +10,6 @@ from hearth.authoring.lsp import words as fixed
 from hearth.authoring.lsp.choice import Sort, Word, described, words
 from hearth.authoring.lsp.describe import (
     attribute_text,
-    function_text,
     property_line,
     property_text,
     type_line,
@@ -24,7 +23,7 @@ from hearth.authoring.types import AuthorCatalog
 from hearth.model.state import Hook, RestrictedAction
 from hearth.schema import Custom
 from hearth.template.parameters import CFN_NAMES, ParameterType
-from hearth.template.versions import HOT_KEY, VERSION_KEYS, versions_of
+from hearth.template.versions import HOT_KEY, VERSION_KEYS, function_text, versions_of
 
 # -- properties, types and files ----------------------------------------------------------------
 

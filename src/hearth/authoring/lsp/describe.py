@@ -20,8 +20,6 @@ from hearth.schema import (
     Support,
     SupportStatus,
 )
-from hearth.template.functions.entry import REGISTRY
-from hearth.template.functions.texts import TEXTS
 from hearth.template.parameters import ParameterSchema
 
 VALUES_SHOWN_MAX = 20
@@ -101,14 +99,6 @@ def parameter_text(schema: ParameterSchema) -> str:
     if schema.immutable:
         parts.append("It can not be changed.")
     return "\n\n".join(parts)
-
-
-def function_text(name: str) -> str:
-    """Return the description of a function in one line; empty for an unknown function."""
-    if name in TEXTS:
-        return TEXTS[name]
-    known = REGISTRY.get(name)
-    return known.description if known else ""
 
 
 def constraint_text(constraint: Constraint) -> str:

@@ -8,7 +8,6 @@ from hearth.authoring.lsp import words
 from hearth.authoring.lsp.cursor import CursorContext
 from hearth.authoring.lsp.describe import (
     attribute_text,
-    function_text,
     parameter_text,
     property_text,
     type_text,
@@ -21,6 +20,7 @@ from hearth.authoring.lsp.symbol import Symbol, symbol_at
 from hearth.authoring.lsp.syntax_tree import Map, scalar_text
 from hearth.authoring.lsp.uses import Of
 from hearth.schema import Attr
+from hearth.template.versions import function_text
 
 EXCERPT_MAX = 400
 """Characters of a definition that are shown."""

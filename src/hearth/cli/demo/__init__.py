@@ -1,5 +1,5 @@
-"""`hearth demo`: a three-tier stack from nothing to nothing, in front of your eyes."""
+"""`hearth demo`: creates, changes and deletes a three-tier stack, with a live view."""
 
-from hearth.cli.demo.play import run
+from hearth.cli.demo.scenario import run
 
 __all__ = ["run"]

@@ -1,4 +1,4 @@
-"""What is known of the stack's resources, from its events alone."""
+"""The states of the stack's resources, from its events alone."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass
 class Line:
-    """One resource as it stands."""
+    """The state of one resource."""
 
     path: tuple[str, ...]
     status: str
@@ -16,13 +16,13 @@ class Line:
     physical_id: str | None = None
 
     def elapsed(self, now: float) -> float:
-        """Seconds in its last action, up to now if that has not ended."""
+        """Return the seconds of its last action, up to now if that has not ended."""
         return (self.until if self.until is not None else now) - self.since
 
 
 @dataclass
 class Board:
-    """Folds events into lines; `stack` is the root stack's name."""
+    """Turns events into lines; `stack` is the root stack's name."""
 
     stack: str
     lines: dict[tuple[str, ...], Line] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Board:
     ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[Line]:
-        """Take new events in order; the lines that changed, as they were after each."""
+        """Apply new events in order; return the changed line after each."""
         changed = []
         for event in events:
             self.marker = event["id"]
@@ -66,12 +66,12 @@ class Board:
         return (inner,)
 
     def done(self) -> tuple[int, int]:
-        """How many resources have ended what they did, and how many are known."""
+        """Return the numbers of resources that are complete and that are known."""
         ended = sum(not line.status.endswith("_IN_PROGRESS") for line in self.lines.values())
         return ended, len(self.lines)
 
     def fresh(self) -> None:
-        """Forget the lines: another action begins."""
+        """Clear the lines before another action."""
         self.lines = {}
         self.status = ""
 

@@ -1,4 +1,4 @@
-"""The REST API as the demo uses it: the user's calls, and what only an administrator sees."""
+"""The REST API for the demo: the user's calls, and those of an administrator."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -7,7 +7,7 @@ from typing import Any
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
-from hearth.cli.demo.house import House, Trouble
+from hearth.cli.demo.dev_server import DemoFailed, DevServer
 
 FOLDER = files("hearth.cli.demo") / "templates"
 ROOT = "three_tier.yaml"
@@ -15,39 +15,39 @@ FILES = ("tier.yaml",)
 
 
 class Client:
-    """Calls of one user; answers as they come."""
+    """Calls of one user; answers are returned unchanged."""
 
-    def __init__(self, house: House, user: str) -> None:
+    def __init__(self, server: DevServer, user: str) -> None:
         login = v3.Password(
-            auth_url=house.auth_url,
+            auth_url=server.auth_url,
             username=user,
-            password=house.password,
+            password=server.password,
             project_name=user,
             user_domain_name="Default",
             project_domain_name="Default",
         )
         self._session = session.Session(login)
-        self._house = house
+        self._server = server
 
     def call(self, service: str, method: str, path: str, **more: Any) -> Any:
-        """One call by the service's catalogue entry; the body, None if there is none."""
+        """Make a call to a service in the catalogue; return the body, or None."""
         return self._answer(path, method, endpoint_filter={"service_type": service}, **more)
 
     def behind_the_scenes(self, method: str, path: str, **more: Any) -> Any:
-        """One call to the embedded cloud's own account and knobs."""
+        """Call the embedded cloud's audit log and fault rules; return the body."""
         return self._answer(
-            f"{self._house.cloud_url}/devcloud/{path}", method, authenticated=False, **more
+            f"{self._server.cloud_url}/devcloud/{path}", method, authenticated=False, **more
         )
 
     def _answer(self, url: str, method: str, **more: Any) -> Any:
         reply = self._session.request(url, method, raise_exc=False, **more)
         if reply.status_code >= 400:
-            raise Trouble(f"{method} {url}: {reply.status_code} {reply.text}")
+            raise DemoFailed(f"{method} {url}: {reply.status_code} {reply.text}")
         return reply.json() if reply.text else None
 
 
 def request_body(environment: str) -> dict[str, Any]:
-    """What a client sends for the demo's template and one of its environments."""
+    """Return the request body for the demo's template and one of its environments."""
     return {
         "template": text_of(ROOT),
         "files": {name: text_of(name) for name in FILES},
@@ -56,13 +56,13 @@ def request_body(environment: str) -> dict[str, Any]:
 
 
 def text_of(name: str) -> str:
-    """A file that comes with the demo."""
+    """Return the text of a file of the demo."""
     return (FOLDER / name).read_text()
 
 
 def outputs_of(stack: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name. Raises Trouble if one could not be had."""
+    """Return values by name. Raises DemoFailed if one has no value."""
     wrong = [one["output_error"] for one in stack["outputs"] if one.get("output_error")]
     if wrong:
-        raise Trouble("; ".join(wrong))
+        raise DemoFailed("; ".join(wrong))
     return {one["output_key"]: one["output_value"] for one in stack["outputs"]}

@@ -1,4 +1,4 @@
-"""The part of the guest: what its user data would do is done from here."""
+"""The part of the server: this process does what its user data would do."""
 
 import base64
 import email
@@ -9,22 +9,22 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from hearth.cli.demo.client import Client
-from hearth.cli.demo.house import Trouble
+from hearth.cli.demo.dev_server import DemoFailed
 
-SEES_USER_DATA = "2.3"  # the microversion from which administrators may
+SEES_USER_DATA = "2.3"  # the microversion that shows user data to administrators
 TIMEOUT_S = 10
 
 
 @dataclass(frozen=True)
 class Signal:
-    """One call of curl, taken apart."""
+    """A parsed call of curl."""
 
     url: str
     headers: dict[str, str]
     data: str
 
     def send(self) -> None:
-        """Do what curl would do. Raises Trouble."""
+        """Make the request that curl would make. Raises DemoFailed."""
         request = Request(  # noqa: S310 - the address comes from the stack itself
             self.url, self.data.encode(), self.headers, method="POST"
         )
@@ -32,36 +32,36 @@ class Signal:
             with urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310
                 reply.read()
         except URLError as problem:
-            raise Trouble(f"the signal was not taken: {problem}") from None
+            raise DemoFailed(f"the signal was not accepted: {problem}") from None
 
 
 def read_script(admin: Client, server_id: str) -> str:
-    """The script in a server's user data, as the guest would find it. Raises Trouble."""
+    """Return the script in a server's user data. Raises DemoFailed."""
     path = f"/servers/{server_id}"
     server: dict[str, Any] = admin.call("compute", "GET", path, microversion=SEES_USER_DATA)
     sent = server["server"].get("OS-EXT-SRV-ATTR:user_data")
     if not sent:
-        raise Trouble(f"server {server_id} has no user data")
+        raise DemoFailed(f"server {server_id} has no user data")
     return script_in(base64.b64decode(sent).decode())
 
 
 def script_in(user_data: str) -> str:
-    """The user's own part of a multipart user data. Raises Trouble."""
+    """Return the user's part of multipart user data. Raises DemoFailed."""
     for part in email.message_from_string(user_data).walk():
         if part.get_filename() == "cfn-userdata":
             payload = part.get_payload(decode=True)
             assert isinstance(payload, bytes)
             return payload.decode()
-    raise Trouble("the user data has no part with the user's script")
+    raise DemoFailed("the user data has no part with the user's script")
 
 
 def signal_in(script: str) -> Signal:
-    """The call of curl in a script. Raises Trouble."""
+    """Return the call of curl in a script. Raises DemoFailed."""
     for line in script.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["curl"]:
             return _parsed(words)
-    raise Trouble("the script does not call curl")
+    raise DemoFailed("the script does not call curl")
 
 
 def _parsed(words: list[str]) -> Signal:

@@ -1,4 +1,4 @@
-"""The two ways to show it: a live tree on a terminal, plain lines elsewhere."""
+"""The output of the demo: a live tree on a terminal, plain lines elsewhere."""
 
 import contextlib
 import time
@@ -18,20 +18,20 @@ FRAMES_PER_S = 12
 
 
 class Screen(Protocol):
-    """Where the demo speaks."""
+    """The output of the demo."""
 
     def say(self, words: str) -> None:
-        """A sentence of its own."""
+        """Print a sentence."""
 
     def showing(self, board: Board, title: str) -> contextlib.AbstractContextManager["View"]:
         """Show a board while an action runs."""
 
 
 class View(Protocol):
-    """A board being shown."""
+    """A board on the screen."""
 
     def changed(self, lines: list[Line], now: float) -> None:
-        """Show what is new."""
+        """Show the changes."""
 
 
 class Plain:
@@ -77,7 +77,7 @@ class _LiveView:
 
 
 def tree_of(board: Board, title: str, now: float) -> Tree:
-    """The board as a tree; nested resources under the one they belong to."""
+    """Return the board as a tree; resources of nested stacks below their parent resource."""
     ended, count = board.done()
     tree = Tree(Text.assemble((title, "bold"), f"  {ended}/{count}"))
     branches: dict[tuple[str, ...], Tree] = {}

@@ -1,43 +1,43 @@
-"""All that a configuration may say, as tables: registration, checks and docs/options.md follow."""
+"""All options of a configuration, as tables: for registration, checks and docs/options.md."""
 
 from collections.abc import Iterable
 
-from hearth.cli.options import cloud, edge, main, without_meaning
+from hearth.cli.options import cloud, edge, main, no_effect
 from hearth.cli.options.option import Option
 from hearth.model.problem import nearest
 
 OPTIONS: tuple[Option, ...] = (*main.OPTIONS, *cloud.OPTIONS, *edge.OPTIONS)
 NESTED = "ec2authtoken."
-"""Sections whose names go on, with the options of the one they are named after."""
+"""Sections whose names have a suffix, with the options of the section without it."""
 
 
 def reason(group: str, name: str) -> str | None:
-    """Why an option that is known does nothing here; None for one that does, or is not known."""
-    if group in without_meaning.GROUPS:
-        return without_meaning.GROUPS[group]
-    return without_meaning.OPTIONS.get(_base(group), {}).get(name)
+    """Return why a known option has no effect; None if it has one, or is unknown."""
+    if group in no_effect.GROUPS:
+        return no_effect.GROUPS[group]
+    return no_effect.OPTIONS.get(_base(group), {}).get(name)
 
 
 def known(group: str, name: str) -> bool:
-    """Whether an option does something here."""
+    """Return whether an option has an effect."""
     return (_base(group), name) in _PLACES
 
 
 def names(group: str) -> list[str]:
-    """All names that a section may hold, those without a meaning too."""
+    """Return all names in a section, including those without effect."""
     base = _base(group)
     mine = [name for place, name in _PLACES if place == base]
-    return sorted({*mine, *without_meaning.OPTIONS.get(base, ())})
+    return sorted({*mine, *no_effect.OPTIONS.get(base, ())})
 
 
 def groups() -> list[str]:
-    """All sections there may be."""
+    """Return all sections."""
     found = {option.group for option in OPTIONS}
-    return sorted(found | without_meaning.OPTIONS.keys() | without_meaning.GROUPS.keys())
+    return sorted(found | no_effect.OPTIONS.keys() | no_effect.GROUPS.keys())
 
 
 def suggestion(group: str, name: str) -> str | None:
-    """What may be meant by an option that is not known, as a message names it."""
+    """Return the suggestion for an unknown option, as in a message."""
     if group not in groups() and not group.startswith(NESTED):
         near = nearest(group, groups())
         return None if near is None else f"[{near}]"
@@ -48,7 +48,7 @@ def suggestion(group: str, name: str) -> str | None:
 
 
 def of_group(group: str) -> Iterable[Option]:
-    """The options of a section that do something."""
+    """Return the options of a section that have an effect."""
     return (option for option in OPTIONS if option.group == _base(group))
 
 

@@ -1,4 +1,4 @@
-"""The options that say where things are and how they are reached: database, Keystone, services."""
+"""The options for addresses and access: database, Keystone, services."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -24,14 +24,14 @@ SERVICES: Mapping[str, str] = {
     "trove": "database",
     "zaqar": "messaging",
 }
-"""The section [clients_NAME] by the service of the catalogue that it is about."""
+"""The section [clients_NAME] of each service in the catalogue."""
 
 _tokens = partial(Option, "keystone_authtoken")
 _ec2 = partial(Option, "ec2authtoken")
 
 
 def _user(group: str, of: str) -> tuple[Option, ...]:
-    """A user with a password, as keystoneauth's sections have it."""
+    """Return the options of a user with a password, as in sections of keystoneauth."""
     one = partial(Option, group)
     return (
         one("auth_url", str, None, f"Address of Keystone, {of}."),

@@ -1,4 +1,4 @@
-"""The options of what stands between a client and the API: ports, proxies, browsers, monitors."""
+"""The options for ports, proxies, browsers and health checks."""
 
 from functools import partial
 

@@ -14,7 +14,7 @@ FAILED = -30
 REPLACED = -1
 IN_CHARGE_BEFORE = 5
 AS_WANTED = 10
-BEGUN = 20  # more than all that can speak for an older one
+BEGUN = 20  # more than the sum of all scores of an older record
 
 
 def choose(
@@ -25,12 +25,11 @@ def choose(
     before: int,
     now: int | None = None,
 ) -> Record | None:
-    """The record to go on with, or None where a new one must be made.
+    """Return the record to continue with, or None where a new one must be created.
 
     `wanted` is the fingerprint of the definition aimed at, `back_to` the revision a rollback
     returns to, `before` the revision the operation starts from, `now` its own: what this very
-    operation has begun goes on after a take-over. What is being deleted, or failed to be, never
-    comes back.
+    operation has begun goes on after a take-over. A record whose delete has begun never comes back.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
     if not able:

@@ -1,7 +1,7 @@
 """What to do with a record whose definition and values are known.
 
-Compared are the values of the last success with those wanted now, never with the real world; where
-an update failed since, also those that it was to write.
+The decision compares the values of the last success with the desired values, never with the real
+object. After a failed update it also compares the values that the update tried to write.
 Source: spec/engine.md, section 6.
 """
 
@@ -17,7 +17,9 @@ from hearth.model.state import Action, Status
 from hearth.schema.prop import Prop
 
 Values = Mapping[str, Any]
-EXTERNAL = "external_id"  # the part of a definition that names something not our own
+EXTERNAL = (
+    "external_id"  # the part of a definition that names an object which the stack does not own
+)
 MustReplace = Callable[[Values, Values, frozenset[str]], str | None]
 
 
@@ -32,7 +34,7 @@ class Verdict(StrEnum):
 
 
 class Wanted(Struct, frozen=True):
-    """What a resource shall be: the definition aimed at with its values."""
+    """The desired state of a resource: its definition and its values."""
 
     definition: str
     kind: str
@@ -53,7 +55,7 @@ class Wanted(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict, why, and the properties that differ.
+    """A verdict with its reason and the properties that differ.
 
     `late` is true for a replacement that was found only in the changed properties: such a record
     shows an update that ended with "requires replacement".
@@ -77,7 +79,7 @@ def decide(
     check_failed: bool = True,
     substitute: bool = False,
 ) -> Decision:
-    """The decision for a record at its update node.
+    """Return the decision for a record at its update node.
 
     `always` is a type replaced by any update, `check_failed` whether a failed check is a reason,
     `substitute` whether the wanted type may take over what one of the old type made.
@@ -85,7 +87,9 @@ def decide(
     if record.new:
         return Decision(Verdict.CREATE)
     held = record.held
-    if not held.kind and EXTERNAL in wanted.parts:  # a check failed of what was not taken in yet
+    if (
+        not held.kind and EXTERNAL in wanted.parts
+    ):  # the check of an external object failed before it was adopted
         return Decision(Verdict.CREATE)
     if held.kind != wanted.kind and not substitute:
         return Decision(Verdict.REPLACE, f"the type changed from {held.kind} to {wanted.kind}")
@@ -93,12 +97,12 @@ def decide(
     if outside != wanted_outside:
         what = f"Update to property external_id of {record.name} ({record.type})"
         return Decision(Verdict.FAIL, f"{what} is not supported.")
-    if outside is not None:  # where its first check failed it is still to be taken in
+    if outside is not None:  # after a failed first check the object is not adopted yet
         return Decision(Verdict.CREATE if held.reference is None else Verdict.KEEP)
     if record.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "it was being deleted")
     if record.failed and record.action is Action.CHECK and check_failed:
-        return Decision(Verdict.REPLACE, "the last check of it failed")
+        return Decision(Verdict.REPLACE, "its last check failed")
     if record.failed and replace_failed:
         return Decision(Verdict.REPLACE, f"its {record.action} failed")
     if always:
@@ -130,13 +134,13 @@ def _with_change(
 
 
 def to_write(held: Held, wanted: Values) -> frozenset[str]:
-    """Names of the properties that an update must write for the real thing to be as wanted."""
+    """Return the names of the properties that an update must write."""
     changed = differing(held.properties, wanted)
     return changed if held.attempted is None else changed | differing(held.attempted, wanted)
 
 
 def differing(before: Values, after: Values) -> frozenset[str]:
-    """Names whose value differs; a value that is not there is null."""
+    """Return the names whose values differ; an absent value counts as null."""
     if before == after:
         return frozenset()
     names = before.keys() | after.keys()
@@ -144,7 +148,7 @@ def differing(before: Values, after: Values) -> frozenset[str]:
 
 
 def provably_kept(record: Record, definition: str) -> bool:
-    """Whether nothing can change for the record, given that all it requires stays as it is."""
+    """Return whether the record stays as it is if everything that it requires stays."""
     return (
         record.status is Status.COMPLETE
         and record.action not in (Action.INIT, Action.DELETE, Action.SUSPEND)

@@ -101,7 +101,7 @@ def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
-    """A replacement goes after the record that it had replaced is in charge again."""
+    """Clean up a replacement only after the record that it had replaced is in charge again."""
     for record in existing:
         cleanup = graph.get((Kind.CLEANUP, record.replaced_by or ""))
         if cleanup is not None and (Kind.UPDATE, record.replaced_by) not in graph:
@@ -109,7 +109,7 @@ def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def wait(graph: Graph, node: Node, key: Key) -> None:
-    """Have a node wait for another; for what is not in the graph nobody waits."""
+    """Make a node wait for another one. A node that is not in the graph is ignored."""
     other = graph.get(key)
     if other is None or key in node.requires or key == node.key:
         return
@@ -119,14 +119,14 @@ def wait(graph: Graph, node: Node, key: Key) -> None:
 
 
 def ready(graph: Graph) -> list[Node]:
-    """The nodes that wait for nothing, in the order they were planned."""
+    """Return the nodes without open requirements, in the order of the plan."""
     return [n for n in graph.values() if n.state is State.PLANNED and not n.waiting]
 
 
 def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
-    """Mark a node as ended; gives those that wait for nothing any more.
+    """Mark a node as ended and return the nodes that this makes ready.
 
-    Only DONE frees others. A node that ended already frees nobody twice.
+    Only DONE makes others ready. A node that had ended before makes no node ready.
     """
     node = graph[key]
     if node.state in (State.DONE, State.FAILED):

@@ -1,17 +1,20 @@
-"""Names of physical things. Source: spec/engine.md, section 36."""
+"""Names of physical resources. Source: spec/engine.md, section 36."""
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]  # of 10 bits
 
 
 def short_id(record_id: str) -> str:
-    """12 characters (a-z, 2-7) from the random bits of a record's UUID."""
+    """Return 12 characters (a-z, 2-7) from the random bits of a record's UUID."""
     bits = int(record_id.replace("-", ""), 16)
     return "".join([_PAIRS[bits >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
 
 
 def physical_name(stack_name: str, resource_name: str, record_id: str, limit: int = 255) -> str:
-    """`STACK-RESOURCE-SHORTID`. Too long: two characters, a hyphen, and the tail that fits."""
+    """Return `STACK-RESOURCE-SHORTID`.
+
+    A name that is too long is cut to two characters, a hyphen, and the tail that fits.
+    """
     name = f"{stack_name}-{resource_name}-{short_id(record_id)}"
     if len(name) <= limit:
         return name

@@ -1,7 +1,7 @@
 """The plan of an operation: a pure function of the records and the program aimed at.
 
-It says which record stands for each name, which records provably stay as they are, what goes, and
-in what order. Preview shows it and the engine carries out the same object.
+It contains the record of each name, the records that provably stay as they are, the deletions, and
+the order. A preview shows the plan, and the engine carries out the same object.
 """
 
 import hashlib
@@ -13,18 +13,18 @@ from typing import Any, Protocol
 from hearth.engine.core import graph as graphs
 from hearth.engine.core.choose import choose
 from hearth.engine.core.decide import EXTERNAL, provably_kept
-from hearth.engine.core.foresee import (
+from hearth.engine.core.predict import (
     Expected,
-    ForeseenWorld,
     Inner,
-    Outlook,
+    PredictedWorld,
+    Prediction,
+    PreviewContext,
     Reason,
-    Sight,
     Traits,
-    foresee,
     limited,
+    predict,
 )
-from hearth.engine.core.foresee import Foreseen as Foreseen
+from hearth.engine.core.predict import PlannedAction as PlannedAction
 from hearth.engine.core.record import Record
 from hearth.model.unknown import unknown_in
 from hearth.template import Evaluated, ResourceDefinition, World
@@ -43,7 +43,7 @@ class Aim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an operation leads: its revision, the one it starts from, the one it goes back to."""
+    """The revision that an operation leads to, the one before it, and the target of a rollback."""
 
     revision: int
     before: int
@@ -52,26 +52,28 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a plan; `inner` is the plan of the stack that the resource is, `later` are the
-    properties that are not known yet, with the resources whose values they wait for.
+    """One line of a plan.
+
+    `inner` is the plan of the nested stack. `later` maps each property that is not known yet to the
+    resources whose values it needs.
     """
 
     name: str
     record_id: str
     type: str
-    foreseen: Foreseen
+    planned: PlannedAction
     reasons: tuple[Reason, ...] = ()
     awaits: frozenset[str] = frozenset()
     inner: "Plan | None" = None
     later: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """As the API shows it; what does not apply is left out."""
+        """Return the entry in the API's format; keys that do not apply are left out."""
         body: dict[str, Any] = {
             "resource": self.name,
             "type": self.type,
-            "action": self.foreseen.value,
-            "certain": self.foreseen.certain,
+            "action": self.planned.value,
+            "certain": self.planned.certain,
             "reasons": [reason.as_json() for reason in self.reasons],
         }
         if self.awaits:
@@ -88,7 +90,7 @@ class Plan:
     """What an operation will do.
 
     `wanted` maps names to record ids, `kept` are records that provably stay, `new` are records to
-    be stored, `touched` records whose place in time changed. `world` are the values as foreseen,
+    be stored, `touched` records whose place in time changed. `world` are the predicted values,
     where that was asked for.
     """
 
@@ -100,13 +102,13 @@ class Plan:
     new: tuple[Record, ...] = ()
     touched: tuple[Record, ...] = ()
     existing: tuple[Record, ...] = field(default=(), repr=False)
-    world: ForeseenWorld | None = field(default=None, repr=False)
+    world: PredictedWorld | None = field(default=None, repr=False)
 
     @property
     def still(self) -> bool:
-        """Whether nothing at all will change, in nested stacks neither."""
+        """Whether nothing will change, including nested stacks."""
         return all(
-            entry.foreseen is Foreseen.KEEP or (entry.inner is not None and entry.inner.still)
+            entry.planned is PlannedAction.KEEP or (entry.inner is not None and entry.inner.still)
             for entry in self.entries
         )
 
@@ -117,7 +119,7 @@ class Plan:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as JSON; `hash` is equal for equal plans."""
+        """Return the plan as JSON; `hash` is equal for equal plans."""
         lines = [entry.as_json() for entry in self.entries]
         text = json.dumps(lines, sort_keys=True, default=str)
         return {"hash": hashlib.sha256(text.encode()).hexdigest(), "resources": lines}
@@ -131,14 +133,16 @@ def plan(
     new_id: Callable[[], str],
     now: float,
     examine: Callable[[Record, Any, Mapping[str, str]], bool] | None = None,
-    sight: Sight | None = None,
+    preview: PreviewContext | None = None,
 ) -> Plan:
-    """The plan. `program` is None where nothing shall remain. `examine` tells of a record, its
-    definition and the records chosen so far that it must be looked at although neither its
-    definition nor anything it requires will change: its values are not those of its last success,
-    or it is a stack of its own. A `sight` answers that too; with it each entry tells what will come
-    of its resource, and why."""
-    eye = _Eye(sight, ForeseenWorld(sight.facade)) if sight is not None else None
+    """Return the plan of an operation; `program` is None where everything is deleted.
+
+    `examine` returns whether the engine must look at a record although neither its definition nor
+    anything it requires changes: its values are not those of its last success, or it is a nested
+    stack. Its arguments are the record, its definition and the records chosen so far. A `preview`
+    answers that too; then each entry has the predicted action of its resource, and the reasons.
+    """
+    predictor = _Predictor(preview, PredictedWorld(preview.facade)) if preview is not None else None
     by_name: dict[str, list[Record]] = {}
     for one in records:
         by_name.setdefault(one.name, []).append(one)
@@ -165,7 +169,7 @@ def plan(
             fresh = Record(new_id(), name, definition.type, target.revision, now)
             new.append(fresh)
             wanted[name] = fresh.id
-            entries.append(_created(fresh, definition, eye))
+            entries.append(_created(fresh, definition, predictor))
         else:
             chosen.add(record.id)
             if record.until is not None:
@@ -176,20 +180,21 @@ def plan(
                 and provably_kept(record, definition.fingerprint)
                 and not (examine is not None and examine(record, definition, wanted))
                 and not (
-                    eye is not None and eye.must_look(record, definition, requires[name], wanted)
+                    predictor is not None
+                    and predictor.must_look(record, definition, requires[name], wanted)
                 )
             ):
                 kept.add(record.id)
                 kept_names.add(name)
-                entries.append(_kept(record, definition, eye))
+                entries.append(_kept(record, definition, predictor))
             else:
-                entries.append(_open(record, definition, eye))
+                entries.append(_open(record, definition, predictor))
             wanted[name] = record.id
 
     for one in records:
         if one.id not in chosen:
             entries.append(_going(one, wanted))
-            if one.until is None and program is not None:  # else the record itself soon goes
+            if one.until is None and program is not None:  # else the record itself is deleted soon
                 touched.append(one.having(until=target.revision))
     return Plan(
         target,
@@ -200,7 +205,7 @@ def plan(
         tuple(new),
         tuple(touched),
         tuple(records),
-        eye.world if eye is not None else None,
+        predictor.world if predictor is not None else None,
     )
 
 
@@ -213,10 +218,11 @@ def must_look(
     reads: Collection[str],
     world: World,
 ) -> bool:
-    """Whether a record of the same definition may hold other values than it shall.
+    """Return whether a record of the same definition may hold values other than the desired ones.
 
-    `required` are the ids of the records it needs now, `reads` the attributes of it that somebody
-    reads. Both the engine and a preview ask this, of what they would else leave alone.
+    `required` are the ids of the records that it needs now, `reads` its attributes that other
+    values use. The engine and a preview both ask this about each record that would otherwise be
+    kept.
     """
     if traits.always or traits.nested or any(n not in record.held.attributes for n in reads):
         return True
@@ -229,82 +235,82 @@ def must_look(
 
 
 @dataclass(frozen=True, slots=True)
-class _Eye:
-    """A sight, and the world as it was foreseen so far."""
+class _Predictor:
+    """A preview context and the world as predicted so far."""
 
-    sight: Sight
-    world: ForeseenWorld
+    preview: PreviewContext
+    world: PredictedWorld
 
     def must_look(
         self, record: Record, definition: Any, names: Iterable[str], wanted: Mapping[str, str]
     ) -> bool:
-        return self.sight.observe or must_look(
+        return self.preview.observe or must_look(
             record,
             definition,
-            self.sight.traits(definition),
+            self.preview.traits(definition),
             required=[wanted[name] for name in names],
-            reads=self.sight.reads(definition),
+            reads=self.preview.reads(definition),
             world=self.world,
         )
 
     def inner(
         self, definition: ResourceDefinition, record: Record | None, evaluated: Evaluated
     ) -> Inner | None:
-        if not self.sight.traits(definition).nested:
+        if not self.preview.traits(definition).nested:
             return None
-        return self.sight.inner(definition, record, evaluated)
+        return self.preview.inner(definition, record, evaluated)
 
 
-def _created(fresh: Record, definition: Any, eye: _Eye | None) -> Entry:
+def _created(fresh: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
     inner, later = None, {}
-    if eye is not None:
-        evaluated = definition.evaluate(eye.world)
-        inner = eye.inner(definition, None, evaluated)
-        eye.world.settle(
-            fresh.name, None, Foreseen.CREATE, inner=inner, secret=bool(evaluated.secret)
+    if predictor is not None:
+        evaluated = definition.evaluate(predictor.world)
+        inner = predictor.inner(definition, None, evaluated)
+        predictor.world.add(
+            fresh.name, None, PlannedAction.CREATE, inner=inner, secret=bool(evaluated.secret)
         )
         later = _later(evaluated)
     reasons: tuple[Reason, ...] = ()
     if definition.external_id is not None:
-        reasons = (Reason(f"it stands for {definition.external_id}, which is there already"),)
-    return _entry(fresh, Outlook(Foreseen.CREATE, reasons), inner, later=later)
+        reasons = (Reason(f"it refers to the existing {definition.external_id}"),)
+    return _entry(fresh, Prediction(PlannedAction.CREATE, reasons), inner, later=later)
 
 
 def _later(evaluated: Evaluated) -> dict[str, frozenset[str]]:
-    """The properties that are not known yet, with what they wait for."""
+    """Return the properties that are not known yet, each with the resources it waits for."""
     values = {name: evaluated.properties.get(name) for name in sorted(evaluated.open_properties)}
     found = {name: unknown_in(value) for name, value in values.items()}
     return {name: unknown.until for name, unknown in found.items() if unknown is not None}
 
 
-def _kept(record: Record, definition: Any, eye: _Eye | None) -> Entry:
-    if eye is not None:
-        eye.world.settle(record.name, record, Foreseen.KEEP)
-    return _entry(record, Outlook(Foreseen.KEEP), None)
+def _kept(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
+    if predictor is not None:
+        predictor.world.add(record.name, record, PlannedAction.KEEP)
+    return _entry(record, Prediction(PlannedAction.KEEP), None)
 
 
-def _open(record: Record, definition: Any, eye: _Eye | None) -> Entry:
-    """A record whose fate shows when its values are known, as far as they are."""
-    if eye is None:
-        return _entry(record, Outlook(Foreseen.EXAMINE), None)
-    sight, world = eye.sight, eye.world
+def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
+    """Return the entry of a record whose values must be compared, as far as they are known."""
+    if predictor is None:
+        return _entry(record, Prediction(PlannedAction.EXAMINE), None)
+    preview, world = predictor.preview, predictor.world
     evaluated = definition.evaluate(world)
     expected = Expected(
         parts=parts_of(definition, evaluated, world),
-        properties=sight.resolve(definition, evaluated.properties),
+        properties=preview.resolve(definition, evaluated.properties),
         secret=evaluated.secret,
     )
-    outlook = foresee(record, expected, sight.traits(definition), masked=sight.masked)
-    outlook = limited(outlook, record.name, sight)
-    before = record if outlook.foreseen is Foreseen.UPDATE else None
-    inner = eye.inner(definition, before, evaluated)
-    world.settle(record.name, record, outlook.foreseen, inner=inner, secret=bool(evaluated.secret))
+    prediction = predict(record, expected, preview.traits(definition), masked=preview.masked)
+    prediction = limited(prediction, record.name, preview)
+    before = record if prediction.planned is PlannedAction.UPDATE else None
+    inner = predictor.inner(definition, before, evaluated)
+    world.add(record.name, record, prediction.planned, inner=inner, secret=bool(evaluated.secret))
     later = _later(evaluated)
-    return _entry(record, outlook, inner, type_name=definition.type, later=later)
+    return _entry(record, prediction, inner, type_name=definition.type, later=later)
 
 
 def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World) -> dict[str, Any]:
-    """The parts of a definition beside its properties that are compared by an update."""
+    """Return the parts of a definition that an update compares besides the properties."""
     outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
     return {
         "metadata": evaluated.metadata,
@@ -317,14 +323,16 @@ def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World)
 
 def _going(record: Record, wanted: Collection[str]) -> Entry:
     retained = record.held.deletion_policy == "Retain"
-    why = "an older one of that name" if record.name in wanted else "no longer in the template"
-    outlook = Outlook(Foreseen.RETAIN if retained else Foreseen.DELETE, (Reason(why),))
-    return _entry(record, outlook, None)
+    why = "an older resource of that name" if record.name in wanted else "no longer in the template"
+    prediction = Prediction(
+        PlannedAction.RETAIN if retained else PlannedAction.DELETE, (Reason(why),)
+    )
+    return _entry(record, prediction, None)
 
 
 def _entry(
     record: Record,
-    outlook: Outlook,
+    prediction: Prediction,
     inner: Inner | None,
     *,
     type_name: str | None = None,
@@ -334,9 +342,9 @@ def _entry(
         record.name,
         record.id,
         type_name or record.type,
-        outlook.foreseen,
-        outlook.reasons,
-        outlook.awaits,
+        prediction.planned,
+        prediction.reasons,
+        prediction.awaits,
         inner.plan if inner is not None else None,
         later or {},
     )

@@ -1,7 +1,7 @@
-"""A resource record: what is known of one physical thing, or of one that is to be.
+"""A resource record: what is known of one physical resource, existing or planned.
 
-Records are made anew with each change and read by the thousand: as frozen structs that costs a
-tenth of what frozen dataclasses take.
+Each change makes a new record, and thousands of them are read at once: frozen structs cost a tenth
+of frozen dataclasses.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from hearth.model.state import Action, Status
 
 
 class Held(Struct, frozen=True, omit_defaults=True):
-    """What a record holds: the definition of its last success and what came of it.
+    """The definition of a record's last success and its results.
 
     `definition` is the fingerprint of the definition, `parts` its frozen parts beside the
     properties, `written` the properties as evaluated, `properties` the same with names resolved to
@@ -63,7 +63,7 @@ class Record(Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """ACTION_STATUS."""
+        """The state as `ACTION_STATUS`."""
         return f"{self.action}_{self.status}"
 
     @property
@@ -72,12 +72,12 @@ class Record(Struct, frozen=True):
 
     @property
     def new(self) -> bool:
-        """Nothing physical was ever tried."""
+        """Whether no call for it was ever made."""
         return self.action is Action.INIT
 
     @property
     def leaving(self) -> bool:
-        """It is being deleted, or that has failed."""
+        """Whether its delete is in progress or has failed."""
         return self.action is Action.DELETE
 
     def in_charge_at(self, revision: int) -> bool:

@@ -1,12 +1,13 @@
-"""How often and when something is tried again inside one operation."""
+"""The number and the delays of retries within one operation."""
 
 CREATE_RETRIES_MAX = 5
-LUCK_S = 2.0
+JITTER_S = 2.0
 
 
-def retry_delay_s(attempt: int, luck: float) -> float:
-    """Seconds before create retry `attempt` (1 is the first): 2**attempt and up to 2 more.
+def retry_delay_s(attempt: int, jitter: float) -> float:
+    """Return the seconds before create retry `attempt` (1 is the first): 2**attempt and up to 2
+    more.
 
-    `luck` is in [0, 1), drawn by the caller. Source: spec/engine.md, section 10.
+    `jitter` is in [0, 1), drawn by the caller. Source: spec/engine.md, section 10.
     """
-    return float(2**attempt) + LUCK_S * luck
+    return float(2**attempt) + JITTER_S * jitter

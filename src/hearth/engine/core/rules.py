@@ -1,4 +1,4 @@
-"""Which requests go together with what a stack is doing. Source: spec/engine.md, section 26."""
+"""The requests that are possible in each state of a stack. Source: spec/engine.md, section 26."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from hearth.model.state import Action, Status
 
 
 class Request(StrEnum):
-    """What may be asked of a stack."""
+    """A request for a stack."""
 
     UPDATE = "update"
     DELETE = "delete"
@@ -23,7 +23,7 @@ class Request(StrEnum):
 
 @dataclass(frozen=True)
 class ActionInProgress(Worded):
-    """The stack is busy with something that the request would displace."""
+    """The stack is busy with an operation that the request would displace."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class StackExists(Worded):
 def refusal(
     request: Request, name: str, action: Action, status: Status
 ) -> NotSupported | ActionInProgress | None:
-    """Why a request is refused in this state, or None."""
+    """Return the reason why a request is refused in this state, or None."""
     busy = status is Status.IN_PROGRESS
     state = f"{action}_{status}"
     match request:
@@ -48,7 +48,7 @@ def refusal(
                 return None
             what = f"Cancelling update when stack is {state} is not supported."
             return NotSupported(None, what)
-        case Request.UPDATE:  # what is half taken, or half adopted, would be lost without a word
+        case Request.UPDATE:  # a partial snapshot or adoption would be lost without an error
             displaces = busy and action in (Action.SNAPSHOT, Action.ADOPT)
         case _:
             displaces = busy and not idle(request, action, status)
@@ -62,7 +62,7 @@ def refusal(
 
 
 def idle(request: Request, action: Action, status: Status) -> bool:
-    """Whether a request is accepted and has nothing to do: asleep already, or awake."""
+    """Return whether an accepted request has no effect: the stack is in that state already."""
     return status is Status.COMPLETE and (request, action) in (
         (Request.SUSPEND, Action.SUSPEND),
         (Request.RESUME, Action.RESUME),

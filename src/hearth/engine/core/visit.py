@@ -1,7 +1,8 @@
-"""Visits: operations that go through the resources and change nothing of what they shall be.
+"""Lifecycle actions: operations that visit each resource and change no desired state.
 
-Check, resume and snapshot follow the requirements, suspend goes against those in force when the
-things were built. Source: spec/engine.md, sections 5, 18 to 20.
+Check, resume and snapshot follow the requirements. Suspend goes in the reverse order of the
+requirements that were in force when the resources were created. Source: spec/engine.md, sections 5,
+18 to 20.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +18,7 @@ _ASLEEP_OR_AWOKEN = (Action.SUSPEND, Action.RESUME)
 
 
 class Call(StrEnum):
-    """What a visit does at a resource."""
+    """What a lifecycle action does at a resource."""
 
     CARRY_OUT = "carry out"
     MARK = "only change the state"
@@ -27,7 +28,7 @@ class Call(StrEnum):
 
 
 def in_charge(records: Iterable[Record]) -> dict[str, Record]:
-    """By name the record that stands for it."""
+    """Return the record in charge of each name."""
     chosen: dict[str, Record] = {}
     for record in records:
         before = chosen.get(record.name)
@@ -39,7 +40,7 @@ def in_charge(records: Iterable[Record]) -> dict[str, Record]:
 def build(
     chosen: Mapping[str, Record], requires: Mapping[str, Collection[str]], action: Action
 ) -> Graph:
-    """The graph of a visit; `requires` maps names to the names they need."""
+    """Return the graph of a lifecycle action; `requires` maps names to the names they need."""
     by_id = {record.id: record for record in chosen.values()}
     graph: Graph = {(Kind.VISIT, i): Node((Kind.VISIT, i)) for i in by_id}
     for name, record in chosen.items():
@@ -55,19 +56,19 @@ def build(
 
 
 def asleep(record: Record) -> bool:
-    """Whether it has to be woken before anything else is done to it."""
+    """Return whether the resource must be resumed before anything else is done to it."""
     return record.action is Action.SUSPEND or (record.action is Action.RESUME and record.failed)
 
 
 def call(record: Record, action: Action, *, handled: bool) -> Call:
-    """What to do at a record; `handled` says whether its type does anything for the action."""
+    """Return what to do at a record. `handled`: its type implements the action."""
     unborn = record.new or (record.failed and record.physical_id is None)
     if unborn or (action is Action.CHECK and record.held.reference is None):
         return Call.FAIL if action is Action.CHECK and handled else Call.LEAVE
     if action in (Action.CHECK, Action.SNAPSHOT) and asleep(record):
-        return Call.LEAVE  # the state says that it has to be woken
+        return Call.LEAVE  # the state shows that it must be resumed
     if action is Action.SNAPSHOT and record.failed and record.action is not Action.SNAPSHOT:
-        return Call.LEAVE  # not well enough to be kept, and still to be mended
+        return Call.LEAVE  # too unhealthy to be kept, but repairable
     if action in (Action.SUSPEND, Action.RESUME):
         settled = record.status is Status.COMPLETE
         if settled and record.action is action:
@@ -81,7 +82,7 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
 
 
 def ended(record: Record, action: Action, traversal: str) -> State:
-    """How far a record is in a visit that may have been interrupted."""
+    """Return how far a record is in a lifecycle action that may have been interrupted."""
     if record.traversal != traversal or record.action is not action:
         return State.PLANNED
     match record.status:
@@ -94,7 +95,7 @@ def ended(record: Record, action: Action, traversal: str) -> State:
 
 
 def skip(graph: Graph, key: Key) -> int:
-    """Mark a node as failed and all that wait for it as passed over; how many nodes that were."""
+    """Mark a node as failed and all that wait for it as skipped; return the number of nodes."""
     count, left = 0, [key]
     while left:
         node = graph[left.pop()]

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hearth.engine.core.foresee import Traits
+from hearth.engine.core.predict import Traits
 from hearth.engine.core.record import Record
 from hearth.engine.programs.cache import Cache
 from hearth.engine.programs.compute.compute import Compute

@@ -23,7 +23,7 @@ from hearth.schema import (
     Attr,
     Prop,
     Resolve,
-    Wrong,
+    Violation,
 )
 
 DEVICES = Prop(
@@ -129,19 +129,19 @@ class Instance(Reworded):
         AtMostOne("NetworkInterfaces", "SecurityGroupIds"),
     )
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         for number, one in enumerate(properties.get("BlockDeviceMappings") or []):
             if not (one.get("Ebs") or {}).get("SnapshotId"):
                 path = f"BlockDeviceMappings[{number}]"
-                yield Wrong(path, "Ebs with a SnapshotId is needed")
+                yield Violation(path, "Ebs with a SnapshotId is needed")
             elif not is_number((one["Ebs"]).get("VolumeSize") or 0):
-                yield Wrong(f"{path}.Ebs.VolumeSize", "a number of gigabytes is needed")
+                yield Violation(f"{path}.Ebs.VolumeSize", "a number of gigabytes is needed")
         for number, one in enumerate(properties.get("NetworkInterfaces") or []):
             port = isinstance(one, Mapping) and one.get("NetworkInterfaceId")
             place = isinstance(one, Mapping) and is_number(one.get("DeviceIndex") or 0)
             if not isinstance(one, str) and not (port and place):
                 words = "an id is needed, or a map of NetworkInterfaceId and DeviceIndex"
-                yield Wrong(f"NetworkInterfaces[{number}]", words)
+                yield Violation(f"NetworkInterfaces[{number}]", words)
 
     def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         given = properties.get

@@ -9,7 +9,7 @@ from hearth.resources.base import Live
 from hearth.resources.ec2.absent import absent
 from hearth.resources.neutron.security_group import SecurityGroup as NeutronGroup
 from hearth.resources.reworded import Reworded
-from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Wrong
+from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Violation
 
 DIRECTIONS = {"SecurityGroupIngress": "ingress", "SecurityGroupEgress": "egress"}
 ANY = "-1"
@@ -52,12 +52,12 @@ class SecurityGroup(Reworded):
             "rules": list(rules(properties)),
         }
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         for name in DIRECTIONS:
             for number, rule in enumerate(properties.get(name) or []):
                 for port in ("FromPort", "ToPort"):
                     if not NUMBER.match(rule.get(port) or ANY):
-                        yield Wrong(f"{name}[{number}].{port}", "a number is needed")
+                        yield Violation(f"{name}[{number}].{port}", "a number is needed")
 
 
 def rules(properties: Mapping[str, Any]) -> Iterator[Body]:

@@ -23,7 +23,7 @@ from hearth.schema import (
     NotAbove,
     Prop,
     Resolve,
-    Wrong,
+    Violation,
 )
 
 TARGET = re.compile(r"^(HTTPS?|TCP|SSL):(\d{1,5})(/\S*)?$")
@@ -104,10 +104,10 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
     relations = (Each("HealthCheck", NotAbove("Timeout", "Interval")),)
     collection = lbaas("loadbalancers", "loadbalancer")
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         check = properties.get("HealthCheck")
         if check and not TARGET.match(check["Target"]):
-            yield Wrong("HealthCheck.Target", "PROTOCOL:PORT or PROTOCOL:PORT/PATH is needed")
+            yield Violation("HealthCheck.Target", "PROTOCOL:PORT or PROTOCOL:PORT/PATH is needed")
 
     # made at once with all its parts
 

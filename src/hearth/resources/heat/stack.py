@@ -9,7 +9,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.fault import CloudFault
-from hearth.cloud.foreign import NoCredential, foreign_credential
+from hearth.cloud.foreign_credential import NoCredential, foreign_credential
 from hearth.cloud.path import segment
 from hearth.cloud.reach import Tls
 from hearth.model.state import Action

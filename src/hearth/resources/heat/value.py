@@ -14,7 +14,7 @@ from hearth.schema import (
     Kind,
     Prop,
     Support,
-    Wrong,
+    Violation,
     coerce,
 )
 
@@ -52,12 +52,12 @@ class Value(ResourceType):
     known_by = NOTHING_MADE
     visibility_delay_s = 0
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[Wrong]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """The value must be one of its type; it is given back as it was given."""
         wanted, found = TYPES.get(properties.get("type", "")), Findings()
         if wanted is not None and properties.get("value") is not None:
             coerce(Prop(wanted), properties["value"], Span(path="value"), found)
-        return [Wrong("value", problem.text) for problem in found.problems]
+        return [Violation("value", problem.text) for problem in found.problems]
 
     def recordable(self, live: Live) -> dict[str, Any]:
         return {"value": live.given("value")}

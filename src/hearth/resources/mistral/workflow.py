@@ -33,7 +33,7 @@ from hearth.schema import (
     Replace,
     Support,
     SupportStatus,
-    Wrong,
+    Violation,
 )
 
 SERVICE = "workflow"
@@ -171,30 +171,32 @@ class Workflow(DeliversSignals, StackUser):
     identified_by = IntentKey.TAG
     known_by = "a tag, which stays; its user by name and description"
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         reverse = properties.get("type") == "reverse"
         if reverse and not (properties.get("params") or {}).get("task_name"):
-            yield Wrong("params", "'task_name' is not assigned in case of a reverse type workflow.")
+            yield Violation(
+                "params", "'task_name' is not assigned in case of a reverse type workflow."
+            )
         tasks = [task for task in properties.get("tasks") or [] if isinstance(task, Mapping)]
         names = [task.get("name") for task in tasks]
         for number, task in enumerate(tasks):
             at, name = f"tasks.{number}", task.get("name")
             if (task.get("action") is None) == (task.get("workflow") is None):
-                yield Wrong(at, f"Task {name} needs either action or workflow.")
+                yield Violation(at, f"Task {name} needs either action or workflow.")
             if task.get("requires") and not reverse:
-                yield Wrong(
+                yield Violation(
                     f"{at}.requires",
                     f"Task {name} contains property 'requires' in case of a direct workflow. "
                     "Only reverse workflows can contain it.",
                 )
             for needed in task.get("requires") or []:
                 if reverse and needed not in names:
-                    yield Wrong(f"{at}.requires", f"There is no task {needed}.")
+                    yield Violation(f"{at}.requires", f"There is no task {needed}.")
             if names.index(name) != number:
-                yield Wrong(f"{at}.name", f"There is a task {name} already.")
+                yield Violation(f"{at}.name", f"There is a task {name} already.")
         if (properties.get("task_defaults") or {}).get("requires") and not reverse:
             words = "Only reverse workflows can contain it."
-            yield Wrong("task_defaults.requires", words)
+            yield Violation("task_defaults.requires", words)
 
     # steps
 

@@ -8,7 +8,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Live, Made, Step
 from hearth.resources.zaqar.base import ZaqarResource
-from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Wrong
+from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Violation
 
 SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
 TRUST = "trust+"
@@ -51,11 +51,11 @@ class Subscription(ZaqarResource):
     known_by = "the subscriber, which is unique in a queue"
     sent_for: Mapping[str, str] = {"subscriber": "subscriber", "ttl": "ttl", "options": "options"}
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Wrong]:
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         if "subscriber" in self.properties:
             scheme = str(properties.get("subscriber")).partition(":")[0]
             if scheme not in SCHEMES:
-                yield Wrong("subscriber", f"It must begin with one of: {', '.join(SCHEMES)}.")
+                yield Violation("subscriber", f"It must begin with one of: {', '.join(SCHEMES)}.")
 
     async def fields(self, live: Live) -> Body:
         """What the service is told of it."""

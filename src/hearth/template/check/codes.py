@@ -1,4 +1,4 @@
-"""The code of the rule that a problem breaks, and a finding as programs read it."""
+"""The rule codes of problems, and findings as JSON."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ BY_KIND: tuple[tuple[type[Problem], str], ...] = (
 
 
 def rule_of(problem: Problem) -> str:
-    """The code of the rule that a problem breaks."""
+    """Return the code of the rule that a problem breaks."""
     if problem.code:
         return problem.code
     return next((code for kind, code in BY_KIND if isinstance(problem, kind)), "wrong-structure")
 
 
 def as_finding(problem: Problem) -> dict[str, Any]:
-    """The form in which `hearth lint --format json` and the API give a problem."""
+    """Return a problem in the format of `hearth lint --format json` and the API."""
     at = problem.at
     return {
         "file": at.file if at else None,

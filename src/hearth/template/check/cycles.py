@@ -1,4 +1,4 @@
-"""Resources that wait for each other."""
+"""Cycles of resources that depend on each other."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hearth.template.parse import ResourceSource
 from hearth.template.references import references_in
 
 CYCLES_MAX = 20
-"""How many cycles are told."""
+"""The maximum number of reported cycles."""
 
 STARTS_MAX = 200
-"""From how many resources the shortest cycle is looked for."""
+"""The maximum number of resources from which the shortest cycle is searched."""
 
 
 def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    """The shortest cycles, no resource in two of them, each with the place where it closes."""
+    """Yield the shortest cycles, without common resources, each with the place where it closes."""
     edges: dict[str, Mapping[str, Span]] = {
         name: _edges(source, resources) for name, source in resources.items()
     }
@@ -44,7 +44,7 @@ def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tupl
 def _within(
     edges: Mapping[str, Mapping[str, Span]], names: Set[str]
 ) -> dict[str, Mapping[str, Span]]:
-    """The edges between some names, without names that nothing there waits for."""
+    """Return the edges between some names, without names that no other name needs."""
     kept: dict[str, Mapping[str, Span]] = {
         name: {need: at for need, at in edges[name].items() if need in names}
         for name in edges
@@ -64,7 +64,7 @@ def _within(
 
 
 def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:
-    """What a resource waits for, and where it says so."""
+    """Return the dependencies of a resource with their places."""
     found: dict[str, Span] = {}
     if source.external_id is None:
         for expr in (source.properties, source.metadata):
@@ -83,7 +83,7 @@ def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[
 
 
 def _shortest(start: str, edges: Mapping[str, Mapping[str, Span]]) -> tuple[str, ...] | None:
-    """The shortest way from a resource back to it."""
+    """Return the shortest path from a resource back to itself."""
     before: dict[str, str] = {}
     waiting = deque([start])
     while waiting:

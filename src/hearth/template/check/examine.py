@@ -10,7 +10,7 @@ from hearth.model.problem import CircularDependencyException, Problem, hint, nea
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.model.value import Kind
-from hearth.schema import Findings, SupportStatus, Wrong, coerce_all
+from hearth.schema import Findings, SupportStatus, Violation, coerce_all
 from hearth.template.budget import spending
 from hearth.template.check.cycles import cycles
 from hearth.template.check.names import Names
@@ -31,17 +31,17 @@ from hearth.template.types import TypeInfo
 
 
 def examine(module: Module, *, alone: bool = False) -> list[Problem]:
-    """What is wrong with a template and its child templates, and what is hardly meant.
+    """Return the errors and warnings of a template and its nested templates.
 
-    Each problem stands in the file it is in. Notices are warnings. With `alone` no environment is
-    known: what one could still give to a child template is a doubt.
+    Each problem has its own file. Notices are warnings. With `alone` no environment is known:
+    values that an environment could give to a nested template are not reported.
     """
     report = Report()
     with spending():
         for one in modules(module):
             _Template(one, report, alone=alone).examine()
     for problem in module.problems:
-        if problem.code == TOO_DEEP:  # found at the end of the chain, told where it begins
+        if problem.code == TOO_DEEP:  # found at the end of the chain, reported where it begins
             report.add(problem)
     return report.problems
 
@@ -87,7 +87,7 @@ class _Template:
         return node.value if node is not None and isinstance(node.value, dict) else {}
 
     def surprises(self) -> None:
-        """Names and defaults that YAML takes for something else than a text."""
+        """Report names and defaults that YAML does not read as text."""
         for name, node in self.section("parameters").items():
             at = node.key_span(self.file, f"{self.grammar.word('parameters')}.{name}")
             if node.odd_key:
@@ -103,7 +103,7 @@ class _Template:
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
 
     def default(self, schema: ParameterSchema, node: Node, at: Span) -> None:
-        """A default that is none of its type: wrong where it is used, hardly meant elsewhere."""
+        """Report a default of the wrong type: an error where it is used, elsewhere a warning."""
         if not schema.judged_late or not schema.has_default:
             return
         try:
@@ -117,7 +117,10 @@ class _Template:
             tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
 
     def constraints(self) -> None:
-        """Of several constraints in one entry only one counts. Source: spec/hot.md, section 4.3."""
+        """Report several constraints in one entry: only one counts.
+
+        Source: spec/hot.md, section 4.3.
+        """
         for name, node in self.section("parameters").items():
             listed = node.child("constraints")
             for entry in listed.value if listed and isinstance(listed.value, list) else ():
@@ -152,7 +155,7 @@ class _Template:
                 self.report.notice(at, "constant-condition", words)
 
     def enabling(self, condition: Expr | None, fields: Mapping[str, Node], at: Span) -> bool:
-        """Check the condition of a resource or output; whether it can hold at all."""
+        """Check the condition of a resource or output; return whether it can be true."""
         node = fields.get(self.grammar.word("condition"))
         if condition is None or node is None:
             return True
@@ -163,7 +166,7 @@ class _Template:
         try:
             truth = self.scope.truth(condition.evaluate(self.scope))
         except EvaluationError as error:
-            if not self.scope.conditions.failed:  # else it is told at the definition
+            if not self.scope.conditions.failed:  # else it is reported at the definition
                 self.report.wrong(error.at or node.span(self.file), "wrong-condition", str(error))
             return True
         return truth is not False
@@ -171,7 +174,7 @@ class _Template:
     # -- resources --------------------------------------------------------------------------
 
     def resource(self, source: ResourceSource, binding: Binding) -> bool:
-        """Whether the resource can be there at all."""
+        """Check a resource; return whether it can exist."""
         fields: Mapping[str, Node] = source.node.value
         if not self.enabling(source.condition, fields, source.at):
             return False
@@ -264,7 +267,7 @@ class _Template:
             self.together(source, given, type_info, place)
 
     def member(self, source: ResourceSource, name: str | None) -> None:
-        """What a group is to be made of. Source: spec/groups-and-nesting.md."""
+        """Check the definition of a group's members. Source: spec/groups-and-nesting.md."""
         binding = self.module.members.get(source.name)
         word = self.grammar.word("properties")
         node = source.node.child(word, name) if name is not None else None
@@ -298,7 +301,7 @@ class _Template:
     def together(
         self, source: ResourceSource, given: Mapping[str, Expr], type_info: TypeInfo, at: Span
     ) -> None:
-        """Properties that exclude or need each other, as far as they are known."""
+        """Check properties that exclude or need each other, as far as they are known."""
         known: dict[str, Any] = {}
         unsure: set[str] = set()
         for name, expr in given.items():
@@ -315,7 +318,7 @@ class _Template:
         properties = coerce_all(schema, known, at, lax)
         if not lax.problems:
             for one in type_info.conflicts(properties, frozenset(unsure)):
-                if isinstance(one, Wrong):
+                if isinstance(one, Violation):
                     steps: list[Step] = [self.grammar.word("properties"), *one.path.split(".")]
                     place = source.node.nearest_to(steps).span(self.file, at.under(one.path).path)
                     self.report.wrong(place, "wrong-value", one.words)
@@ -339,15 +342,15 @@ class _Template:
 
 
 def _together(sources: Sequence[ResourceSource]) -> bool:
-    """Whether resources are there at the same time, as far as that can be told: two that have
-    different conditions may well exclude each other.
+    """Return whether resources certainly exist at the same time: different conditions may exclude
+    each other.
     """
     conditions = [json.dumps(frozen(one.condition)) for one in sources if one.condition is not None]
     return len(set(conditions)) < 2
 
 
 def _under(expr: Expr, *names: str) -> Expr | None:
-    """What stands at a path of literal keys."""
+    """Return the node at a path of literal keys."""
     found: Expr | None = expr
     for name in names:
         found = dict(parts(found)).get(name) if found is not None else None
@@ -355,7 +358,7 @@ def _under(expr: Expr, *names: str) -> Expr | None:
 
 
 def modules(root: Module) -> Iterator[Module]:
-    """A module and all below it, each file once."""
+    """Yield a module and its nested modules, each file once."""
     seen: set[str] = set()
     waiting = [root]
     while waiting:

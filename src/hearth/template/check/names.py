@@ -38,7 +38,7 @@ class Names:
             self.resources = section.value.keys()
 
     def within(self, expr: Expr) -> None:
-        """All names in an expression, calls in calls and all branches that may be taken too."""
+        """Check all names in an expression, including nested calls and all possible branches."""
         if isinstance(expr, Const):
             return
         if isinstance(expr, Broken):
@@ -62,7 +62,7 @@ class Names:
             self.within(part)
 
     def truth(self, condition: Expr) -> bool | Unknown:
-        """Whether a condition holds, as far as that can be told."""
+        """Return whether a condition is true; Unknown if that is not known."""
         try:
             return self.scope.truth(condition.evaluate(self.scope))
         except EvaluationError:
@@ -88,7 +88,7 @@ class Names:
         value = call.args.value if isinstance(call.args, Const) else None
         name = value[0] if isinstance(value, list) and value else value
         if not isinstance(name, str):
-            name = referred(Refers.ATTRIBUTE, call.args)  # literal, with computed steps after it
+            name = referred(Refers.ATTRIBUTE, call.args)  # literal, followed by computed steps
         if isinstance(name, str) and name not in self.parameters:
             near = nearest(name, self.parameters)
             words = f'there is no parameter "{name}"{hint(near)}'
@@ -134,7 +134,7 @@ class Names:
             self.report.add(no_attribute(one, type_info, self.resources))
 
     def kind_of_attribute(self, call: Call) -> Kind | None:
-        """What the type says of the attribute that a call reads as a whole."""
+        """Return the type's declaration of the attribute that a call reads completely."""
         for one in references_in(call):
             if one.call is call and one.read and len(one.read) == 1:
                 binding = self.module.bindings.get(one.resource)
@@ -146,7 +146,7 @@ class Names:
     # -- conditions -------------------------------------------------------------------------
 
     def condition(self, expr: Expr, node: Node, at: Span) -> None:
-        """A condition where one is used: a name, a boolean or a call."""
+        """Check the use of a condition: a name, a boolean or a call."""
         if isinstance(expr, Const):
             self.condition_name(expr.value, node.span(at.file, at.path))
         else:

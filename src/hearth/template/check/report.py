@@ -1,4 +1,4 @@
-"""What a check finds, each thing once."""
+"""The findings of a check, without duplicates."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Report:
             self.problems.append(problem)
 
     def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """What is refused or fails."""
+        """The errors: what is refused or fails."""
         self.add(StackValidationFailed(at, words, code=code, suggestion=suggestion))
 
     def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """What is allowed and hardly meant."""
+        """The warnings: what is allowed but probably a mistake."""
         self.add(Notice(at, words, code=code, suggestion=suggestion))

@@ -1,4 +1,4 @@
-"""A scope in which nothing has a value: of parameters, resources and files only the kind is known.
+"""A scope without values: only the kinds of parameters, resources and files are known.
 
 Source: design rule R2; the kinds of parameters from spec/hot.md, section 4.2.
 """
@@ -25,7 +25,7 @@ PARAMETER_KINDS: dict[ParameterType, frozenset[Kind]] = {
     ParameterType.BOOLEAN: frozenset({Kind.BOOLEAN}),
 }
 OUTPUTS_DEEP_MAX = 20
-"""Through how many outputs of child templates a kind is followed."""
+"""The maximum number of nested templates through which the kind of an output is followed."""
 
 
 class StaticWorld:
@@ -42,7 +42,7 @@ class StaticWorld:
         return Unknown(frozenset({name}), frozenset({Kind.STRING}))
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Outputs of a child template have the kind of their value; a type promises none."""
+        """Return the kind of a nested template's output from its value; types guarantee none."""
         until = frozenset({name})
         binding = self.module.bindings.get(name)
         child = binding.child if binding is not None else None
@@ -64,7 +64,7 @@ class StaticWorld:
 
 
 class StaticScope(Scope):
-    """The scope of one template before any value."""
+    """The scope of one template without values."""
 
     def __init__(self, module: Module) -> None:
         syntax = module.syntax
@@ -72,7 +72,7 @@ class StaticScope(Scope):
             name: ParameterValue(schema, Unknown(kinds=PARAMETER_KINDS[schema.type]))
             for name, schema in syntax.parameters.items()
         }
-        for name in declared(module) - parameters.keys():  # wrongly, which is told where it is
+        for name in declared(module) - parameters.keys():  # invalid, which is reported at its place
             parameters[name] = ParameterValue(ParameterSchema(name, ParameterType.JSON), UNKNOWN)
         for name in syntax.grammar.pseudo_parameters - parameters.keys():
             schema = ParameterSchema(name, ParameterType.STRING)
@@ -84,13 +84,13 @@ class StaticScope(Scope):
         self.world = StaticWorld(module)
         self.resources = syntax.resources
         self.module = module
-        self.assumed: tuple[Any, bool] | None = None  # a condition, and what it may come to
+        self.assumed: tuple[Any, bool] | None = None  # a condition and its possible values
 
     def within(self, resource: str) -> None:
-        """Nothing is known of the values of attributes, so no path is walked."""
+        """Values of attributes are unknown, so paths are not followed."""
 
     def undecided(self, choice: If) -> Any:
-        """What either branch may give; with its condition `assumed`, what the one gives."""
+        """Return the possible values of both branches; with an `assumed` condition, of one."""
         if self.assumed is not None and self.assumed[0] == frozen(choice.condition):
             return (choice.then if self.assumed[1] else choice.otherwise).evaluate(self)
         values = [choice.then.evaluate(self), choice.otherwise.evaluate(self)]
@@ -98,7 +98,7 @@ class StaticScope(Scope):
         return Unknown(kinds=frozenset().union(*kinds) if all(kinds) else frozenset())
 
     def typed(self, function: Function, args: Any, value: Unknown) -> Unknown:
-        """The kind of a result; raises EvaluationError where an argument can not be right."""
+        """Return the kind of a result. Raises EvaluationError if an argument must be wrong."""
         wrong = misfit(function.takes, args) if function.takes is not None else None
         if wrong is not None:
             raise EvaluationError(wrong[1], steps=wrong[0])
@@ -109,13 +109,13 @@ class StaticScope(Scope):
 
 
 def declared(module: Module) -> set[str]:
-    """The names of all parameters, those with a wrong declaration too."""
+    """Return the names of all parameters, including those with an invalid declaration."""
     section = module.syntax.root.child(module.syntax.grammar.word("parameters"))
     return set(section.value) if section is not None and isinstance(section.value, dict) else set()
 
 
 def kinds_of(value: Any) -> frozenset[Kind]:
-    """What a value is or may be; empty: nobody knows."""
+    """Return the possible kinds of a value; empty: unknown."""
     match value:
         case Unknown():
             return value.kinds

@@ -11,7 +11,7 @@ from hearth.template.uses import Uses
 
 
 def unused(module: Module) -> Iterator[Notice]:
-    """A notice for each declaration that has no use."""
+    """Yield a notice for each unused declaration."""
     syntax = module.syntax
     grammar = syntax.grammar
     uses = Uses()
@@ -20,7 +20,7 @@ def unused(module: Module) -> Iterator[Notice]:
         if section is not None:
             uses.add(section)
 
-    def told(section: str, what: str, used: set[str]) -> Iterator[Notice]:
+    def unused(section: str, what: str, used: set[str]) -> Iterator[Notice]:
         node = syntax.root.value.get(grammar.word(section))
         if node is None or not isinstance(node.value, dict):
             return
@@ -30,14 +30,14 @@ def unused(module: Module) -> Iterator[Notice]:
                 yield Notice(at, f'{what} "{name}" is never used', code=f"unused-{what}")
 
     if not uses.computed & {"get_param", "Ref"} and not _stands_in(module):
-        yield from told("parameters", "parameter", uses.parameters)
-    yield from told("conditions", "condition", uses.words)
+        yield from unused("parameters", "parameter", uses.parameters)
+    yield from unused("conditions", "condition", uses.words)
     if "Fn::FindInMap" not in uses.computed:
-        yield from told("mappings", "mapping", uses.mappings)
+        yield from unused("mappings", "mapping", uses.mappings)
 
 
 def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[Notice]:
-    """A notice for each file that no template of a tree reads."""
+    """Yield a notice for each file that no template of a tree reads."""
     uses = Uses()
     used: set[str] = set()
     for module in modules:
@@ -53,5 +53,5 @@ def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[No
 
 
 def _stands_in(module: Module) -> bool:
-    """A child template may have to declare what the type it stands in for has."""
+    """Return whether the type that a nested template replaces may require its declarations."""
     return module.depth > 0

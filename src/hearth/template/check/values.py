@@ -1,7 +1,7 @@
-"""Expressions against the schema they are given to; the names in them against what there is.
+"""Checks of expressions with the schema of their place, and of the names in them.
 
-An expression and the node it was made of are walked together: the one says what is computed, the
-other where it is written.
+An expression and its node are walked together: the expression shows what is computed, the node
+where it is written.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FITS: Mapping[Kind, frozenset[Kind]] = {
     Kind.MAP: frozenset({Kind.MAP}),
     Kind.ANY: frozenset(Kind),
 }
-"""Which kinds a property may be able to take. Source: spec/hot.md, section 6.1."""
+"""The kinds that a property may accept. Source: spec/hot.md, section 6.1."""
 
 
 class Values:
@@ -59,7 +59,7 @@ class Values:
         self.grammar = grammar
         self.report = report
         self.alone = False  # no environment is known, which could give parameters of children
-        self.marks: tuple[str, ...] = ()  # texts that stand for something else, as `%index%`
+        self.marks: tuple[str, ...] = ()  # texts that are replaced later, such as `%index%`
 
     def check(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
         """`at` carries the file and the path; the place comes from the node."""
@@ -140,7 +140,7 @@ class Values:
             self.constraints(prop, expr.value, place)
 
     def entries(self, schema: Mapping[str, Prop], expr: Expr, node: Node, at: Span) -> None:
-        """The entries of a map with a schema, and names that it does not have."""
+        """Check the entries of a map with a schema, and undeclared names."""
         for key, one in parts(expr):
             below: Node = node.value[key]
             prop = schema.get(key)
@@ -174,7 +174,7 @@ class Values:
         *,
         of_child: bool = False,
     ) -> None:
-        """Tell required properties that are not given; a doubt where an environment may give it."""
+        """Report missing required properties, unless an environment may give them."""
         names = dict.fromkeys(given, True)
         for name, prop in without_replaced(schema, tuple(rules), names).items():
             if prop.required and not prop.has_default and name not in names:
@@ -196,7 +196,7 @@ class Values:
             self.constraints(prop, expr.value, node.span(at.file, at.path))
 
     def looks_like_function(self, node: Node, at: Span, *, notice: bool = False) -> bool:
-        """A map of one key that may have been meant as a call: tell so."""
+        """Report a map of one key that was probably meant as a call; return whether it was."""
         if len(node.value) != 1:
             return False
         ((name, inner),) = node.value.items()
@@ -213,7 +213,7 @@ class Values:
         if near is None:
             return False
         words = f'"{name}" is no function of version {self.grammar.value}{hint(near)}'
-        if notice:  # data may have such a key, but hardly one like a function of two words
+        if notice:  # data may have such a key, but hardly one like the name of a function
             if "_" in near or "::" in near:
                 self.report.notice(place, "unknown-function", f"{words} It is plain data.", near)
             return False
@@ -278,20 +278,20 @@ class Values:
             self.scope.assumed = None
 
     def attribute(self, expr: Call, at: Span, prop: Prop) -> None:
-        """What a type says of an attribute is a hint, no promise."""
+        """Check an attribute; the declaration of a type is a hint, not a guarantee."""
         kind = self.names.kind_of_attribute(expr)
         if kind is not None and not _takes(prop, kind):
             words = f"the attribute is {spoken(frozenset({kind}))}, the property a {prop.kind}"
             self.report.notice(at, "attribute-type", words)
 
     def failed(self, error: EvaluationError, at: Span) -> None:
-        """A value that can never be computed."""
+        """Report a value that can never be computed."""
         place = replace(error.at or at, path=(error.at or at).path)
         self.report.wrong(place, "wrong-arguments", str(error))
 
 
 def conditions_in(expr: Expr) -> list[Any]:
-    """The conditions of all choices in an expression, as data, each once."""
+    """Return the conditions of all choices in an expression, as data, without duplicates."""
     found: list[Any] = []
     waiting = [expr]
     while waiting:
@@ -306,7 +306,7 @@ def conditions_in(expr: Expr) -> list[Any]:
 
 
 def parts(expr: Expr) -> Iterator[tuple[Any, Expr]]:
-    """What is directly in a map or a list, with its key or position."""
+    """Return the direct items of a map or a list, with their keys or positions."""
     match expr:
         case MapOf():
             yield from expr.entries.items()
@@ -329,7 +329,7 @@ def _takes(prop: Prop, kind: Kind) -> bool:
 
 
 def _since(name: str, grammar: Grammar) -> str | None:
-    """In which other version a name is a function."""
+    """Return another version in which a name is a function."""
     for other in reversed(GRAMMARS) if not grammar.hot else GRAMMARS:
         if other.functions.get(name):
             if other.hot and grammar.hot:

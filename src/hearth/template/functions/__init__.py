@@ -1,6 +1,7 @@
 """The intrinsic functions, as entries: a name, a check of the arguments, a pure function.
 
-Adding one is one entry here and a line in `versions`. Names with a dot are older variants.
+A new function needs one entry here, a text in `texts` and a line in `versions`. Names with a dot
+are older variants.
 """
 
 from hearth.template.functions import data, logic, query, read, strings

@@ -1,8 +1,8 @@
-"""YAQL with an end: a bound on steps, on numbers and lists that one step makes, on matching.
+"""YAQL with limits: on steps, on the numbers and lists that one step creates, on matching.
 
-The library itself bounds sequences and memory, but looks at a value only when it is there: `pow`
-may take minutes and all memory before. Functions that can do so are exchanged for ones that look
-first; how long an expression runs is counted in calls, which is the same on every machine.
+The library itself limits sequences and memory, but checks a value only after its creation: `pow`
+may take minutes and all memory before that. Such functions are replaced by ones that check first.
+The run time of an expression is counted in calls, which is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from hearth.template.budget import current
 T = TypeVar("T")
 
 STEPS_MAX = 5_000_000
-"""Calls of Python functions that one expression may make: a second or two."""
+"""The maximum Python calls of one expression: one or two seconds."""
 
 DIGITS_MAX = 10_000
-"""Bits of a number that one operation makes."""
+"""The maximum bits of a number that one operation creates."""
 
 ITEMS_MAX = 10_000
-"""Items of a list that a multiplication makes."""
+"""The maximum items of a list that a multiplication creates."""
 
 
 class TooExpensive(Exception):
-    """An expression that would take too long or too much."""
+    """An expression would need too much time or memory."""
 
 
 class _Stop(BaseException):
-    """Nothing in the library catches this."""
+    """Stops an evaluation: the library does not catch it."""
 
 
 def bounded(work: Callable[[], T]) -> T:
-    """What the work gives. Raises TooExpensive when it, or all of its kind, took too many steps."""
+    """Return the result of the work. Raises TooExpensive after too many steps in total."""
     budget = current()
     most = left = STEPS_MAX if budget is None else min(STEPS_MAX, budget.steps)
 
@@ -104,7 +104,7 @@ def _number_of(bits: int) -> None:
 
 
 class Pattern:
-    """A regular expression, in the form in which the library's functions use one."""
+    """A regular expression with the interface that the library's functions use."""
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.timed = timed(pattern, flags)
@@ -163,11 +163,11 @@ OURS: dict[str, Callable[..., Any]] = {
     "not_matches_operator_string": _not_matches_operator,
     "is_regex": _is_regex,
 }
-"""Functions of the library that match by themselves, and ours with the same parameters."""
+"""Functions of the library that match by themselves, with their replacements."""
 
 
 class _Exchange:
-    """Takes what the library registers, with our functions and patterns in place of its own."""
+    """Receives the library's functions, and replaces some of them."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -183,7 +183,7 @@ class _Exchange:
 
 
 def library() -> Any:
-    """A context with the functions of the language."""
+    """Return a context with the functions of the language."""
     import yaql
 
     context = yaql.create_context(math=False, collections=False, regex=False)

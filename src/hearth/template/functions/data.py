@@ -25,10 +25,10 @@ from hearth.template.functions.signature import (
 from hearth.template.walk import too_deep, values_in
 
 REPEAT_MAX = 100_000
-"""How many items a `repeat` may make."""
+"""The maximum number of items of a `repeat`."""
 
 REPEAT_VALUES_MAX = 500_000
-"""How many values these may hold in all."""
+"""The maximum number of values in these items."""
 
 
 def map_merge(args: Any) -> Any:
@@ -180,7 +180,7 @@ def _items(items: Any, maps: bool) -> list[Any]:
 
 
 class _Marker:
-    """Puts items in place of marks, and watches how long all texts together become."""
+    """Replaces marks by items, and limits the total length of all texts."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -230,7 +230,7 @@ def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
 
 
 def select(args: Any) -> Any:
-    """One item of a list or a map; empty text where there is none."""
+    """Return one item of a list or a map; empty text if there is none."""
     index, items = args
     if isinstance(items, str):
         if items == "":

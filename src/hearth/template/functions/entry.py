@@ -1,4 +1,4 @@
-"""What a function of the template language is: an entry with a name and a pure function."""
+"""Functions of the template language: entries with a name and a pure function."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from hearth.template.scope import Scope
 
 TEXT_MAX = 8 * 1024 * 1024
-"""Characters that one function may produce."""
+"""The maximum characters in the result of one function."""
 
 Apply = Callable[[Any, "Scope"], Any]
 Check = Callable[[Any], str | None]
 
 
 class EvaluationError(Exception):
-    """A value can not be computed; `at` is the function that failed, or its argument at `steps`.
+    """A value cannot be computed; `at` is the function that failed, or its argument at `steps`.
 
-    `problem` makes the problem to tell where it is not a failed validation. `reason` is the text as
-    it was; with `whole` nothing is put to it, neither the function nor the place.
+    `problem` creates the problem if it is not a failed validation. `reason` is the original text;
+    with `whole` neither the function nor the place is added to it.
     """
 
     whole = False
@@ -45,8 +45,8 @@ class EvaluationError(Exception):
         self.problem = problem
         self.steps = steps
 
-    def told_by(self, function: str, at: Span) -> None:
-        """Name the function that failed, in the words of the template, and its place."""
+    def add_place(self, function: str, at: Span) -> None:
+        """Add the name of the failed function, as in the template, and its place."""
         self.at = at
         word = function.partition(".")[0]
         if word not in str(self) and not self.whole:
@@ -54,17 +54,17 @@ class EvaluationError(Exception):
 
 
 class ParameterError(EvaluationError):
-    """A parameter that is not there, or has no value."""
+    """A parameter does not exist, or has no value."""
 
 
 class BelowError(EvaluationError):
-    """A stack below tells why there is no value."""
+    """A nested stack reports why there is no value."""
 
     whole = True
 
 
 class Reads(Enum):
-    """When a call can be computed: at once, with parameters and conditions, or in a world."""
+    """What a call needs: nothing, parameters and conditions, or a world."""
 
     NOTHING = auto()
     PARAMETERS = auto()
@@ -72,7 +72,7 @@ class Reads(Enum):
 
 
 class Refers(Enum):
-    """What the arguments of a function name."""
+    """What the arguments of a function refer to."""
 
     NOTHING = auto()
     RESOURCE = auto()
@@ -84,10 +84,10 @@ class Function:
     """An intrinsic function.
 
     `name` is unique among all variants; `apply` takes resolved arguments; `check` gets arguments
-    with COMPUTED in place of calls and says what is wrong with their shape; `strict` functions are
-    unknown as soon as anything in their arguments is; `rewrite` may choose another function when
+    with COMPUTED in place of calls and returns an error of their shape; `strict` functions are
+    unknown as soon as any part of their arguments is; `rewrite` may choose another function when
     the enabled resources are known. `takes` and `gives` are the kinds of arguments and result, for
-    values that are not known yet: without them, anything.
+    values that are not known yet; without them any kind.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Function:
         return named, (self.name,)
 
     def kinds(self, args: Any) -> frozenset[Kind]:
-        """What the result may be; empty: anything."""
+        """Return the possible kinds of the result; empty: any."""
         if callable(self.gives):
             return self.gives(args)
         return frozenset() if self.gives is Kind.ANY else frozenset({self.gives})
@@ -115,7 +115,7 @@ REGISTRY: dict[str, Function] = {}
 
 
 def register(function: Function) -> Function:
-    """Make a function known under its name. Raises ValueError where another one has it."""
+    """Register a function under its name. Raises ValueError if another function has the name."""
     if REGISTRY.get(function.name, function) is not function:
         raise ValueError(f"there is another function {function.name} already")
     REGISTRY[function.name] = function
@@ -123,19 +123,19 @@ def register(function: Function) -> Function:
 
 
 def named(name: str) -> Function:
-    """The registered function of this name."""
+    """Return the registered function of this name."""
     return REGISTRY[name]
 
 
 def bounded(characters: int) -> None:
-    """Refuse a text before it is made, if it would be too long."""
+    """Raise EvaluationError for a text that would be too long, before it is created."""
     if characters > TEXT_MAX:
         words = f"a text of {characters} characters is longer than the {TEXT_MAX} allowed"
         raise EvaluationError(words)
 
 
 def pure(function: Callable[[Any], Any]) -> Apply:
-    """A function of its arguments alone."""
+    """Return an `apply` that uses only its arguments."""
 
     def apply(args: Any, scope: Scope) -> Any:
         return function(args)

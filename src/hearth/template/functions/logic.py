@@ -37,7 +37,7 @@ def negation(args: Any, scope: Scope) -> bool | Unknown:
 
 
 def opposite(truth: bool | Unknown) -> bool | Unknown:
-    """What is false is true; what is open stays open."""
+    """Return the opposite; unknown stays unknown."""
     return truth if isinstance(truth, Unknown) else not truth
 
 
@@ -69,14 +69,14 @@ def disjunction(args: Any, scope: Scope) -> bool | Unknown:
 
 
 def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
-    """The truth that one operand alone settles, else its opposite, if none is open."""
+    """Return `by` if one operand has this value, else its opposite, unless one is unknown."""
     if by in truths:
         return by
     return next((one for one in truths if isinstance(one, Unknown)), not by)
 
 
 def _operands(args: Any) -> list[Any]:
-    """All of them, for each must be a condition whatever the others say."""
+    """Return all operands as booleans: each must be a condition, whatever the others are."""
     if None in args:
         raise EvaluationError("null is no condition")
     return list(args)

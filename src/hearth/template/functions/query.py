@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LIBRARY = "yaql.standard_library"
 INLINE_EXPRESSION_MAX = 500
-"""Characters of an expression that is read where others wait for the thread."""
+"""The maximum characters of an expression that is parsed on the event loop."""
 
 
 @lru_cache(maxsize=4)
@@ -50,7 +50,7 @@ def _bounded(work: Callable[[], Any]) -> Any:
 
 
 def yaql(args: Any, scope: Scope) -> Any:
-    """The value of an expression in which `$.data` is the data."""
+    """Return the value of an expression in which `$.data` is the data."""
     wrong = _check(args)
     if wrong:
         raise EvaluationError(wrong)
@@ -63,14 +63,13 @@ def yaql(args: Any, scope: Scope) -> Any:
         return _bounded(lambda: expression.evaluate({"data": args.get("data")}, context))
     except RecursionError:
         raise EvaluationError("the expression is too deep") from None
-    except Exception as error:  # whatever a user's expression makes the library raise
+    except Exception as error:  # any exception of the library in a user's expression
         text = str(error).splitlines()[0] if str(error) else ""
         raise EvaluationError(f"yaql: {type(error).__name__}: {text}") from None
 
 
 def _demand_short(expression: str) -> None:
-    """Raises Overrun where others wait for the thread and reading the expression, or loading the
-    library, takes long."""
+    """Raise Overrun on the event loop, if parsing or loading the library would take long."""
     if inline() and (len(expression) > INLINE_EXPRESSION_MAX or LIBRARY not in sys.modules):
         raise Overrun
 

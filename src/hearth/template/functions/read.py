@@ -27,7 +27,7 @@ CFN_REGION = "ap-southeast-1"
 
 
 def get_param(args: Any, scope: Scope) -> Any:
-    """A parameter, or what is inside it; empty text where a path leads nowhere."""
+    """Return a parameter, or a part of it; empty text if the path does not exist."""
     if isinstance(args, list):
         if not args:
             raise EvaluationError("the name of a parameter is needed")
@@ -87,7 +87,7 @@ def _attribute_args(args: Any, scope: Scope) -> tuple[str, list[Any]]:
 
 
 def get_attr(args: Any, scope: Scope) -> Any:
-    """An attribute of a resource, or what is inside it; all attributes as a map."""
+    """Return an attribute of a resource, or a part of it; without a name all as a map."""
     if isinstance(args, list):
         for part in args:
             if isinstance(part, Unknown):
@@ -102,7 +102,7 @@ def get_attr(args: Any, scope: Scope) -> Any:
 
 
 def attribute_name(name: Any) -> str:
-    """The attribute's name; members of a group may be given as numbers."""
+    """Return the attribute's name; members of a group may be numbers."""
     if isinstance(name, int):
         return str(name)
     if not isinstance(name, str):
@@ -111,7 +111,7 @@ def attribute_name(name: Any) -> str:
 
 
 def get_attr_then_select(args: Any, scope: Scope) -> Any:
-    """The oldest form: the path is taken here, after the whole attribute was read."""
+    """The oldest form: it reads the whole attribute first, then the path."""
     if isinstance(args, list):
         for part in args:
             if isinstance(part, Unknown):
@@ -170,7 +170,7 @@ def _facade_kinds(args: Any) -> frozenset[Kind]:
 
 
 def ref(args: Any, scope: Scope) -> Any:
-    """A resource if there is one of that name, else a parameter."""
+    """Return a resource if one has that name, else a parameter."""
     if isinstance(args, str) and args in scope.resources:
         return scope.reference(args)
     return scope.parameter(args)
@@ -209,7 +209,7 @@ def _check_three(args: Any) -> str | None:
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:
-    """The names of all availability zones, as far as the world knows them."""
+    """Return the names of all availability zones, as far as the world knows them."""
     zones = getattr(scope.world, "availability_zones", None)
     return zones() if zones is not None else UNKNOWN
 

@@ -1,4 +1,4 @@
-"""What kinds of arguments a function takes, as data: for values of which only the kind is known."""
+"""The kinds of a function's arguments, as data: for values of which only the kind is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth.model.value import Kind
 
 Kinds = frozenset[Kind]
 Want = tuple[tuple[Step, ...], Any, Kinds]
-"""Where an argument stands, the argument, and the kinds it may have."""
+"""The place of an argument, the argument, and its allowed kinds."""
 
 Takes = Callable[[Any], Iterator[Want]]
 
@@ -38,7 +38,7 @@ class Positions:
                 yield (index,), value, self.kinds[index] if index < len(self.kinds) else self.rest
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words: `[string, list, …]`."""
         items = [_either(kinds) for kinds in self.kinds]
         if self.rest:
@@ -59,7 +59,7 @@ class Named:
                     yield (name,), args[name], allowed
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words: `{template: string, …}`."""
         return f"{{{', '.join(f'{name}: {_either(one)}' for name, one in self.kinds.items())}}}"
 
@@ -74,7 +74,7 @@ class Whole:
         yield (), args, self.kinds
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words: `string`."""
         return _either(self.kinds)
 
@@ -89,7 +89,7 @@ class Marks:
                 yield ("for_each", name), value, ITERABLE
 
     @property
-    def told(self) -> str:
+    def form(self) -> str:
         """The form in words."""
         return f"{{for_each: {{MARK: {_either(ITERABLE)}, …}}}}"
 
@@ -113,7 +113,7 @@ marks: Final = Marks()
 
 
 def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
-    """The first argument that can not be of the right kind, and what is wrong with it."""
+    """Return the place and the error of the first argument with a wrong kind, or None."""
     for path, value, allowed in takes(args):
         if isinstance(value, Unknown) and value.kinds and allowed and not value.kinds & allowed:
             return path, f"{spoken(value.kinds)} stands where {spoken(allowed)} is needed"
@@ -121,7 +121,7 @@ def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
 
 
 def spoken(kinds: Kinds) -> str:
-    """Kinds in words: `a list or a map`."""
+    """Return kinds as text: `a list or a map`."""
     words = [f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in Kind if kind in kinds]
     return " or ".join(words)
 

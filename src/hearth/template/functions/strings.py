@@ -10,7 +10,14 @@ from urllib.parse import quote, urlencode
 
 from hearth.model.problem import hint, nearest
 from hearth.model.value import Kind
-from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
+from hearth.template.functions.entry import (
+    Check,
+    EvaluationError,
+    Function,
+    bounded,
+    pure,
+    register,
+)
 from hearth.template.functions.signature import LISTS, MAPS, TEXT, Takes, names, positions, whole
 
 
@@ -105,7 +112,7 @@ def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str
     used: set[str] = set()
 
     # One scan would let a short key to the left win over a longer one to the right; keys are
-    # therefore taken one after the other, and what was inserted is set aside.
+    # therefore replaced one by one, and inserted texts are not searched again.
     parts: list[str | tuple[str]] = [template]
     for key in keys:
         parts = _split(parts, key, values[key], used)
@@ -317,7 +324,7 @@ def _host(host: str) -> str:
 
 
 def base64(args: Any) -> str:
-    """Its text, unchanged: whoever needs base64 encodes later."""
+    """Return the text unchanged: it is encoded where that is necessary."""
     if not isinstance(args, str):
         raise EvaluationError(f"only text can be encoded, not {args!r}")
     return args
@@ -331,7 +338,12 @@ def _split_kinds(args: Any) -> frozenset[Kind]:
     return frozenset({Kind.STRING if isinstance(args, list) and len(args) > 2 else Kind.LIST})
 
 
-def _text_function(name: str, function: Any, check: Any = None, takes: Takes | None = None) -> None:
+def _text_function(
+    name: str,
+    function: Callable[[Any], str],
+    check: Check | None = None,
+    takes: Takes | None = None,
+) -> None:
     register(Function(name, pure(function), check, takes=takes, gives=Kind.STRING))
 
 

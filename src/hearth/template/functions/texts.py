@@ -1,13 +1,17 @@
-"""One line on every function, for `template-function-list`."""
+"""One line about each function of the language, by its word in templates: the only such texts.
+
+`hearth.template.versions.function_text` reads them for `template-function-list`, the reference of
+the language and the language server. A function of a package has its own text, its `description`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 TEXTS: Mapping[str, str] = {
-    "get_param": "The value of a parameter, or what stands at a path inside it.",
+    "get_param": "The value of a parameter, or of a path inside it.",
     "get_resource": "The reference id of a resource.",
-    "get_attr": "An attribute of a resource, or what stands at a path inside it.",
+    "get_attr": "An attribute of a resource, or the value of a path inside it.",
     "get_file": "A function for including a file inline.",
     "list_join": "The items of lists as one text, with a delimiter between them.",
     "str_replace": "A text in which keys are replaced by values, in one pass.",
@@ -16,13 +20,13 @@ TEXTS: Mapping[str, str] = {
     "str_split": "A text split at a delimiter, or one of its pieces.",
     "digest": "The digest of a text in hexadecimal, by a named algorithm.",
     "repeat": "A list made of a template, once for each combination of items.",
-    "resource_facade": "Metadata or a policy of the resource that stands for this stack.",
+    "resource_facade": "Metadata or a policy of the parent resource of this stack.",
     "map_merge": "Several maps as one; later ones win.",
     "map_replace": "A map with some keys and values replaced.",
     "yaql": "The value of a YAQL expression over data.",
     "if": "One of two values, by a condition.",
     "filter": "A list without some values.",
-    "make_url": "A URL of its parts, properly encoded.",
+    "make_url": "A URL made of its parts, properly encoded.",
     "list_concat": "Several lists as one.",
     "list_concat_unique": "Several lists as one, each value once.",
     "contains": "Whether a value is in a list, or a text in a text.",
@@ -38,9 +42,9 @@ TEXTS: Mapping[str, str] = {
     "Fn::Split": "A text split at a delimiter.",
     "Fn::Replace": "A text in which keys are replaced by values, in one pass.",
     "Fn::Select": "One item of a list or a map.",
-    "Fn::Base64": "A text that is to reach its destination encoded.",
+    "Fn::Base64": "A text, unchanged: Hearth encodes it where that is necessary.",
     "Fn::MemberListToMap": "A flat list of members as a map.",
-    "Fn::ResourceFacade": "Metadata or a policy of the resource that stands for this stack.",
+    "Fn::ResourceFacade": "Metadata or a policy of the parent resource of this stack.",
     "Fn::If": "One of two values, by a condition.",
     "Fn::Equals": "Whether two values are equal.",
     "Fn::Not": "Whether a condition does not hold.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from hearth.engine.clock import Clock
 from hearth.engine.core.decide import Wanted
-from hearth.engine.core.foresee import MASK
+from hearth.engine.core.predict import MASK
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.store import events

@@ -1,4 +1,4 @@
-"""Options of Heat and its libraries that are known and do nothing here, each with the reason."""
+"""Options of Heat and its libraries that have no effect in Hearth, each with the reason."""
 
 from collections.abc import Mapping
 
@@ -63,7 +63,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "syslog_log_facility": "the service manager sends stderr to its journal", "use_journal": "the service manager sends stderr to its journal",
         "use_syslog": "the service manager sends stderr to its journal", "use_eventlog": PUBLISHING, "use_stderr": "Hearth logs to stderr if log_file is not set",
         "verbose": PUBLISHING, "watch_log_file": "Hearth always opens a new file after the log file was moved",
-        # names that are gone from Heat, in files that are still there
+        # names that Heat has removed, but that existing files still contain
         "deprecated_user_role": ONE_WAY, "heat_watch_server_url": "there is no CloudWatch API", "enable_cloud_watch_lite": "there is no CloudWatch API",
         "sql_idle_timeout": POOL,
     },
@@ -163,5 +163,5 @@ GROUPS: Mapping[str, str] = {
     "profiler_otlp": LIBRARY,
     "ssl": TLS,
 }
-"""Whole sections of which nothing counts, whatever is in them."""
+"""Sections in which no option has an effect."""
 # fmt: on

@@ -1,4 +1,4 @@
-"""`hearth dev` as a process of the demo's own: started, found by its ready line, ended."""
+"""`hearth dev` as a child process: started, found by its ready line, terminated."""
 
 import contextlib
 import os
@@ -13,20 +13,20 @@ END_S = 15
 READY = re.compile(r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)$")
 
 
-class Trouble(Exception):
-    """Something is not as the demo says it is."""
+class DemoFailed(Exception):
+    """The demo did not find the expected state."""
 
 
 @dataclass(frozen=True)
-class House:
-    """Where Hearth and its cloud answer."""
+class DevServer:
+    """The addresses of Hearth and its cloud."""
 
     auth_url: str
     openrc: Path
 
     @property
     def password(self) -> str:
-        """The one that `hearth dev` gives everybody in this folder."""
+        """The password of all users in this folder."""
         return (self.openrc.parent / "password").read_text()
 
     @property
@@ -35,8 +35,8 @@ class House:
 
 
 @contextlib.contextmanager
-def hearth_dev() -> Iterator[House]:
-    """Hearth with its embedded cloud; nothing of it is left in the end. Raises Trouble."""
+def hearth_dev() -> Iterator[DevServer]:
+    """Start Hearth with its embedded cloud, and end both after the block. Raises DemoFailed."""
     command = [sys.executable, "-m", "hearth.cli.main", "dev", "--ephemeral", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -44,8 +44,8 @@ def hearth_dev() -> Iterator[House]:
             assert process.stdout is not None
             found = READY.search(process.stdout.readline())
             if found is None:
-                raise Trouble("`hearth dev` did not start")
-            yield House(found["identity"], Path(found["openrc"].strip()))
+                raise DemoFailed("`hearth dev` did not start")
+            yield DevServer(found["identity"], Path(found["openrc"].strip()))
         finally:
             process.terminate()
             try:

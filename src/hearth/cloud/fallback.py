@@ -1,4 +1,4 @@
-"""A cloud under one credential as long as that lasts, then under another."""
+"""A cloud with one credential until it expires, then with another."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -11,8 +11,8 @@ from hearth.cloud.reach import Tls
 T = TypeVar("T")
 
 
-class NobodysCloud:
-    """Where no credential is left: every call is a 401 that says why."""
+class UnauthorizedCloud:
+    """A cloud without a valid credential: every call raises a 401 with the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -35,17 +35,17 @@ class NobodysCloud:
     async def token(self) -> str:
         raise self._refusal()
 
-    def elsewhere(self, **where: Any) -> "NobodysCloud":
+    def elsewhere(self, **where: Any) -> "UnauthorizedCloud":
         return self
 
     def _refusal(self) -> CloudFault:
         return CloudFault("identity", 401, "Unauthorized", self._why)
 
 
-class EitherCloud:
-    """`first` until it is refused with a 401 (its token has ended), from then on `second`.
+class FallbackCloud:
+    """Uses `first` until a 401 refuses it (its token has expired), from then on `second`.
 
-    A refused call was not carried out, so it is made again at once.
+    A refused call was not carried out, so it is repeated at once.
     """
 
     def __init__(self, first: Cloud, second: Cloud) -> None:
@@ -80,11 +80,11 @@ class EitherCloud:
         credential: ForeignCredential | None = None,
         tls: Tls | None = None,
     ) -> Cloud:
-        """Another cloud's credential lasts for itself; another region's are these two."""
+        """Return another cloud with its own credential, or another region with these two."""
         first = self._now.elsewhere(region=region, credential=credential, tls=tls)
         if credential is not None:
             return first
-        return EitherCloud(first, self._second.elsewhere(region=region, tls=tls))
+        return FallbackCloud(first, self._second.elsewhere(region=region, tls=tls))
 
     async def _made(self, call: Callable[[Cloud], Awaitable[T]]) -> T:
         cloud = self._now

@@ -1,6 +1,6 @@
-"""What a request asks a stack to be, checked: compiled, valued, compared with the cloud.
+"""Requests for a stack, checked: compiled, evaluated, compared with the cloud.
 
-Everything wrong is told in one answer, and nothing has been stored by then.
+One answer reports all errors, before anything is stored.
 """
 
 import re
@@ -20,10 +20,10 @@ from hearth.model.problem import (
 )
 from hearth.resources.lookup import check_constraints
 from hearth.service.caller import Caller
-from hearth.service.house import House
+from hearth.service.cloud_checks import lost_references, refused_in_cloud, wrong_at_addresses
 from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
-from hearth.service.refused import lost_references, refused_in_cloud, wrong_at_addresses
+from hearth.service.services import Services
 from hearth.service.types_used import demand_types
 from hearth.store import accept
 from hearth.store.rows import Revision, StackRow, characters_of
@@ -36,11 +36,11 @@ STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class StackRequest:
     """The body of a create, update, preview or validate request."""
 
     template: str | None = None
-    template_url: str | None = None  # where to fetch the template, if none is given
+    template_url: str | None = None  # the template's URL, if the request has no template
     parameters: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] | str = field(default_factory=dict)
     environment_files: tuple[str, ...] = ()
@@ -55,69 +55,71 @@ class Wanted:
     revision: int | None = None  # in place of template, files and environment
 
     @property
-    def told(self) -> str | None:
-        """What an update is told beside its action; None keeps what the last one was told."""
+    def options(self) -> str | None:
+        """The options of an update; None keeps those of the last update."""
         return None if self.converge is None else accept.CONVERGE if self.converge else ""
 
 
-def revision_of(wanted: Wanted, current: Revision | None = None) -> Revision:
-    """The revision a request asks for; with `existing` laid over the current one.
+def revision_of(request: StackRequest, current: Revision | None = None) -> Revision:
+    """Return the revision of a request; with `existing` merged into the current one.
 
     Raises Rejected. Source: spec/rest-api.md, 2.2 and 2.5.
     """
-    files = dict(wanted.files)
-    template = wanted.template
-    inline: Any = {} if wanted.environment_files else wanted.environment
+    files = dict(request.files)
+    template = request.template
+    inline: Any = {} if request.environment_files else request.environment
     environment = Environment.parse(inline)
-    environment = environment.with_parameters(wanted.parameters)
-    if wanted.existing and current is not None:
+    environment = environment.with_parameters(request.parameters)
+    if request.existing and current is not None:
         template = current.template if template is None else template
         files = {**current.files, **files}
     if template is None:
         raise Rejected([HTTPBadRequest(None, "No template specified")])
-    types = parameter_types(template, files) if wanted.environment_files else {}
-    environment = environment.merge(wanted.environment_files, files, types, firm=wanted.parameters)
-    if wanted.existing and current is not None:
-        environment = _laid_over(current, environment, wanted.clear_parameters, template, files)
+    types = parameter_types(template, files) if request.environment_files else {}
+    environment = environment.merge(
+        request.environment_files, files, types, firm=request.parameters
+    )
+    if request.existing and current is not None:
+        environment = _laid_over(current, environment, request.clear_parameters, template, files)
     return Revision(
         template=template,
         files=files,
         environment=environment.as_map(),
         parameters={},
-        given=current.given if current and wanted.existing and wanted.template is None else {},
+        given=current.given if current and request.existing and request.template is None else {},
         exports=current.exports if current else [],
         facade=current.facade if current else {},
     )
 
 
 async def requested(
-    house: House, caller: Caller, wanted: Wanted, current: Revision | None = None
+    services: Services, caller: Caller, request: StackRequest, current: Revision | None = None
 ) -> Revision:
-    """As `revision_of`, computed where it keeps nobody waiting."""
-    characters = characters_of(wanted.template or "", wanted.files)
-    if isinstance(wanted.environment, str):
-        characters += len(wanted.environment)
-    if current is not None and wanted.existing:
+    """As `revision_of`, computed without blocking the event loop."""
+    characters = characters_of(request.template or "", request.files)
+    if isinstance(request.environment, str):
+        characters += len(request.environment)
+    if current is not None and request.existing:
         characters += current.characters
-    return await house.compute.run(
-        revision_of, wanted, current, project=caller.project_id, characters=characters
+    return await services.compute.run(
+        revision_of, request, current, project=caller.project_id, characters=characters
     )
 
 
-def ignored_parameters(wanted: Wanted, revision: Revision) -> list[str]:
-    """Parameters, as they are shown, that a request with `existing` gives and no template has.
+def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
+    """Return the parameters of a request with `existing` that no template declares.
 
-    As in Heat they are left out; a request without `existing` is refused with them.
+    As in Heat they are ignored; a request without `existing` is refused with them.
     """
-    if not wanted.existing or not wanted.parameters:
+    if not request.existing or not request.parameters:
         return []
     declared = parameter_types(revision.template, revision.files)
-    return [f"parameter {name!r}" for name in sorted(wanted.parameters.keys() - declared.keys())]
+    return [f"parameter {name!r}" for name in sorted(request.parameters.keys() - declared.keys())]
 
 
-def revision_from(wanted: Wanted, source: Revision, current: Revision) -> Revision:
-    """An older revision with the request's parameters laid over its own. Raises Rejected."""
-    given = Environment.parse({}).with_parameters(wanted.parameters)
+def revision_from(request: StackRequest, source: Revision, current: Revision) -> Revision:
+    """Return an older revision with the request's parameters merged in. Raises Rejected."""
+    given = Environment.parse({}).with_parameters(request.parameters)
     environment = _laid_over(source, given, (), source.template, source.files)
     return Revision(
         template=source.template,
@@ -158,57 +160,59 @@ def _laid_over(
 
 
 async def checked(
-    house: House,
+    services: Services,
     caller: Caller,
     row: StackRow,
     revision: Revision,
     *,
     world: World = NOWHERE,
 ) -> Program:
-    """The program of a revision, with everything checked that can be known now. Raises Rejected."""
+    """Return the program of a revision, after all checks that are possible now. Raises Rejected."""
     try:
-        program = await house.programs.of(row, revision)
+        program = await services.programs.of(row, revision)
     except Rejected as rejected:
-        more = await _besides(house, row, revision, rejected.problems)
+        more = await _besides(services, row, revision, rejected.problems)
         raise Rejected([*rejected.problems, *more]) from None
-    findings = await house.compute.evaluated(lambda: program.check_values(world), row.project_id)
-    demand_types(house, caller, findings.types)
-    limit = house.limits.resources_per_stack
+    findings = await services.compute.evaluated(lambda: program.check_values(world), row.project_id)
+    demand_types(services, caller, findings.types)
+    limit = services.limits.resources_per_stack
     if 0 <= limit < findings.resources:
         words = too_many_resources(findings.resources, limit)
         raise Rejected([RequestLimitExceeded(None, words)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
-        problems += await _against_the_cloud(house, caller, row, program, findings.lookups, world)
+        problems += await _against_the_cloud(
+            services, caller, row, program, findings.lookups, world
+        )
     if problems:
         raise Rejected(problems)
     return program
 
 
 async def _besides(
-    house: House, row: StackRow, revision: Revision, told: Sequence[Problem]
+    services: Services, row: StackRow, revision: Revision, known: Sequence[Problem]
 ) -> Sequence[Problem]:
-    """What else is wrong in a refused template, that compiling it would tell only at the next try.
+    """Return the problems of a refused template that compiling would report only at the next try.
 
-    It is what lint finds at places of which nothing is told yet, without its warnings.
+    These are the errors of lint, without warnings, at places that have no reported problem yet.
     """
     try:
-        found = await house.compute.run(
+        found = await services.compute.run(
             _examined,
-            *house.programs.sources(revision),
+            *services.programs.sources(revision),
             project=row.project_id,
             characters=revision.characters,
         )
-    except Rejected:  # it is no template at all, or too much of one
+    except Rejected:  # it is no template at all, or too large
         return ()
-    places = {_place(one) for one in told}
-    left = PROBLEMS_MAX - len(told)
+    places = {_place(one) for one in known}
+    left = PROBLEMS_MAX - len(known)
     others = [one for one in found if not isinstance(one, Notice) and _place(one) not in places]
     return others[: max(left, 0)]
 
 
 def _examined(*sources: Any) -> list[Problem]:
-    """What lint finds in a template."""
+    """Return the findings of lint in a template."""
     return list(examine(drafted(*sources)))
 
 
@@ -217,10 +221,10 @@ def _place(problem: Problem) -> tuple[str, int] | None:
 
 
 async def _against_the_cloud(
-    house: House, caller: Caller, row: StackRow, program: Program, lookups: Any, world: World
+    services: Services, caller: Caller, row: StackRow, program: Program, lookups: Any, world: World
 ) -> list[Problem]:
-    cloud = house.cloud(caller)
-    catalog = house.programs.catalog
+    cloud = services.cloud(caller)
+    catalog = services.programs.catalog
     try:
         problems: list[Problem] = []
         unavailable = getattr(catalog, "unavailable", None)
@@ -231,12 +235,12 @@ async def _against_the_cloud(
         if asked and not problems:
             problems += await check_constraints(asked, cloud)
         if not problems:
-            problems += await missing_outside(house, cloud, row, program, world)
-            problems += await refused_in_cloud(house, cloud, program, world)
-            problems += await house.compute.evaluated(
+            problems += await missing_outside(services, cloud, row, program, world)
+            problems += await refused_in_cloud(services, cloud, program, world)
+            problems += await services.compute.evaluated(
                 lambda: lost_references(program, world), row.project_id
             )
-            problems += await wrong_at_addresses(house, program, world)
+            problems += await wrong_at_addresses(services, program, world)
     except CloudFault as fault:
         words = f"the template could not be checked against the cloud: {fault}"
         raise Rejected([HTTPServiceUnavailable(None, words)]) from None
@@ -244,7 +248,7 @@ async def _against_the_cloud(
 
 
 def check_name(name: str) -> None:
-    """Raises Rejected for a name no stack may have."""
+    """Raise Rejected for an invalid stack name."""
     if not STACK_NAME.match(name):
         words = (
             f"Invalid stack name {name}: it must begin with a letter, hold only letters, digits, "

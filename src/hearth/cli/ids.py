@@ -1,4 +1,4 @@
-"""Ids of this process: random UUIDs, the randomness fetched for many at once."""
+"""Ids: random UUIDs; the random bytes are fetched for many at once."""
 
 import os
 
@@ -9,7 +9,7 @@ _drawn: list[str] = []
 
 
 def new_id() -> str:
-    """A random UUID (version 4)."""
+    """Return a random UUID (version 4)."""
     if not _drawn:
         _draw()
     try:

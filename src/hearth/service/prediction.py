@@ -1,7 +1,7 @@
-"""Plans told before the change: the engine's own planner, with all that it asks answered first.
+"""Predictions of changes: the engine's own planner, with its questions answered first.
 
-What only I/O can answer (names as ids, nested stacks) is asked while planning; the answers are
-fetched together and the plan is made again, until nothing new is asked.
+Planning collects the questions that need I/O (ids of names, nested stacks). Their answers are
+fetched together and the plan is made again, until there is no new question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
 from hearth.engine.core.decide import to_write
-from hearth.engine.core.foresee import Inner, Sight
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.plan import Plan, Target, plan
+from hearth.engine.core.predict import Inner, PreviewContext
 from hearth.engine.core.record import Record
 from hearth.engine.endpoints import stack_facts
 from hearth.engine.programs.programs import read_of
@@ -26,7 +26,7 @@ from hearth.resources.base import Live
 from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.service.stand_ins import StandIns
 from hearth.store import claim, reads
 from hearth.store.database import Tx
@@ -34,15 +34,15 @@ from hearth.store.rows import Revision, StackRow
 from hearth.template import Evaluated, Facade, Program, ResourceDefinition
 from hearth.template.budget import spending
 
-ROUNDS_MAX = 20  # of asking; what is not answered by then counts as not known
+ROUNDS_MAX = 20  # of questions; values that are still open count as unknown
 NESTED_MAX = 5
 UNBORN = "None"
-"""The id of a stack that is not there, as clients are shown it."""
+"""The id of a stack that does not exist, as shown to clients."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A stack and what it shall be. `row` may be one that is not stored."""
+    """A stack with its desired state. `row` need not be stored."""
 
     row: StackRow
     revision: Revision
@@ -53,23 +53,23 @@ class Aim:
 
 
 @dataclass(frozen=True)
-class Insight:
-    """A plan with what it was made from; `below` are those of nested stacks, by resource."""
+class StackPrediction:
+    """A plan and its aim; `below` are those of nested stacks, by resource."""
 
     aim: Aim
     plan: Plan
-    below: Mapping[str, "Insight"]
+    below: Mapping[str, "StackPrediction"]
 
 
-async def foresee_stack(house: House, cloud: Cloud, aim: Aim) -> Insight:
-    """The plan of an update to (or a create of) the aim. Raises Rejected, CloudFault."""
-    asked = _Asked(house, cloud, aim)
+async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPrediction:
+    """Return the plan of an update to (or a create of) the aim. Raises Rejected, CloudFault."""
+    asked = _Asked(services, cloud, aim)
     while True:
-        found = await house.compute.evaluated(asked.plan, aim.row.project_id)
+        found = await services.compute.evaluated(asked.plan, aim.row.project_id)
         if not await asked.answer():
-            told = {entry.name for entry in found.entries if entry.inner is not None}
-            below = {name: one for name, one in asked.below.items() if name in told}
-            return Insight(aim, found, below)
+            planned = {entry.name for entry in found.entries if entry.inner is not None}
+            below = {name: one for name, one in asked.below.items() if name in planned}
+            return StackPrediction(aim, found, below)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _Nest:
 class _Asked:
     """The questions of one plan with their answers, each by the resource's name."""
 
-    house: House
+    services: Services
     cloud: Cloud
     aim: Aim
     rounds: int = 0
@@ -93,31 +93,31 @@ class _Asked:
     nested: dict[str, tuple[_Nest, Inner | None]] = field(default_factory=dict)
     names: dict[str, tuple[ResourceDefinition, Mapping[str, Any]]] = field(default_factory=dict)
     nests: dict[str, _Nest] = field(default_factory=dict)
-    below: dict[str, Insight] = field(default_factory=dict)
+    below: dict[str, StackPrediction] = field(default_factory=dict)
 
     def plan(self) -> Plan:
-        """The plan, as far as it is known."""
+        """Return the plan with the answers known so far."""
         self.names.clear()
         self.nests.clear()
-        house, aim = self.house, self.aim
+        services, aim = self.services, self.aim
         return plan(
             aim.records,
             aim.program,
             Target(aim.row.revision + 1, aim.row.revision),
-            new_id=house.new_id,
-            now=house.clock.now(),
-            sight=self.sight(),
+            new_id=services.new_id,
+            now=services.clock.now(),
+            preview=self.preview(),
         )
 
-    def sight(self) -> Sight:
-        programs, aim = self.house.programs, self.aim
+    def preview(self) -> PreviewContext:
+        programs, aim = self.services.programs, self.aim
         facade = Facade(**aim.revision.facade) if aim.revision.facade else None
 
         def read(definition: ResourceDefinition) -> set[str]:
             kind = programs.kind_of(definition)
             return read_of(aim.program, aim.revision, definition.name, kind)
 
-        return Sight(
+        return PreviewContext(
             traits=programs.traits_of,
             reads=read,
             resolve=self._resolve,
@@ -131,7 +131,7 @@ class _Asked:
     def _resolve(
         self, definition: ResourceDefinition, values: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        if not self.house.programs.kind_of(definition).translation:
+        if not self.services.programs.kind_of(definition).translation:
             return values
         known = self.resolved.get(definition.name)
         if known is None or known[0] != values:
@@ -150,7 +150,7 @@ class _Asked:
         return known[1]
 
     async def answer(self) -> bool:
-        """Fetch what was asked; False if that was nothing, or too often."""
+        """Answer the open questions; return False if there are none, or after too many rounds."""
         names, self.names = self.names, {}
         nests, self.nests = self.nests, {}
         self.rounds += 1
@@ -158,7 +158,7 @@ class _Asked:
             return False
         listed = Names(self.cloud)
         for name, (definition, values) in names.items():
-            kind = self.house.programs.kind_of(definition)
+            kind = self.services.programs.kind_of(definition)
             found = await translated(values, kind.translation, listed)
             self.resolved[name] = (values, found)
         for name, nest in nests.items():
@@ -166,11 +166,11 @@ class _Asked:
         return True
 
     async def _below(self, nest: _Nest) -> Inner | None:
-        """The plan of a nested stack; None where its definition is not known yet."""
+        """Return the plan of a nested stack, or None where its definition is not known yet."""
         row, definition, record = self.aim.row, nest.definition, nest.record
         if row.depth >= NESTED_MAX:
             return None
-        kind = self.house.programs.kind_of(definition)
+        kind = self.services.programs.kind_of(definition)
         assert isinstance(kind, NestedType)
         known = await self._stored(record, regroups=kind.regroups)
         properties, stand_ins = nest.evaluated.properties, StandIns()
@@ -178,33 +178,35 @@ class _Asked:
             properties = stand_ins.put(properties, definition.type_info.properties)
             if unknown_in(properties) is not None:
                 return None
-        live = _live(self.house, self.cloud, row, self.aim.records, nest, properties, known)
+        live = _live(self.services, self.cloud, row, self.aim.records, nest, properties, known)
         try:
             await kind.prepare(live)
-        except CloudFault:  # the update itself will say it
+        except CloudFault:  # the update itself will report it
             return None
         child = stand_ins.declared(kind.child(live))
-        revision = self.house.programs.child_revision(
+        revision = self.services.programs.child_revision(
             self.aim.program, definition, live, child, self.aim.revision.exports
         )
         inside = known.row or _sketch(row, live, UNBORN)
         try:
-            program = await self.house.programs.of(inside, revision)
-        except Rejected:  # what it is made of hangs on values that are not known yet
+            program = await self.services.programs.of(inside, revision)
+        except Rejected:  # its template depends on values that are not known yet
             return None
         secret = nest.evaluated.secret or (record is not None and record.held.secret)
         aim = Aim(
             inside, revision, program, known.records,
             masked=self.aim.masked or bool(secret), observe=self.aim.observe,
         )  # fmt: skip
-        insight = self.below[definition.name] = await foresee_stack(self.house, self.cloud, aim)
-        inner = insight.plan
+        prediction = self.below[definition.name] = await predict_stack(
+            self.services, self.cloud, aim
+        )
+        inner = prediction.plan
         attributes: dict[str, Any] = {}
         if record is not None and inner.still:
             attributes.update(record.held.attributes)
         if definition.child is not None:
-            told = partial(_outputs, program, inner, definition.name)
-            live.outputs = await self.house.compute.evaluated(told, row.project_id)
+            evaluate = partial(_outputs, program, inner, definition.name)
+            live.outputs = await self.services.compute.evaluated(evaluate, row.project_id)
             attributes.update(live.outputs)
         reference: Any = Unknown(frozenset({definition.name}))
         if record is not None and unknown_in(live.outputs.get("OS::stack_id")) is None:
@@ -226,12 +228,12 @@ class _Asked:
             records = reads.records(tx, child_id)
             return _Stored(row, records, data, metadata, members, definitions)
 
-        return await self.house.store.read(look)
+        return await self.services.store.read(look)
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """What is stored of a nested stack and of its resource."""
+    """The stored rows of a nested stack and of its resource."""
 
     row: StackRow | None = None
     records: list[Record] = field(default_factory=list)
@@ -242,7 +244,7 @@ class _Stored:
 
 
 def _live(
-    house: House,
+    services: Services,
     cloud: Cloud,
     row: StackRow,
     records: Iterable[Record],
@@ -250,17 +252,17 @@ def _live(
     properties: Mapping[str, Any],
     known: _Stored,
 ) -> Live:
-    """The resource as its type will see it, as far as the definition of its stack needs it."""
-    kind = house.programs.kind_of(nest.definition)
+    """Return the resource's context, as far as the definition of its nested stack needs it."""
+    kind = services.programs.kind_of(nest.definition)
     record = nest.record
-    record_id = record.id if record is not None else house.new_id()
+    record_id = record.id if record is not None else services.new_id()
     name = nest.definition.name
-    now = house.clock.now()
+    now = services.clock.now()
     return Live(
         record_id=record_id,
         name=name,
         type_name=nest.definition.type,
-        stack=stack_facts(row, house.endpoints),
+        stack=stack_facts(row, services.endpoints),
         action=Action.CREATE if record is None else Action.UPDATE,
         physical_id=record.physical_id if record is not None else None,
         physical_name=physical_name(row.name, name, record_id, kind.physical_name_limit),
@@ -276,30 +278,32 @@ def _live(
         members=known.members,
         definitions=known.definitions,
         at_once=True,
-        new_id=house.new_id,
-        fetch=lambda url: fetch_template(url, house.fetching),
+        new_id=services.new_id,
+        fetch=lambda url: fetch_template(url, services.fetching),
         read_properties=lambda reference: _properties(records, reference),
-        read_metadata=lambda reference: _metadata(house, records, reference),
+        read_metadata=lambda reference: _metadata(services, records, reference),
     )
 
 
-async def _metadata(house: House, records: Iterable[Record], reference: str) -> Mapping[str, Any]:
-    """The metadata of the resource with that reference id."""
+async def _metadata(
+    services: Services, records: Iterable[Record], reference: str
+) -> Mapping[str, Any]:
+    """Return the metadata of the resource with that reference id."""
     for one in records:
         if one.until is None and one.held.reference == reference:
-            _, _, found = await house.store.read(partial(reads.data_of, resource_id=one.id))
+            _, _, found = await services.store.read(partial(reads.data_of, resource_id=one.id))
             return dict(found)
     return {}
 
 
 def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] | None:
-    """The stored properties of the resource with that reference id."""
+    """Return the stored properties of the resource with that reference id."""
     found = (one for one in records if one.until is None and one.held.reference == reference)
     return next((one.held.properties for one in found), None)
 
 
 def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:
-    """The row of a nested stack that is not there yet."""
+    """Return the row of a nested stack that does not exist yet."""
     return parent.having(
         id=stack_id, name=live.physical_name, parent_id=parent.id,
         depth=parent.depth + 1, revision=0, previous_revision=0,
@@ -307,7 +311,7 @@ def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:
 
 
 def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
-    """The outputs after the plan; what is not known then is known only after the resource."""
+    """Return the outputs after the plan; open values wait for the resource itself."""
     assert inner.world is not None
     found: dict[str, Any] = {}
     with spending():

@@ -1,4 +1,4 @@
-"""What a process needs before anything large is imported: a port, a log, a word for a fault."""
+"""What a process needs before slow imports: sockets, a log, and the error for wrong settings."""
 
 import contextlib
 import fcntl
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TextIO
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-"""The form of a line of the log."""
+"""The format of a line of the log."""
 
 
 class WrongSetting(Exception):
-    """A setting that cannot work; the message names it and says what would."""
+    """A setting cannot work; the message names it and a valid value."""
 
 
 def no_collections() -> None:
-    """Imports leave hardly any garbage: collections wait until everything is there."""
+    """Disable garbage collection during imports, which create hardly any garbage."""
     gc.disable()
 
 
@@ -27,7 +27,7 @@ DESCRIPTORS_MAX = 65536
 
 
 def allow_descriptors() -> None:
-    """Let the process have as many files and connections open as it may."""
+    """Raise the limit of open files and connections to the allowed maximum."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MAX)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -36,9 +36,9 @@ def allow_descriptors() -> None:
 
 
 def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
-    """A bound socket. Raises WrongSetting for a port that is taken."""
+    """Return a bound socket. Raises WrongSetting if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio turns Nagle off only where the protocol is named
+    # asyncio disables Nagle only if the protocol is given
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -52,7 +52,7 @@ def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
 
 
 def log_to_stderr(level: str | None = None) -> None:
-    """One line per message; the level from HEARTH_LOG (default WARNING)."""
+    """Log one line per message to stderr; the level is HEARTH_LOG (default WARNING)."""
     logging.basicConfig(
         level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
         format=LINE,
@@ -60,7 +60,7 @@ def log_to_stderr(level: str | None = None) -> None:
 
 
 def lock(path: Path) -> TextIO:
-    """Whoever has this is the only engine of its database. Raises WrongSetting."""
+    """Return the lock of a database: its holder is the only engine. Raises WrongSetting."""
     try:
         held = path.open("w")
     except OSError as problem:

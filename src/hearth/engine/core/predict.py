@@ -1,7 +1,7 @@
-"""What an operation will do to a resource, as far as that can be known before it runs.
+"""Predictions: what an operation will do to a resource, as far as that is known before it runs.
 
-The rules are those of `decide`. A value that is not known yet may turn out to differ or not, so
-what follows from it is told as a "may".
+The rules are those of `decide`. A value that is not known yet may or may not differ, so the
+prediction that depends on it is a "may".
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MASK = "******"
 
 
-class Foreseen(StrEnum):
-    """What is planned for a resource. EXAMINE stands where nobody asked for more."""
+class PlannedAction(StrEnum):
+    """The action planned for a resource; EXAMINE where no prediction was requested."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -39,13 +39,20 @@ class Foreseen(StrEnum):
 
     @property
     def certain(self) -> bool:
-        """Whether the engine will do just that, if nothing fails before."""
-        return self not in (Foreseen.MAY_UPDATE, Foreseen.MAY_REPLACE, Foreseen.EXAMINE)
+        """Whether the engine will do exactly this, if nothing fails before."""
+        return self not in (
+            PlannedAction.MAY_UPDATE,
+            PlannedAction.MAY_REPLACE,
+            PlannedAction.EXAMINE,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why; of a property, its value before and after where both can be told, as (before, after)."""
+    """A reason.
+
+    `of` is the property it is about; `values` are (before, after) where both are known.
+    """
 
     text: str
     of: str | None = None
@@ -53,7 +60,7 @@ class Reason:
     awaits: frozenset[str] = frozenset()
 
     def as_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """Return the reason in the API's format."""
         body: dict[str, Any] = {"reason": self.text}
         if self.of is not None:
             body["property"] = self.of
@@ -66,11 +73,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What the rules must know of a resource type.
+    """The traits of a resource type that the rules depend on.
 
     `always`: any update replaces it. `replace_failed`: whether an update replaces a failed one,
-    None where only the cloud can tell. `succeeds` tells of another type by name that this one may
-    take over what that one made.
+    None where that depends on the cloud. `succeeds` returns whether this type may take over a
+    resource of the type with the given name.
     """
 
     name: str
@@ -85,7 +92,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a resource shall be: parts and resolved properties, either with unknowns in them."""
+    """The desired parts and resolved properties of a resource; both may contain unknown values."""
 
     parts: Mapping[str, Any]
     properties: Mapping[str, Any]
@@ -93,10 +100,10 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """What is foreseen for a resource, and why."""
+class Prediction:
+    """The action predicted for a resource, and the reasons."""
 
-    foreseen: Foreseen
+    planned: PlannedAction
     reasons: tuple[Reason, ...] = ()
 
     @property
@@ -107,7 +114,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """The plan of a nested stack, and what its resource will show after it."""
+    """The plan of a nested stack, and the values that its resource will have afterwards."""
 
     plan: "Plan"
     attributes: Mapping[str, Any]
@@ -115,14 +122,14 @@ class Inner:
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What foreseeing asks of others, all of it answered at once.
+class PreviewContext:
+    """What a prediction needs from outside the engine core.
 
-    `reads` are the attributes of a resource that somebody reads. `resolve` gives the properties
-    with names turned into ids, `inner` the plan of the nested stack that a definition makes, or
-    None where there is none or nothing can be told. `restricted` are the verdicts that the
-    environment forbids for a name. With `observe` the real state will be looked at first, with
-    `masked` no value of a property is shown.
+    `reads` returns the attributes of a resource that other values use. `resolve` returns the
+    properties with names replaced by ids. `inner` returns the plan of the nested stack of a
+    definition, or None where there is none or it is not known. `restricted` returns the actions
+    that the environment forbids for a name. With `observe` the engine will examine the real state
+    first. With `masked` no value of a property is shown.
     """
 
     traits: Callable[[ResourceDefinition], Traits]
@@ -136,42 +143,44 @@ class Sight:
 
 
 @dataclass
-class ForeseenWorld:
-    """What is recorded, as far as the plan leaves it as it is. The rest is unknown."""
+class PredictedWorld:
+    """The recorded values that the plan does not change. All other values are unknown."""
 
     facade: Facade | None = None
-    _known: dict[str, tuple[Record | None, Foreseen, Inner | None]] = field(default_factory=dict)
+    _known: dict[str, tuple[Record | None, PlannedAction, Inner | None]] = field(
+        default_factory=dict
+    )
     _secret: set[str] = field(default_factory=set)
 
-    def settle(
+    def add(
         self,
         name: str,
         record: Record | None,
-        foreseen: Foreseen,
+        planned: PlannedAction,
         *,
         inner: Inner | None = None,
         secret: bool = False,
     ) -> None:
-        """What will become of the resource of that name."""
-        self._known[name] = (record, foreseen, inner)
+        """Add the predicted action of the resource `name`."""
+        self._known[name] = (record, planned, inner)
         if secret or (record is not None and record.held.secret):
             self._secret.add(name)
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Something hidden went into the resource: its attributes may tell it."""
+        """Return whether a hidden value went into the resource: its attributes may reveal it."""
         return name in self._secret
 
     def reference(self, name: str) -> Any:
-        """An update in place leaves a reference that holds the physical id."""
+        """Return the reference; an update in place keeps one that contains the physical id."""
         unknown = Unknown(frozenset({name}))
-        record, foreseen, inner = self._known.get(name, (None, Foreseen.CREATE, None))
+        record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.held.reference is None:
             return unknown
         held = record.held.reference
-        match foreseen:
-            case Foreseen.KEEP:
+        match planned:
+            case PlannedAction.KEEP:
                 return held
-            case Foreseen.UPDATE | Foreseen.MAY_UPDATE:
+            case PlannedAction.UPDATE | PlannedAction.MAY_UPDATE:
                 if inner is not None:
                     return inner.reference
                 return held if record.physical_id and record.physical_id in held else unknown
@@ -179,14 +188,14 @@ class ForeseenWorld:
                 return unknown
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
-        """Recorded, or told by the plan of a nested stack."""
+        """Return the recorded attribute, or the one in the plan of a nested stack."""
         unknown = Unknown(frozenset({name}))
-        record, foreseen, inner = self._known.get(name, (None, Foreseen.CREATE, None))
+        record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.new:
             return unknown
-        if foreseen is Foreseen.KEEP:
+        if planned is PlannedAction.KEEP:
             known: Mapping[str, Any] = record.held.attributes
-        elif foreseen is Foreseen.UPDATE and inner is not None:
+        elif planned is PlannedAction.UPDATE and inner is not None:
             known = inner.attributes
         else:
             return unknown
@@ -194,14 +203,17 @@ class ForeseenWorld:
         return walk(known.get(attribute, unknown), path)
 
 
-def foresee(record: Record, expected: Expected, traits: Traits, *, masked: bool = False) -> Outlook:
-    """The outlook for a record that stands for a name of the template."""
+def predict(
+    record: Record, expected: Expected, traits: Traits, *, masked: bool = False
+) -> Prediction:
+    """Return the prediction for the record of a name in the template."""
     if record.new:
-        return Outlook(Foreseen.CREATE)
+        return Prediction(PlannedAction.CREATE)
     if not record.held.kind:
-        return Outlook(Foreseen.MAY_REPLACE, (Reason("nothing has been done with it yet"),))
+        return Prediction(PlannedAction.MAY_REPLACE, (Reason("it has no successful create yet"),))
     if asleep(record):
-        return Outlook(Foreseen.MAY_REPLACE, (Reason("it sleeps: it is woken first"),))
+        words = "it is suspended: it is resumed first"
+        return _because(PlannedAction.MAY_REPLACE, words)
     if (at_once := _by_state(record, expected, traits)) is not None:
         return at_once
     held = record.held
@@ -216,54 +228,61 @@ def foresee(record: Record, expected: Expected, traits: Traits, *, masked: bool 
     reasons = _reasons(record, expected, traits, changed, awaited, masked=masked)
     moved = traits.nested or bool(changed) or any(not part.awaits for part in parts)
     if not moved and not awaited and not parts:
-        return Outlook(Foreseen.KEEP)
+        return Prediction(PlannedAction.KEEP)
     if any(traits.schema[name].immutable for name in changed & traits.schema.keys()):
-        return Outlook(Foreseen.FAIL, (*reasons, *parts))
-    foreseen, why = _verdict(record, expected, traits, changed, awaited, moved=moved)
-    return Outlook(foreseen, (*(() if why is None else (Reason(why),)), *reasons, *parts))
+        return Prediction(PlannedAction.FAIL, (*reasons, *parts))
+    planned, why = _verdict(record, expected, traits, changed, awaited, moved=moved)
+    return Prediction(planned, (*(() if why is None else (Reason(why),)), *reasons, *parts))
 
 
-def limited(outlook: Outlook, name: str, sight: Sight) -> Outlook:
-    """The outlook under what the environment forbids and what must be looked at first."""
-    if outlook.foreseen.value in sight.restricted(name):
-        why = f"{outlook.foreseen} is restricted for resource."
-        return Outlook(Foreseen.FAIL, (Reason(why), *outlook.reasons))
-    frozen = outlook.foreseen is Foreseen.FAIL and any(one.of for one in outlook.reasons)
-    if sight.observe and (frozen or outlook.foreseen in (Foreseen.KEEP, Foreseen.UPDATE)):
-        why = "the real state is looked at first"
-        return Outlook(Foreseen.MAY_REPLACE, (Reason(why), *outlook.reasons))
-    return outlook
+def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Prediction:
+    """Return the prediction after restrictions of the environment and `observe` are applied."""
+    if prediction.planned.value in preview.restricted(name):
+        why = f"{prediction.planned} is restricted for resource."
+        return Prediction(PlannedAction.FAIL, (Reason(why), *prediction.reasons))
+    frozen = prediction.planned is PlannedAction.FAIL and any(one.of for one in prediction.reasons)
+    if preview.observe and (
+        frozen or prediction.planned in (PlannedAction.KEEP, PlannedAction.UPDATE)
+    ):
+        why = "the real state is examined first"
+        return Prediction(PlannedAction.MAY_REPLACE, (Reason(why), *prediction.reasons))
+    return prediction
 
 
-def _by_state(record: Record, expected: Expected, traits: Traits) -> Outlook | None:
-    """What follows from the state of a record whatever its values. Source: spec/engine.md, 6."""
+def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction | None:
+    """Return the prediction that follows from the record's state alone.
+
+    Source: spec/engine.md, 6.
+    """
     held = record.held
     if held.kind != traits.name and not traits.succeeds(held.kind):
-        return _because(Foreseen.REPLACE, f"the type changed from {held.kind} to {traits.name}")
+        return _because(
+            PlannedAction.REPLACE, f"the type changed from {held.kind} to {traits.name}"
+        )
     outside = held.parts.get(EXTERNAL)
     if outside != expected.parts.get(EXTERNAL):
-        return _because(Foreseen.FAIL, "its external_id must never change")
+        return _because(PlannedAction.FAIL, "its external_id must never change")
     if outside is not None and held.reference is None:
-        return _because(Foreseen.CREATE, f"{outside} could not be taken in so far")
+        return _because(PlannedAction.CREATE, f"{outside} is not adopted yet")
     if outside is not None:
-        return Outlook(Foreseen.KEEP)
+        return Prediction(PlannedAction.KEEP)
     if record.action is Action.DELETE:
-        return _because(Foreseen.REPLACE, "it was being deleted")
+        return _because(PlannedAction.REPLACE, "it was being deleted")
     if record.failed and record.action is Action.CHECK:
-        foreseen = Foreseen.MAY_REPLACE if traits.nested else Foreseen.REPLACE
-        return _because(foreseen, "the last check of it failed")
+        planned = PlannedAction.MAY_REPLACE if traits.nested else PlannedAction.REPLACE
+        return _because(planned, "its last check failed")
     if record.failed and traits.replace_failed:
-        return _because(Foreseen.REPLACE, f"its {record.action} failed")
+        return _because(PlannedAction.REPLACE, f"its {record.action} failed")
     if record.failed and traits.replace_failed is None:
         why = f"its {record.action} failed: it is replaced if the cloud shows it broken"
-        return _because(Foreseen.MAY_REPLACE, why)
+        return _because(PlannedAction.MAY_REPLACE, why)
     if traits.always:
-        return _because(Foreseen.REPLACE, "the type is replaced by every update")
+        return _because(PlannedAction.REPLACE, "the type is replaced by every update")
     return None
 
 
-def _because(foreseen: Foreseen, why: str) -> Outlook:
-    return Outlook(foreseen, (Reason(why),))
+def _because(planned: PlannedAction, why: str) -> Prediction:
+    return Prediction(planned, (Reason(why),))
 
 
 def _verdict(
@@ -274,8 +293,8 @@ def _verdict(
     awaited: Mapping[str, Collection[str]],
     *,
     moved: bool,
-) -> tuple[Foreseen, str | None]:
-    """What comes of changed and awaited properties, and the type's own reason for it."""
+) -> tuple[PlannedAction, str | None]:
+    """Return the action for changed and awaited properties, with the type's own reason."""
     before = record.held.properties
     schema = traits.schema
     fixed = any(name in schema and not schema[name].update_allowed for name in changed)
@@ -284,16 +303,16 @@ def _verdict(
     now = {n: v for n, v in expected.properties.items() if n not in awaited} | as_it_was
     why = traits.must_replace(before, now, changed) if moved else None
     if why or fixed:
-        return (Foreseen.MAY_REPLACE if stuck else Foreseen.REPLACE), why
+        return (PlannedAction.MAY_REPLACE if stuck else PlannedAction.REPLACE), why
     if awaited:
         may = traits.must_replace(before, nulled(expected.properties), changed | awaited.keys())
         if may or any(name in schema and not schema[name].update_allowed for name in awaited):
-            return Foreseen.MAY_REPLACE, None
-    return (Foreseen.UPDATE if moved else Foreseen.MAY_UPDATE), None
+            return PlannedAction.MAY_REPLACE, None
+    return (PlannedAction.UPDATE if moved else PlannedAction.MAY_UPDATE), None
 
 
 def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Reason, ...]:
-    """Parts of the definition beside the properties that differ, or may."""
+    """Return the parts of the definition that differ, or may, besides the properties."""
     reasons = []
     for name in sorted(before.keys() | after.keys()):
         unknown = unknown_in(after.get(name))
@@ -342,7 +361,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _reached(secret: frozenset[str], rules: Sequence[Rule]) -> frozenset[str]:
-    """The properties that a secret gets to when a type's rules move it."""
+    """Return the properties that contain a secret after the type's rules have moved it."""
     found = set(secret)
     for rule in rules:
         if isinstance(rule, Add | Replace) and rule.value_path and rule.value_path[0] in found:

@@ -1,4 +1,4 @@
-"""The play itself: create, signal, update, outputs, delete, and an empty cloud."""
+"""The scenario of the demo: create, signal, update, outputs, delete, and an empty cloud."""
 
 import signal
 import sys
@@ -8,31 +8,31 @@ from typing import Any
 
 from hearth.cli.demo.board import Board, Line
 from hearth.cli.demo.client import FOLDER, ROOT, Client, outputs_of, request_body
+from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev
 from hearth.cli.demo.guest import read_script, signal_in
-from hearth.cli.demo.house import House, Trouble, hearth_dev
 from hearth.cli.demo.screen import Plain, Screen, Terminal, View
 
 NAME = "shop"
 STEP_S = 0.1
 LIMIT_S = 120
-SERVER_S, VOLUME_S = 1.0, 0.5  # the cloud in a box is in no hurry
+SERVER_S, VOLUME_S = 1.0, 0.5  # the embedded cloud needs some seconds
 STACKS = "orchestration"
 
 
 def run(*, transcript: bool) -> int:
-    """Play; the exit status."""
+    """Run the scenario and return the exit status."""
     stop = _Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     screen = _screen()
     try:
-        with hearth_dev() as house:
-            Play(house, screen, transcript=transcript).all()
+        with hearth_dev() as server:
+            Scenario(server, screen, transcript=transcript).all()
     except KeyboardInterrupt:
         pass
     except Exception as trouble:
-        if not stop.asked:  # else it is the end of Hearth, which a terminal stops as well
-            if not isinstance(trouble, Trouble):
+        if not stop.asked:  # else Hearth has ended: a terminal also interrupts it
+            if not isinstance(trouble, DemoFailed):
                 raise
             print(f"hearth: {trouble}", file=sys.stderr)
             return 1
@@ -43,7 +43,7 @@ def run(*, transcript: bool) -> int:
 
 
 class _Stop:
-    """Ends the play at a signal, and remembers that it was one."""
+    """Ends the scenario at a signal, and remembers that it was one."""
 
     asked = False
 
@@ -60,22 +60,22 @@ def _screen() -> Screen:
     return Plain()
 
 
-class Play:
-    """One performance on one cloud."""
+class Scenario:
+    """The scenario on one cloud."""
 
-    def __init__(self, house: House, screen: Screen, *, transcript: bool) -> None:
-        self._house = house
+    def __init__(self, server: DevServer, screen: Screen, *, transcript: bool) -> None:
+        self._server = server
         self._screen = screen
         self._transcript = transcript
-        self._user = Client(house, "demo")
-        self._admin = Client(house, "admin")
+        self._user = Client(server, "demo")
+        self._admin = Client(server, "admin")
         self._board = Board(NAME)
         self._began = time.monotonic()
         self._signalled = False
 
     def all(self) -> None:
-        """Every act, in order. Raises Trouble as soon as something is not as it should be."""
-        self._screen.say(f"Hearth and its cloud are up (identity {self._house.auth_url}).")
+        """Run all steps in order. Raises DemoFailed at the first unexpected state."""
+        self._screen.say(f"Hearth and its cloud are up (identity {self._server.auth_url}).")
         for words in (
             "hearth dev --data .hearth    # in another terminal; this demo's own goes with it",
             ". .hearth/openrc",
@@ -128,11 +128,11 @@ class Play:
             while not self._board.status.startswith(action) or self._running():
                 self._look(given, view)
                 if time.monotonic() > began + LIMIT_S:
-                    raise Trouble(f"{title}: not done after {LIMIT_S} s")
+                    raise DemoFailed(f"{title}: not done after {LIMIT_S} s")
                 time.sleep(STEP_S)
             self._look(given, view)
         if self._board.status != f"{action}_COMPLETE":
-            raise Trouble(f"{title}: {self._board.status}: {self._reason(given)}")
+            raise DemoFailed(f"{title}: {self._board.status}: {self._reason(given)}")
         self._screen.say(f"{self._board.status} in {time.monotonic() - began:.1f} s")
 
     def _running(self) -> bool:
@@ -154,39 +154,41 @@ class Play:
             self._be_the_guest(line)
 
     def _be_the_guest(self, line: Line) -> None:
-        """Once the database server runs, say so, as its user data would."""
+        """Signal the start of the database server, as its user data would."""
         if line.path != ("db",) or line.status != "CREATE_COMPLETE" or self._signalled:
             return
         assert line.physical_id is not None
-        told = signal_in(read_script(self._admin, line.physical_id))
-        told.send()
+        signal = signal_in(read_script(self._admin, line.physical_id))
+        signal.send()
         self._signalled = True
-        self._screen.say(f"          the guest of db signals {told.data}")
+        self._screen.say(f"          the guest of db signals {signal.data}")
 
     def _servers(self) -> dict[str, dict[str, Any]]:
-        """The stack's servers as the cloud has them, by the resource they belong to."""
+        """Return the stack's servers in the cloud, by resource."""
         found = self._user.call("compute", "GET", "/servers/detail")["servers"]
         self._command("openstack server list")
         tiers = {
             tier: s for s in found for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
         }
         if len(found) != 3 or len(tiers) != 3:
-            raise Trouble(f"three servers are expected, there are {[s['name'] for s in found]}")
+            raise DemoFailed(f"expected three servers, got {[s['name'] for s in found]}")
         return tiers
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """One server untouched, one changed, one new."""
+        """Check that one server is untouched, one changed, one new."""
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
-            raise Trouble(f"only app was to be replaced; the same are {', '.join(sorted(same))}")
+            raise DemoFailed(
+                f"expected only app to be replaced; unchanged: {', '.join(sorted(same))}"
+            )
         if before["db"] != after["db"]:
-            raise Trouble("db was to be left alone")
+            raise DemoFailed("expected db to be unchanged")
         if after["web"]["metadata"].get("release") != "1.1":
-            raise Trouble("web was to carry its new release")
+            raise DemoFailed("expected web to have its new release")
         if after["app"]["key_name"] != "test_key":
-            raise Trouble("app was to have its new key")
+            raise DemoFailed("expected app to have its new key")
         self._screen.say(
-            "db was left alone, web was changed in place (release 1.0 -> 1.1), "
+            "db is unchanged, web was changed in place (release 1.0 -> 1.1), "
             "app was replaced (another key)"
         )
 
@@ -198,13 +200,13 @@ class Play:
             self._screen.say(f"  {name:20} {value}")
 
     def _account(self) -> None:
-        """The cloud is as it was before: everything made is gone again."""
+        """Check that everything created is deleted."""
         ledger = self._user.behind_the_scenes("GET", "ledger")
         made = [entry for entry in ledger["objects"] if not entry["implicit"]]
         left = [entry for entry in made if entry["deleted"] is None]
         if left:
             words = ", ".join(f"{e['service']} {e['collection']} {e['name']}" for e in left)
-            raise Trouble(f"left over in the cloud: {words}")
+            raise DemoFailed(f"left over in the cloud: {words}")
         kinds = Counter(entry["collection"] for entry in made)
         shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         self._screen.say(f"The cloud is empty: {len(made)} creates, {len(made)} deletes ({shown})")

@@ -1,4 +1,4 @@
-"""What the cloud has against resources that are to be made, asked by their types beforehand."""
+"""Checks of a template against the cloud before anything is created."""
 
 from dataclasses import replace
 from functools import partial
@@ -8,13 +8,13 @@ from hearth.cloud.fetch import NotFetched, fetch
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType
-from hearth.service.house import House
+from hearth.service.services import Services
 from hearth.template import Program, World
 from hearth.template.child import inside
 
 
 def lost_references(program: Program, world: World) -> list[Problem]:
-    """Properties that only name what they should refer to."""
+    """Return a problem for each property that gives a name where it needs a reference."""
     problems: list[Problem] = []
     for definition in program.resources.values():
         kind = definition.type_info
@@ -32,19 +32,19 @@ def lost_references(program: Program, world: World) -> list[Problem]:
     return problems
 
 
-async def wrong_at_addresses(house: House, program: Program, world: World) -> list[Problem]:
-    """What is wrong with templates that are named by their addresses, before anything is made."""
+async def wrong_at_addresses(services: Services, program: Program, world: World) -> list[Problem]:
+    """Return the problems of templates that are given by address."""
     problems: list[Problem] = []
     module = program.module
     for definition in program.resources.values():
         kind = definition.type_info
         if not isinstance(kind, NestedType) or definition.external_id is not None:
             continue
-        given = await house.compute.evaluated(partial(definition.check, world))
+        given = await services.compute.evaluated(partial(definition.check, world))
         for url in kind.addresses(given.properties):
             try:
-                text = module.files.get(url) or await fetch(url, house.fetching)
-                await house.programs.module(text, module.files, module.environment)
+                text = module.files.get(url) or await fetch(url, services.fetching)
+                await services.programs.module(text, module.files, module.environment)
             except NotFetched as why:
                 words = f"Failed to fetch the template at {url}: {why}."
                 problems.append(StackValidationFailed(definition.span, words))
@@ -55,12 +55,12 @@ async def wrong_at_addresses(house: House, program: Program, world: World) -> li
 
 
 async def refused_in_cloud(
-    house: House, cloud: Cloud, program: Program, world: World
+    services: Services, cloud: Cloud, program: Program, world: World
 ) -> list[Problem]:
-    """Refusals of the template's own resources; those of stacks below come when they are made.
+    """Return the cloud's objections to the template's own resources.
 
-    Programs compare the words from their beginning, so the resource is told by its line alone.
-    Raises CloudFault.
+    Those of nested stacks follow when the nested stacks are created. Clients compare the beginning
+    of the message, so only the line names the resource. Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():
@@ -70,7 +70,7 @@ async def refused_in_cloud(
             continue
         assert isinstance(kind, ResourceType)
         at = replace(definition.span, path="")
-        evaluated = await house.compute.evaluated(partial(definition.check, world))
+        evaluated = await services.compute.evaluated(partial(definition.check, world))
         known = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}
         refusals = await kind.refused(known, cloud)
         problems += [StackValidationFailed(at, words) for words in refusals]

@@ -1,4 +1,4 @@
-"""What use cases work with."""
+"""The services that use cases share."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be asked for; -1 is without limit. Source: spec/engine.md, section 37."""
+    """Limits of requests; -1 means no limit. Source: spec/engine.md, section 37."""
 
     stacks_per_project: int = 512
     resources_per_stack: int = 1000
@@ -36,18 +36,18 @@ class Limits:
     snapshots_per_stack: int = 32
     software_configs_per_project: int = 4096
     software_deployments_per_project: int = 4096
-    adopt: bool = False  # whether stacks may be adopted, and abandoned
+    adopt: bool = False  # whether stacks may be adopted
     abandon: bool = False
     template_characters: int = 524288
     body_bytes: int = 1024 * 1024
-    hidden_stack_tags: tuple[str, ...] = ()  # stacks with one are listed on request only
-    observe_on_update: bool = False  # whether each update is one that was asked to converge
+    hidden_stack_tags: tuple[str, ...] = ()  # stacks with one of them are listed on request only
+    observe_on_update: bool = False  # whether each update examines the real state first
     yaql_iterators: int = 200  # elements of one sequence in a YAQL expression
     yaql_memory_bytes: int = 10000
 
 
 @dataclass
-class House:
+class Services:
     """The store, the compiler, the clouds and the bus of this process."""
 
     store: Store
@@ -66,18 +66,18 @@ class House:
 
     @property
     def compute(self) -> Compute:
-        """Where what users wrote is computed."""
+        """Where user-supplied code runs."""
         return self.programs.compute
 
     def cloud(self, caller: Caller) -> Cloud:
-        """The cloud as the caller sees it."""
+        """Return the cloud with the caller's token."""
         credential = TokenCredential(caller.auth_url, caller.token, caller.project_id)
         return self.clouds.pool.cloud(credential)
 
     _described: OrderedDict[tuple[str, int], Mapping[str, str]] = field(default_factory=OrderedDict)
 
     async def program(self, row: StackRow) -> tuple[Revision, Program]:
-        """The revision a stack is aimed at, and its program; kept, for neither ever changes."""
+        """Return the target revision of a stack and its program; cached, as neither changes."""
         key = (row.id, row.revision, row.name)
         if (known := self._seen.get(key)) is not None:
             return known
@@ -87,13 +87,13 @@ class House:
         return found
 
     async def description(self, row: StackRow, name: str) -> str:
-        """What the template says of a resource; kept for many more stacks than programs are."""
+        """Return a resource's description in the template; cached for more stacks than programs."""
         key = (row.id, row.revision)
         if (known := self._described.get(key)) is None:
             try:
                 _, program = await self.program(row)
             except Rejected:
-                return ""  # a type or file it used is gone
+                return ""  # a type or file that it uses no longer exists
             defined = program.resources.items()
             known = {one: d.description for one, d in defined if d.description}
             self._described[key] = known

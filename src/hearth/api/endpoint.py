@@ -1,6 +1,6 @@
-"""One row of the route table: a method on a path, who may, what comes and what goes.
+"""One row of the route table: a method on a path, its policy rule, its request and its answer.
 
-Routing, policy, the OpenAPI document and the API reference are all made of these rows.
+Routing, policy, the OpenAPI document and the API reference are all made from these rows.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -16,8 +16,10 @@ Shape = Mapping[str, Any]  # a JSON Schema
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query parameter. A `repeated` one may be given more than once, which means any of the
-    values. `column` is what it filters by, where it is a filter of stored rows.
+    """A query parameter.
+
+    A `repeated` one may be given several times, which means any of the values. `column` is the
+    column of stored rows that it filters, if it is a filter.
     """
 
     name: str
@@ -28,12 +30,12 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """What the API can do. Paths are below `/v1`; `rule` is asked before the handler is called.
+class Endpoint:
+    """A method on a path. Paths are below `/v1`; `rule` is checked before the handler is called.
 
-    `answer` is the shape of the body of a success, None where there is none. `guest` lets users of
-    a stack's own project in under the path of the stack's owner: the handler judges them.
-    `beside` marks what Heat does not have.
+    `answer` is the shape of the body of a success, None if it has no body. With `guest`, users of a
+    stack's own project may use the path of the stack's owner: the handler checks them. `beside`:
+    Heat does not have it.
     """
 
     name: str
@@ -57,5 +59,5 @@ class Operation:
 
     @property
     def text(self) -> str:
-        """What it does, in the handler's own words."""
+        """Its description: the docstring of the handler."""
         return " ".join((self.handler.__doc__ or "").split())

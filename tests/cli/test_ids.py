@@ -2,7 +2,7 @@
 
 import uuid
 
-from hearth.cli.chance import IDS_AT_ONCE, new_id
+from hearth.cli.ids import IDS_AT_ONCE, new_id
 
 
 def test_each_id_is_a_random_uuid_and_none_comes_twice():

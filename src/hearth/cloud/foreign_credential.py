@@ -1,4 +1,4 @@
-"""Credentials for other clouds, as users write them down for keystoneauth."""
+"""Credentials for other clouds, in the format of keystoneauth."""
 
 import json
 from typing import Any
@@ -24,15 +24,18 @@ KINDS = {
     "v3password": ("password", WHO | SCOPE),
     "v3token": ("token", SCOPE),
 }
-"""By the type: the option that it must have, and those that it may have."""
+"""By type: the required option and the allowed ones."""
 
 
 class NoCredential(Exception):
-    """A text that is no credential; the message says why, and nothing of what it holds."""
+    """A text is no credential; the message has the reason, but no part of the text."""
 
 
 def foreign_credential(text: Any) -> ForeignCredential:
-    """The one in `{"auth_type": TYPE, "auth": {"auth_url": URL, …}}`. Raises NoCredential."""
+    """Return the credential in `{"auth_type": TYPE, "auth": {"auth_url": URL, …}}`.
+
+    Raises NoCredential.
+    """
     try:
         said = json.loads(text) if isinstance(text, str | bytes) else text
     except ValueError:
@@ -46,7 +49,7 @@ def foreign_credential(text: Any) -> ForeignCredential:
     needed, more = KINDS[kind]
     given = {name: value for name, value in auth.items() if value is not None}
     if not all(isinstance(value, str) for value in given.values()):
-        raise NoCredential("what is in its auth must be text")
+        raise NoCredential("the values of its auth must be text")
     auth_url = given.pop("auth_url", "")
     if not _serves(auth_url):
         raise NoCredential("its auth_url must be an http or https address")

@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 
 from hearth.cloud import CloudConfig, CloudFault, CloudPool, PasswordCredential
-from hearth.cloud.either import EitherCloud, NobodysCloud
-from hearth.cloud.foreign import foreign_credential
+from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
+from hearth.cloud.foreign_credential import foreign_credential
 from hearth.cloud.reach import Reach, Tls
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings
@@ -210,16 +210,16 @@ def test_what_outlives_a_token_does_so_in_another_region():
     async def story():
         async with own() as (running, _, here):
             await more_endpoints(running, "network", FAR)
-            return await EitherCloud(Ended(), here).elsewhere(region="Far").endpoint("network")
+            return await FallbackCloud(Ended(), here).elsewhere(region="Far").endpoint("network")
 
     assert asyncio.run(story()) == "http://far/net"
 
 
 def test_another_clouds_credential_has_nothing_to_do_with_what_outlives_a_token():
-    assert EitherCloud(Ended(), Ended()).elsewhere(credential="x") == "cloud of x"
+    assert FallbackCloud(Ended(), Ended()).elsewhere(credential="x") == "cloud of x"
 
 
 def test_where_nothing_is_left_no_region_is_left():
-    either = EitherCloud(Ended(), NobodysCloud("It is over."))
+    either = FallbackCloud(Ended(), UnauthorizedCloud("It is over."))
     with pytest.raises(CloudFault, match=r"It is over\."):
         asyncio.run(either.elsewhere(region="Far").endpoint("network"))
