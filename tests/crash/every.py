@@ -39,6 +39,7 @@ CALLS = [  # that change something
 ]
 TOGETHER = 20  # stacks; of more calls than 64 in a project, further ones wait for a place
 STILL_S = 1.5  # no further call comes: all wait
+GONE = ("GONE", "")
 KILLS = 2  # in an operation; a stack whose owner died three times in one is failed by design
 END_S = 240.0
 VERBS = ("create", "update", "delete")
@@ -107,6 +108,8 @@ class Lives:
         if rounds:
             self.cloud.clear()
         until(f"the end of {verb}", lambda: not self._open(verb), END_S)
+        for name, one in self.subjects.items():
+            self._client(one).state(name, self.ids[name])  # can be shown, with its outputs
         self.result.lost += sum(self.cloud.struck())
         self.cloud.clear()
 
@@ -134,9 +137,11 @@ class Lives:
 
     def _open(self, verb: str) -> list[str]:
         """The stacks that are not at the end of an act; what went wrong with one is told once."""
+        found = {user: client.states() for user, client in self.clients.items()}
         waiting = []
         for name, one in self.subjects.items():
-            status, reason = self._client(one).state(name, self.ids[name])
+            states = found[one.case.get("caller", "demo")]
+            status, reason = ("", "") if states is None else states.get(self.ids[name], GONE)
             if status.endswith("_FAILED"):
                 wrong = f"{name}: {status}: {reason}"
                 self.result.wrong += [wrong] if wrong not in self.result.wrong else []

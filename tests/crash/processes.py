@@ -306,6 +306,16 @@ class Client:
         stack = reply.json()["stack"]
         return stack["stack_status"], stack["stack_status_reason"]
 
+    def states(self) -> dict[str, tuple[str, str]] | None:
+        """Status and reason of each stack of the project by its id; None while nobody answers."""
+        reply = self.call("GET", "/stacks")
+        if reply is None or not reply.ok:
+            return None
+        return {
+            one["id"]: (one["stack_status"], one["stack_status_reason"])
+            for one in reply.json()["stacks"]
+        }
+
     def resources(self, name: str, ident: str) -> dict[str, str]:
         """The states of the resources by name; none while nobody answers."""
         reply = self.call("GET", f"/stacks/{name}/{ident}/resources")
@@ -364,10 +374,12 @@ project_domain_name = Default
 
 
 def until(what: str, is_so: Any, within_s: float) -> Any:
-    """Ask until the answer is true; its value. Raises TimeoutError."""
-    deadline = time.monotonic() + within_s
+    """Ask until the answer is true, less often the longer it takes; its value. Raises
+    TimeoutError."""
+    deadline, pause_s = time.monotonic() + within_s, 0.02
     while time.monotonic() < deadline:
         if found := is_so():
             return found
-        time.sleep(0.03)
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.3, 0.2)
     raise TimeoutError(f"{what}: not within {within_s} s")
