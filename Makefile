@@ -21,6 +21,9 @@ DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
 
+# the tests start many processes: compiled once, each loads itself in half the time
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: install locks demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
