@@ -18,6 +18,7 @@ from unittest import mock
 
 import requests
 
+from tests import hurry
 from tests.clients.covered import note_command
 
 READY = re.compile(
@@ -146,12 +147,16 @@ def _logging_as_before() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def hearth_dev(folder: Path, *options: str) -> Iterator[Dev]:
-    """Start it on a free port with its data in a folder; stop it in the end."""
+def hearth_dev(folder: Path, *options: str, in_a_hurry: bool = False) -> Iterator[Dev]:
+    """Start it on a free port with its data in a folder; stop it in the end.
+
+    `in_a_hurry`: what it waits for takes less; its cloud takes as long as ever.
+    """
     if not (folder / "password").exists():  # a folder's own would be drawn
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "password").write_text("secret")
-    command = [*HEARTH, "dev", "--port", "0", "--data", str(folder), *options]
+    python = [*hurry.command(), HEARTH[-1]] if in_a_hurry else HEARTH
+    command = [*python, "dev", "--port", "0", "--data", str(folder), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -16,6 +16,7 @@ from hearth.cloud import PasswordCredential
 from hearth.model.state import Action
 from hearth.store import accept, tables
 from hearth.store.rows import Revision
+from tests import hurry
 from tests.crash import account
 from tests.crash.shelf import SHELF, shelf
 from tests.crash.story import Story
@@ -147,7 +148,7 @@ def told(story: Callable[[Town], Awaitable[Any]]) -> Any:
         finally:
             await town.close()
 
-    return asyncio.run(main())
+    return hurry.run(main())
 
 
 def state(row: Any) -> str:
