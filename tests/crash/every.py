@@ -61,9 +61,11 @@ class Result:
 class Lives:
     """One cloud, one Hearth, and all the stacks."""
 
-    def __init__(self, folder: Path, subjects: Iterable[Subject], result: Result) -> None:
+    def __init__(
+        self, folder: Path, subjects: Iterable[Subject], result: Result, *, in_a_hurry: bool
+    ) -> None:
         self.cloud = Cloud()
-        self.hearth = Hearth(folder, self.cloud)
+        self.hearth = Hearth(folder, self.cloud, in_a_hurry=in_a_hurry)
         self.hearth.start()
         users = ("admin", "demo")
         self.clients = {user: Client(self.cloud, self.hearth.url, user) for user in users}
@@ -230,10 +232,12 @@ def with_keys(template: Any) -> str:
 
 
 @contextmanager
-def lives_of(folder: Path, names: Sequence[str], result: Result) -> Iterator[Lives]:
+def lives_of(
+    folder: Path, names: Sequence[str], result: Result, *, in_a_hurry: bool
+) -> Iterator[Lives]:
     """The lives of these types; what goes wrong is told, with what there is by then."""
     began = time.monotonic()
-    lives = Lives(folder, map(subject, names), result)
+    lives = Lives(folder, map(subject, names), result, in_a_hurry=in_a_hurry)
     try:
         yield lives
     except Exception as problem:
@@ -246,18 +250,20 @@ def lives_of(folder: Path, names: Sequence[str], result: Result) -> Iterator[Liv
 def run_lost(folder: Path, names: Sequence[str]) -> Result:
     """A life of all types at once in which each call loses its answer the first time."""
     result = Result()
-    with lives_of(folder, names, result) as lives:
+    with lives_of(folder, names, result, in_a_hurry=True) as lives:
         lives.live()
         lives.live(LOST)
     return result
 
 
-def run(folder: Path, names: Sequence[str], rounds: int, windows: Iterable[str]) -> Result:
+def run(folder: Path, names: Sequence[str], rounds: int, windows: Sequence[str]) -> Result:
     """Lives in all windows, with kills in the rounds from the first to `rounds`."""
     result = Result()
+    in_a_hurry = LATE not in windows  # which is a moment by the real time
     for number in range(0, len(names), TOGETHER):
         some = names[number : number + TOGETHER]
-        with lives_of(folder / str(number), some, result) as lives:
+        place = folder / str(number)
+        with lives_of(place, some, result, in_a_hurry=in_a_hurry) as lives:
             lives.live()
             for window in windows:
                 for first in range(0, rounds, KILLS):
