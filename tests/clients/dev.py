@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -20,6 +22,13 @@ import requests
 
 from tests import hurry
 from tests.clients.covered import note_command
+
+LOOK_S = 0.1
+"""Between two looks of a client that waits inside this process; it takes up to five seconds."""
+
+OF_THE_SDK = ("openstack.utils", "openstack.orchestration.util.event_utils")
+OF_THE_COMMAND = ("heatclient.common.event_utils", "heatclient.osc.v1.event", "osc_lib.utils")
+"""The modules in which they sleep."""
 
 READY = re.compile(
     r"^hearth is ready: orchestration (?P<url>\S+)/v1, cloud (?P<cloud>\S+), "
@@ -75,7 +84,8 @@ class Dev:
             from openstackclient.shell import OpenStackShell
 
             _forget_clients()
-            status = OpenStackShell().run(["--os-cloud", cloud, *arguments])
+            with looking_often((*OF_THE_COMMAND, *OF_THE_SDK)):
+                status = OpenStackShell().run(["--os-cloud", cloud, *arguments])
         if status != 0:
             raise CommandFailed(out.getvalue() + err.getvalue(), status)
         return out.getvalue()
@@ -93,7 +103,8 @@ class Dev:
 
             connection = openstack.connect(cloud=cloud)
             try:
-                yield connection
+                with looking_often(OF_THE_SDK):
+                    yield connection
             finally:
                 connection.close()
 
@@ -121,6 +132,16 @@ class Dev:
             for entry in self.ledger()
             if entry["deleted"] is None
         ]
+
+
+@contextlib.contextmanager
+def looking_often(modules: Iterable[str]) -> Iterator[None]:
+    """Clients that wait in these modules look again after a moment, whatever they would do."""
+    clock = SimpleNamespace(**{**vars(time), "sleep": lambda s: time.sleep(min(s, LOOK_S))})
+    with contextlib.ExitStack() as patched:
+        for name in modules:
+            patched.enter_context(mock.patch.object(import_module(name), "time", clock))
+        yield
 
 
 def _forget_clients() -> None:
