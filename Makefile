@@ -66,10 +66,10 @@ demo: $(RUN_STAMP)
 dev: $(CLIENTS_STAMP)
 	@$(BIN)/hearth dev --data .hearth $(if $(PORT),--port $(PORT))
 
-# three at a time: most tests wait for something; those of a file share a cloud. Of the longest cases a
-# part each day; HEARTH_DAY=all make test: all of them
+# four at a time, also on two cores: most tests wait for something; those of a file share a cloud. Of
+# the longest cases a part each day; HEARTH_DAY=all make test: all of them
 test: install
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 check: check-static
 	@$(BIN)/pytest -n 3 --dist loadfile -m "not slow"
