@@ -21,6 +21,9 @@ DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
 
+# the tests start many processes: compiled once, each loads itself in half the time
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: install locks demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
@@ -63,10 +66,10 @@ demo: $(RUN_STAMP)
 dev: $(CLIENTS_STAMP)
 	@$(BIN)/hearth dev --data .hearth $(if $(PORT),--port $(PORT))
 
-# three at a time: most tests wait for something; those of a file share a cloud. Of the longest cases a
-# part each day; HEARTH_DAY=all make test: all of them
+# four at a time, also on two cores: most tests wait for something; those of a file share a cloud. Of
+# the longest cases a part each day; HEARTH_DAY=all make test: all of them
 test: install
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 check: check-static
 	@$(BIN)/pytest -n 3 --dist loadfile -m "not slow"

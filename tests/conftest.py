@@ -4,6 +4,7 @@ import os
 import signal
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -26,10 +27,26 @@ ENDLESS_S = 420  # far more than any test takes
 AGAIN_S = 20  # for what waits once more on its way out
 
 
+HERE = Path(__file__).parent
+LONGEST = [  # about a minute and more each; what mostly waits beside what computes
+    HERE / "crash" / "test_kills.py",
+    HERE / "engine" / "worker" / "test_takeover.py",
+    HERE / "types" / "test_types.py",
+    HERE / "faults" / "test_store.py",
+    HERE / "template" / "test_vectors.py",
+    HERE / "types" / "test_faults.py",
+    HERE / "clients" / "test_functional.py",
+]
+assert [path.name for path in LONGEST if not path.exists()] == []
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first: at the end no worker has much left to do alone."""
+    """The longest files come first, then those with slow tests: at the end no worker has much left
+    to do alone.
+    """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    place = {path: number for number, path in enumerate(LONGEST)}
+    items.sort(key=lambda item: (place.get(item.path, len(place)), item.path not in slow))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

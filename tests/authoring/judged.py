@@ -19,7 +19,7 @@ def vectors() -> list[dict[str, Any]]:
     """Those that create or preview a stack."""
     found = []
     for path in sorted(VECTORS.glob("*.yaml")):
-        listed = yaml.safe_load(path.read_text(encoding="utf-8"))
+        listed = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
         found += [one for one in listed if one.get("mode", "stack") in ("stack", "preview")]
     return found
 

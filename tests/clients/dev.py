@@ -10,15 +10,25 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import requests
 
+from tests import hurry
 from tests.clients.covered import note_command
+
+LOOK_S = 0.1
+"""Between two looks of a client that waits inside this process; it takes up to five seconds."""
+
+OF_THE_SDK = ("openstack.utils", "openstack.orchestration.util.event_utils")
+OF_THE_COMMAND = ("heatclient.common.event_utils", "heatclient.osc.v1.event", "osc_lib.utils")
+"""The modules in which they sleep."""
 
 READY = re.compile(
     r"^hearth is ready: orchestration (?P<url>\S+)/v1, cloud (?P<cloud>\S+), "
@@ -74,7 +84,8 @@ class Dev:
             from openstackclient.shell import OpenStackShell
 
             _forget_clients()
-            status = OpenStackShell().run(["--os-cloud", cloud, *arguments])
+            with looking_often((*OF_THE_COMMAND, *OF_THE_SDK)):
+                status = OpenStackShell().run(["--os-cloud", cloud, *arguments])
         if status != 0:
             raise CommandFailed(out.getvalue() + err.getvalue(), status)
         return out.getvalue()
@@ -92,7 +103,8 @@ class Dev:
 
             connection = openstack.connect(cloud=cloud)
             try:
-                yield connection
+                with looking_often(OF_THE_SDK):
+                    yield connection
             finally:
                 connection.close()
 
@@ -122,6 +134,16 @@ class Dev:
         ]
 
 
+@contextlib.contextmanager
+def looking_often(modules: Iterable[str]) -> Iterator[None]:
+    """Clients that wait in these modules look again after a moment, whatever they would do."""
+    clock = SimpleNamespace(**{**vars(time), "sleep": lambda s: time.sleep(min(s, LOOK_S))})
+    with contextlib.ExitStack() as patched:
+        for name in modules:
+            patched.enter_context(mock.patch.object(import_module(name), "time", clock))
+        yield
+
+
 def _forget_clients() -> None:
     """The client keeps its connections in its class: those of the last cloud would be used."""
     from openstackclient.common.clientmanager import ClientManager
@@ -146,12 +168,16 @@ def _logging_as_before() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def hearth_dev(folder: Path, *options: str) -> Iterator[Dev]:
-    """Start it on a free port with its data in a folder; stop it in the end."""
+def hearth_dev(folder: Path, *options: str, in_a_hurry: bool = False) -> Iterator[Dev]:
+    """Start it on a free port with its data in a folder; stop it in the end.
+
+    `in_a_hurry`: what it waits for takes less; its cloud takes as long as ever.
+    """
     if not (folder / "password").exists():  # a folder's own would be drawn
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "password").write_text("secret")
-    command = [*HEARTH, "dev", "--port", "0", "--data", str(folder), *options]
+    python = [*hurry.command(), HEARTH[-1]] if in_a_hurry else HEARTH
+    command = [*python, "dev", "--port", "0", "--data", str(folder), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

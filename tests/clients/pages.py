@@ -10,21 +10,17 @@ import socketserver
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from heatclient.common import event_utils
 
-from tests.clients.dev import OPENSTACK, CommandFailed, Dev
+from tests.clients.dev import LOOK_S, OPENSTACK, CommandFailed, Dev
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "-- end of a block --"
-LOOK_S = 0.1  # between two looks of a client that waits; it takes five seconds itself
 LIMIT_S = 90
 
 CALL = """
@@ -53,29 +49,32 @@ def differing(
     page: Path, dev: Dev, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[tuple[str, str]]:
     """Run a page's commands in a folder; (what is shown, what was printed) where they differ."""
-    monkeypatch.chdir(folder)
-    clock = SimpleNamespace(sleep=lambda _: time.sleep(LOOK_S))
-    monkeypatch.setattr(event_utils, "time", clock)
-    door = folder / "door"
-    call = shlex.join([sys.executable, "-S", "-I", "-c", CALL, str(door)])
-    script = f'openstack() {{ {call} "$@"; }}\nsleep() {{ command sleep {LOOK_S}; }}\n'
-    script += f"CLOUD='{dev.cloud_url}'\n"
+    script = f"CLOUD='{dev.cloud_url}'\n"
     script += "".join(f"{text}echo\necho '{MARK}'\n" for text, _ in blocks(page))
     script = script.replace(". .hearth/openrc", f". '{dev.folder}/openrc'")
     script = script.replace("$PWD/.venv/bin", str(OPENSTACK.parent))
+    said = printed(script, dev, folder, monkeypatch).split(f"{MARK}\n")
+    told = [(text, words) for (_, text), words in zip(blocks(page), said, strict=False) if text]
+    return [
+        (text, words)
+        for text, words in told
+        if not re.fullmatch(_shown(text), _trimmed(words), re.DOTALL)
+    ]
+
+
+def printed(script: str, dev: Dev, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a script of the shell prints, whose `openstack` commands are run in this process."""
+    monkeypatch.chdir(folder)
+    door = folder / "door"
+    call = shlex.join([sys.executable, "-S", "-I", "-c", CALL, str(door)])
+    before = f'openstack() {{ {call} "$@"; }}\nsleep() {{ command sleep {LOOK_S}; }}\n'
     with _commands(dev, door):
         done = subprocess.run(
-            ["sh", "-e"], input=script, cwd=folder,
+            ["sh", "-e"], input=before + script, cwd=folder,
             capture_output=True, text=True, timeout=LIMIT_S, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
-    said = done.stdout.split(f"{MARK}\n")
-    told = [(text, printed) for (_, text), printed in zip(blocks(page), said, strict=False) if text]
-    return [
-        (text, printed)
-        for text, printed in told
-        if not re.fullmatch(_shown(text), _trimmed(printed), re.DOTALL)
-    ]
+    return done.stdout
 
 
 def _shown(text: str) -> str:

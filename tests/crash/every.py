@@ -39,6 +39,7 @@ CALLS = [  # that change something
 ]
 TOGETHER = 20  # stacks; of more calls than 64 in a project, further ones wait for a place
 STILL_S = 1.5  # no further call comes: all wait
+GONE = ("GONE", "")
 KILLS = 2  # in an operation; a stack whose owner died three times in one is failed by design
 END_S = 240.0
 VERBS = ("create", "update", "delete")
@@ -60,9 +61,11 @@ class Result:
 class Lives:
     """One cloud, one Hearth, and all the stacks."""
 
-    def __init__(self, folder: Path, subjects: Iterable[Subject], result: Result) -> None:
+    def __init__(
+        self, folder: Path, subjects: Iterable[Subject], result: Result, *, in_a_hurry: bool
+    ) -> None:
         self.cloud = Cloud()
-        self.hearth = Hearth(folder, self.cloud)
+        self.hearth = Hearth(folder, self.cloud, in_a_hurry=in_a_hurry)
         self.hearth.start()
         users = ("admin", "demo")
         self.clients = {user: Client(self.cloud, self.hearth.url, user) for user in users}
@@ -107,6 +110,8 @@ class Lives:
         if rounds:
             self.cloud.clear()
         until(f"the end of {verb}", lambda: not self._open(verb), END_S)
+        for name, one in self.subjects.items():
+            self._client(one).state(name, self.ids[name])  # can be shown, with its outputs
         self.result.lost += sum(self.cloud.struck())
         self.cloud.clear()
 
@@ -134,9 +139,11 @@ class Lives:
 
     def _open(self, verb: str) -> list[str]:
         """The stacks that are not at the end of an act; what went wrong with one is told once."""
+        found = {user: client.states() for user, client in self.clients.items()}
         waiting = []
         for name, one in self.subjects.items():
-            status, reason = self._client(one).state(name, self.ids[name])
+            states = found[one.case.get("caller", "demo")]
+            status, reason = ("", "") if states is None else states.get(self.ids[name], GONE)
             if status.endswith("_FAILED"):
                 wrong = f"{name}: {status}: {reason}"
                 self.result.wrong += [wrong] if wrong not in self.result.wrong else []
@@ -225,10 +232,12 @@ def with_keys(template: Any) -> str:
 
 
 @contextmanager
-def lives_of(folder: Path, names: Sequence[str], result: Result) -> Iterator[Lives]:
+def lives_of(
+    folder: Path, names: Sequence[str], result: Result, *, in_a_hurry: bool
+) -> Iterator[Lives]:
     """The lives of these types; what goes wrong is told, with what there is by then."""
     began = time.monotonic()
-    lives = Lives(folder, map(subject, names), result)
+    lives = Lives(folder, map(subject, names), result, in_a_hurry=in_a_hurry)
     try:
         yield lives
     except Exception as problem:
@@ -241,18 +250,20 @@ def lives_of(folder: Path, names: Sequence[str], result: Result) -> Iterator[Liv
 def run_lost(folder: Path, names: Sequence[str]) -> Result:
     """A life of all types at once in which each call loses its answer the first time."""
     result = Result()
-    with lives_of(folder, names, result) as lives:
+    with lives_of(folder, names, result, in_a_hurry=True) as lives:
         lives.live()
         lives.live(LOST)
     return result
 
 
-def run(folder: Path, names: Sequence[str], rounds: int, windows: Iterable[str]) -> Result:
+def run(folder: Path, names: Sequence[str], rounds: int, windows: Sequence[str]) -> Result:
     """Lives in all windows, with kills in the rounds from the first to `rounds`."""
     result = Result()
+    in_a_hurry = LATE not in windows  # which is a moment by the real time
     for number in range(0, len(names), TOGETHER):
         some = names[number : number + TOGETHER]
-        with lives_of(folder / str(number), some, result) as lives:
+        place = folder / str(number)
+        with lives_of(place, some, result, in_a_hurry=in_a_hurry) as lives:
             lives.live()
             for window in windows:
                 for first in range(0, rounds, KILLS):

@@ -18,6 +18,8 @@ from typing import Any
 import requests
 import sqlalchemy as sa
 
+from tests import hurry
+
 READY_S = 120.0  # sixteen processes may start side by side, and others beside them
 SITUATION = {
     "stacks": "SELECT id, owner, epoch, takeovers, action, status FROM stack"
@@ -104,13 +106,23 @@ class Cloud:
 
 
 class Hearth:
-    """`hearth serve`, to be killed and started again on the same data."""
+    """`hearth serve`, to be killed and started again on the same data.
+
+    `in_a_hurry`: what it waits for takes less, where no test tells its moments by the real time.
+    """
 
     def __init__(
-        self, folder: Path, cloud: Cloud, *, database: str | None = None, role: str = "all"
+        self,
+        folder: Path,
+        cloud: Cloud,
+        *,
+        database: str | None = None,
+        role: str = "all",
+        in_a_hurry: bool = False,
     ) -> None:
         self.folder = folder
         self.role = role
+        self.python = hurry.command() if in_a_hurry else [sys.executable, "-m"]
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -124,7 +136,7 @@ class Hearth:
 
     def start(self) -> None:
         """Start it and wait until it says that it is ready."""
-        command = [sys.executable, "-m", "hearth.cli.main", "serve", "--role", self.role]
+        command = [*self.python, "hearth.cli.main", "serve", "--role", self.role]
         command += ["--config", str(self.folder / "hearth.conf")]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -306,6 +318,16 @@ class Client:
         stack = reply.json()["stack"]
         return stack["stack_status"], stack["stack_status_reason"]
 
+    def states(self) -> dict[str, tuple[str, str]] | None:
+        """Status and reason of each stack of the project by its id; None while nobody answers."""
+        reply = self.call("GET", "/stacks")
+        if reply is None or not reply.ok:
+            return None
+        return {
+            one["id"]: (one["stack_status"], one["stack_status_reason"])
+            for one in reply.json()["stacks"]
+        }
+
     def resources(self, name: str, ident: str) -> dict[str, str]:
         """The states of the resources by name; none while nobody answers."""
         reply = self.call("GET", f"/stacks/{name}/{ident}/resources")
@@ -364,10 +386,12 @@ project_domain_name = Default
 
 
 def until(what: str, is_so: Any, within_s: float) -> Any:
-    """Ask until the answer is true; its value. Raises TimeoutError."""
-    deadline = time.monotonic() + within_s
+    """Ask until the answer is true, less often the longer it takes; its value. Raises
+    TimeoutError."""
+    deadline, pause_s = time.monotonic() + within_s, 0.02
     while time.monotonic() < deadline:
         if found := is_so():
             return found
-        time.sleep(0.03)
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.3, 0.2)
     raise TimeoutError(f"{what}: not within {within_s} s")

@@ -47,6 +47,11 @@ class LossyProxy:
         with self._lock:
             self._losses += losses
 
+    def lose_no_more(self) -> None:
+        """Forget what is still to be lost."""
+        with self._lock:
+            self._losses.clear()
+
     def close(self) -> None:
         self._listener.close()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -35,15 +34,15 @@ RECEIPT = b"INSERT INTO receipt"
 STUCK_S = 8.0  # a claim that is lost is found at one of the next looks, each second
 
 
-@pytest.fixture(params=["postgresql", "mariadb"])
-def house(
-    request: pytest.FixtureRequest, tmp_path: Path
+@pytest.fixture(scope="module", params=["postgresql", "mariadb"])
+def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Client, LossyProxy, Hearth]]:
     """A Hearth with its client, and the proxy in front of its database."""
     url, name = fresh_database(request.param)
     cloud = Cloud()
     with in_front_of(url) as (by_proxy, proxy):
-        hearth = Hearth(tmp_path, cloud, database=by_proxy)
+        hearth = Hearth(tmp_path_factory.mktemp("hearth"), cloud, database=by_proxy)
         try:
             hearth.start()
             client = Client(cloud, hearth.url)
@@ -53,6 +52,20 @@ def house(
             hearth.kill()
             cloud.close()
     drop_database(request.param, name)
+
+
+@pytest.fixture
+def house(
+    running: tuple[Client, LossyProxy, Hearth],
+) -> Iterator[tuple[Client, LossyProxy, Hearth]]:
+    """The same for each test, with nothing lost yet, and without stacks in the end."""
+    client, proxy, _ = running
+    proxy.lost = 0
+    yield running
+    proxy.lose_no_more()
+    for ident in client.states() or ():
+        client.delete("web", ident)
+    until("no stack", lambda: client.states() == {}, 60)
 
 
 def lost(proxy: LossyProxy, before: int = 0) -> None:

@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
@@ -232,10 +233,16 @@ def signaller(api: Api) -> Callable[[], int]:
 # -- a cloud that somebody names ------------------------------------------------------------------
 
 
+@cache
+def _bomb() -> bytes:
+    """A quarter of a GiB in a few hundred KiB; made when it is needed, for it takes a second."""
+    return gzip.compress(b"[" * (1 << 28))
+
+
 class _Foreign(BaseHTTPRequestHandler):
     """A Keystone whose catalogue leads to answers without measure."""
 
-    bomb: ClassVar[bytes] = gzip.compress(b"[" * (1 << 28))
+    bomb: ClassVar[bytes]
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -279,6 +286,7 @@ class _Foreign(BaseHTTPRequestHandler):
 
 def foreign_cloud() -> Iterator[str]:
     """The address of such a Keystone, for as long as it is wanted."""
+    _Foreign.bomb = _bomb()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Foreign)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()

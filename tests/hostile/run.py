@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.clients.dev import Dev, hearth_dev
+from tests.daily import part_of
 from tests.hostile.clients import (
     HOT,
     TEMPLATES,
@@ -168,9 +169,8 @@ def hostile(seconds: float, folder: Path) -> Report:
     report = Report(seconds)
     with hearth_dev(folder) as dev:
         api = Api(dev.url, dev.auth_url, "demo", PASSWORD)
-        for _ in range(3):  # what is loaded once, the process that computes included
-            for name in TEMPLATES:
-                api.call("POST", "/validate", json={"template": TEMPLATES[name]()})
+        for text in TEMPLATES.values():  # loads what is loaded once, the process that computes too
+            api.call("POST", "/validate", json={"template": text()})
         report.start_mib = memory_mib(dev.process.pid)
         with attacked(dev):
             time.sleep(min(30.0, seconds / 2))
@@ -221,8 +221,10 @@ class Pair:
         return found
 
 
-def pairs(seconds: float, folder: Path) -> list[Pair]:
-    """Each small hostile request beside an innocent one, for so many seconds."""
+def pairs(seconds: float, folder: Path, parts: int = 1) -> list[Pair]:
+    """Each small hostile request beside an innocent one, for so many seconds; of several `parts`
+    that of the day.
+    """
     found = []
     with hearth_dev(folder) as dev:
         mine = Api(dev.url, dev.auth_url, "demo", PASSWORD)
@@ -238,7 +240,7 @@ def pairs(seconds: float, folder: Path) -> list[Pair]:
             "deserter": deserter(theirs),
         }  # fmt: skip
         alone = _beside(mine, None, seconds)
-        for name, act in acts.items():
+        for name, act in part_of(list(acts.items()), parts):
             one = _beside(mine, act, seconds)
             found.append(Pair(name, alone.p95_s(), one.p95_s(), len(one.times), one.failed))
     return found

@@ -24,6 +24,7 @@ from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store
 from hearth.store.rows import Revision, stack_row
 from hearth.store.seal import sealer_from_secret
+from tests import hurry
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -156,11 +157,11 @@ class House:
     async def rest(self, ident):
         self.engine.wake()
         query = sa.select(tables.stack).where(tables.stack.c.id == ident)
-        for _ in range(3000):
+        for _ in range(2400):
             row = await self.store.read(lambda tx: stack_row(tx, tx.first(query)))
             if row.status.value != "IN_PROGRESS":
                 return row
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
         raise TimeoutError(row.action)
 
     def left(self):
@@ -198,7 +199,7 @@ def lives(rules):
         finally:
             await house.close()
 
-    states, made, grown, left = asyncio.run(story())
+    states, made, grown, left = hurry.run(story())
     assert [state.split()[0].rpartition("_")[2] for state in states] == ["COMPLETE"] * 6, states
     assert made.count("compute.servers") == 3
     assert grown.count("compute.servers") == 4
@@ -230,7 +231,7 @@ def test_what_takes_the_place_of_a_thing_of_the_same_name_stays():
         finally:
             await house.close()
 
-    states, there, left = asyncio.run(story())
+    states, there, left = hurry.run(story())
     assert states == ["COMPLETE"] * 4
     assert there.count("compute.keypairs") == 1
     assert left == []
@@ -287,7 +288,7 @@ def hints_of_creates(**endpoints):
             for stack in stacks
         }  # fmt: skip
 
-    return told, asyncio.run(story())
+    return told, hurry.run(story())
 
 
 def test_schedulers_are_told_where_a_server_or_volume_belongs_if_the_operator_wants_it():

@@ -102,9 +102,10 @@ class Place:
 
 
 @contextmanager
-def in_a_box(folder: Path) -> Iterator[Place]:
+def in_a_box(folder: Path, *, in_a_hurry: bool = False) -> Iterator[Place]:
     """`hearth dev`, with room for many stacks at once."""
-    with hearth_dev(folder) as dev, dev.sdk() as demo, dev.sdk("hearth-admin") as admin:
+    box = hearth_dev(folder, in_a_hurry=in_a_hurry)
+    with box as dev, dev.sdk() as demo, dev.sdk("hearth-admin") as admin:
         limit(admin, UNLIMITED)
         dev.mark()
         callers = {"admin": admin, "demo": demo}

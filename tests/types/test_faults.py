@@ -95,7 +95,7 @@ OTHERS = {"forbidden": {"message": WORDS, "code": 403}}
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with in_a_box(tmp_path_factory.mktemp("hearth")) as found:
+    with in_a_box(tmp_path_factory.mktemp("hearth"), in_a_hurry=True) as found:
         yield found
 
 
