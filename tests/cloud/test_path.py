@@ -18,7 +18,7 @@ DECLARED = {"plural", "collection", "kind", "version", "verb", "where", "place",
 NOT_CALLED = (  # texts with slashes that are no path of a call
     "path_suffix",  # quoted where it is made
     "resources/heat/signed_url.py",  # what is signed is the path as it is
-    "resources/heat/template_resource.py",  # an ARN
+    "resources/capabilities.py",  # an ARN
     "f'{stack.name}/{stack.id}'",
     "f'{live.key}/{action}/",
 )
