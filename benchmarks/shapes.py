@@ -14,8 +14,8 @@ from hearth.store import tables
 from hearth.store.database import Tx
 
 Figures = AsyncIterator[Figure]
-ROWS = (tables.resource, tables.resource_data, tables.event, tables.node, tables.mail, tables.stack,
-        tables.revision, tables.blob)  # fmt: skip
+ROWS = (tables.resource, tables.resource_data, tables.event, tables.node, tables.inbox,
+        tables.stack, tables.revision, tables.blob)  # fmt: skip
 
 
 def shapes(quick: bool) -> Iterator[Figure]:

@@ -23,7 +23,7 @@ from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Other, Thing
 from hearth.sim.world import World
 from hearth.store import reads
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import event, resource
 
@@ -117,7 +117,7 @@ class _Player:
                     timeout_mins=step.get("timeout_mins"),
                 )
             case "update":
-                wanted = Operation(
+                wanted = OperationRequest(
                     Action.UPDATE,
                     self._revision(step),
                     timeout_mins=step.get("timeout_mins"),
@@ -125,7 +125,7 @@ class _Player:
                 )
                 await world.operate(self.stack_id, wanted)
             case "delete" | "check" | "suspend" | "resume" as word:
-                await world.operate(self.stack_id, Operation(Action(word.upper())))
+                await world.operate(self.stack_id, OperationRequest(Action(word.upper())))
             case "mark_unhealthy" | "mark_healthy" as word:
                 await world.mark(self.stack_id, step["of"], healthy=word == "mark_healthy")
             case "clear_hook":

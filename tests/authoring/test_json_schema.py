@@ -22,7 +22,7 @@ from hearth.authoring.json_schema import (
 from hearth.authoring.property_schema import property_schema, ref
 from hearth.authoring.types import author_catalog
 from hearth.model.span import Span
-from hearth.schema import AllowedValues, Findings, Kind, Prop
+from hearth.schema import AllowedValues, Findings, Prop, ValueKind
 from hearth.schema.check import coerce
 from hearth.template import load
 from hearth.template.versions import BY_VERSION, GRAMMARS, VERSION_KEYS, Grammar
@@ -313,7 +313,7 @@ def values(prop: Prop) -> st.SearchStrategy[Any]:
         if isinstance(constraint, AllowedValues):
             allowed = st.sampled_from(list(constraint.values))
             likely += [allowed, allowed.map(str), st.lists(allowed, max_size=2)]
-    if prop.kind is Kind.LIST:
+    if prop.kind is ValueKind.LIST:
         likely.append(st.lists(values(prop.item) if prop.item else NOISE, max_size=2))
     elif prop.entries is not None:
         each = {name: values(inner) for name, inner in prop.entries.items()}
@@ -322,7 +322,7 @@ def values(prop: Prop) -> st.SearchStrategy[Any]:
         likely += [st.fixed_dictionaries(needed, optional=others)] * 3
     elif prop.item is not None:
         likely.append(st.dictionaries(st.text("ab"), values(prop.item), max_size=2))
-    elif prop.kind in (Kind.INTEGER, Kind.NUMBER):
+    elif prop.kind in (ValueKind.INTEGER, ValueKind.NUMBER):
         likely += [st.integers(0, 300), st.integers(0, 300).map(str)]
     return st.one_of(likely)
 

@@ -20,7 +20,7 @@ NOT_CALLED = (  # texts with slashes that are no path of a call
     "resources/heat/signed_url.py",  # what is signed is the path as it is
     "resources/capabilities.py",  # an ARN
     "f'{stack.name}/{stack.id}'",
-    "f'{live.key}/{action}/",
+    "f'{ctx.key}/{action}/",
 )
 
 

@@ -21,8 +21,8 @@ class Account:
 
 def after_create(objects: Sequence[Mapping[str, Any]], wanted: Mapping[str, int]) -> Account:
     """Compare what there is, once the stack is complete, with what was wanted of each kind."""
-    made = Counter(kind_of(one) for one in objects)
-    alive = Counter(kind_of(one) for one in objects if one["deleted"] is None)
+    made = Counter(rtype_of(one) for one in objects)
+    alive = Counter(rtype_of(one) for one in objects if one["deleted"] is None)
     wrong, superfluous = [], []
     for kind in sorted({*made, *wanted}):
         number = wanted.get(kind, 0)
@@ -38,7 +38,7 @@ def after_delete(objects: Sequence[Mapping[str, Any]]) -> list[str]:
     left: dict[str, list[str]] = {}
     for one in objects:
         if one["deleted"] is None:
-            left.setdefault(kind_of(one), []).append(str(one.get("name")))
+            left.setdefault(rtype_of(one), []).append(str(one.get("name")))
     return [f"{kind}: {len(names)} left over: {names}" for kind, names in sorted(left.items())]
 
 
@@ -48,5 +48,5 @@ def servers(found: Mapping[str, str], wanted: str) -> list[str]:
             if status != wanted]  # fmt: skip
 
 
-def kind_of(one: Mapping[str, Any]) -> str:
+def rtype_of(one: Mapping[str, Any]) -> str:
     return f"{one['service']}.{one['collection']}"

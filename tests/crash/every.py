@@ -214,7 +214,7 @@ class Lives:
             self.result.wrong += [f"{when}: {line}" for line in account.after_delete(objects)]
         elif not window:
             alive = [one for one in objects if one["deleted"] is None]
-            self.wanted[verb] = Counter(account.kind_of(one) for one in alive)
+            self.wanted[verb] = Counter(account.rtype_of(one) for one in alive)
         else:
             found = account.after_create(objects, self.wanted[verb])
             self.result.wrong += [f"{when}: {line}" for line in found.wrong]

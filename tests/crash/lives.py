@@ -28,7 +28,7 @@ from tests.crash.windows import (
     Window,
 )
 
-END_S = 150.0  # a record with a stray is deleted a minute after the attempt
+END_S = 150.0  # a record with an orphan is deleted a minute after the attempt
 STRAYS_S = 75.0
 
 
@@ -246,7 +246,7 @@ class _Living:
                 self.outcome.superfluous += seen.superfluous
 
     def _account(self, act: Act) -> account.Account:
-        """What there is, once strays have had their time to be found."""
+        """What there is, once orphans have had their time to be found."""
         deadline = time.monotonic() + STRAYS_S
         while True:
             seen = account.after_create(self.lane.objects(), act.wanted)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from tests.crash.processes import Client, Hearth, Pair, until
 from tests.crash.story import Wave
 
-MOMENT_S = 90.0  # a record with a stray is deleted a minute after the attempt
+MOMENT_S = 90.0  # a record with an orphan is deleted a minute after the attempt
 OVER_S = 1.0  # between two looks whether the operation has ended
 STILL_S = 2.5  # calls of a wave come in this time after each other, on a busy machine too
 LEASE_S = 15.0  # as engines have it

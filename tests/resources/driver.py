@@ -1,6 +1,6 @@
 """A small engine for one resource at a time: runs steps the way the real one does.
 
-No store and no graph: what the engine keeps in rows, the driver keeps in a `Live`.
+No store and no graph: what the engine keeps in rows, the driver keeps in a `ResourceContext`.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings
 from hearth.model.span import Span
 from hearth.model.state import Action
-from hearth.resources.base import Failed, Later, Live, Made, Ready, StackFacts
+from hearth.resources.base import Failed, Later, Made, Ready, ResourceContext, StackFacts
 from hearth.resources.lookup import Names
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import resolve
@@ -36,7 +36,7 @@ class Driver:
     async def create(self, type_name, properties, name="thing", **more):
         self.number += 1
         kind = builtin_types()[type_name]
-        live = Live(
+        ctx = ResourceContext(
             record_id=f"record-{self.number}",
             name=name,
             type_name=type_name,
@@ -51,25 +51,25 @@ class Driver:
             secret=lambda number=self.number: f"secret-{number}",
             **more,
         )
-        self.made.append(live)
-        await self.run(live, Action.CREATE)
-        return live
+        self.made.append(ctx)
+        await self.run(ctx, Action.CREATE)
+        return ctx
 
-    async def update(self, live, properties):
-        before = live.properties
-        live.properties = await self.settled(live.kind, properties)
-        live.before = before
-        names = {*before, *live.properties}
-        live.changed = frozenset(n for n in names if before.get(n) != live.properties.get(n))
-        await self.run(live, Action.UPDATE)
+    async def update(self, ctx, properties):
+        before = ctx.properties
+        ctx.properties = await self.settled(ctx.kind, properties)
+        ctx.before = before
+        names = {*before, *ctx.properties}
+        ctx.changed = frozenset(n for n in names if before.get(n) != ctx.properties.get(n))
+        await self.run(ctx, Action.UPDATE)
 
-    async def delete(self, live):
-        await self.run(live, Action.DELETE)
-        self.made.remove(live)
+    async def delete(self, ctx):
+        await self.run(ctx, Action.DELETE)
+        self.made.remove(ctx)
 
     async def delete_all(self):
-        for live in reversed(list(self.made)):
-            await self.delete(live)
+        for ctx in reversed(list(self.made)):
+            await self.delete(ctx)
 
     async def settled(self, kind, properties):
         found = Findings()
@@ -79,44 +79,44 @@ class Driver:
         assert found.problems == []
         return values
 
-    async def run(self, live, action):
-        live.action = action
-        for step in live.kind.steps(action, live):
-            self.absorb(live, await self.call(step, live))
+    async def run(self, ctx, action):
+        ctx.action = action
+        for step in ctx.kind.steps(action, ctx):
+            self.absorb(ctx, await self.call(step, ctx))
             if step.poll is not None:
-                await self.poll(step, live)
+                await self.poll(step, ctx)
 
-    async def call(self, step, live):
+    async def call(self, step, ctx):
         while True:
             try:
-                return await step.do(live)
+                return await step.do(ctx)
             except NoAnswer:
-                if step.find and (found := await step.find(live)):
+                if step.find and (found := await step.find(ctx)):
                     return found
             except CloudFault as fault:
-                if not await live.kind.busy(live, fault):
+                if not await ctx.kind.busy(ctx, fault):
                     raise
                 await asyncio.sleep(0.01)
 
-    def absorb(self, live, made):
+    def absorb(self, ctx, made):
         made = made or Made()
-        live.physical_id = made.physical_id or live.physical_id
-        data = {**live.data, **made.data}
-        live.data = {name: value for name, value in data.items() if value is not None}
+        ctx.physical_id = made.physical_id or ctx.physical_id
+        data = {**ctx.data, **made.data}
+        ctx.data = {name: value for name, value in data.items() if value is not None}
         if made.metadata is not None:
-            live.metadata = made.metadata
-        live.body = made.body if made.body is not None else live.body
+            ctx.metadata = made.metadata
+        ctx.body = made.body if made.body is not None else ctx.body
 
-    async def poll(self, step, live):
+    async def poll(self, step, ctx):
         for _ in range(POLLS_MAX):
-            match await step.poll(live):
+            match await step.poll(ctx):
                 case Ready(body):
-                    live.body = live.body if body is None else body
+                    ctx.body = ctx.body if body is None else body
                     return
                 case Failed(reason):
                     raise Broken(reason)
                 case Later(_, body):
-                    live.body = live.body if body is None else body
+                    ctx.body = ctx.body if body is None else body
             await asyncio.sleep(0.01)
         raise Broken(f"{step.name} never ended")
 

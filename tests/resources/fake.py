@@ -1,13 +1,13 @@
-"""A `Live` for types that need no cloud."""
+"""A `ResourceContext` for types that need no cloud."""
 
 from hearth.model.span import Span
 from hearth.model.state import Action
-from hearth.resources.base import Live, StackFacts
+from hearth.resources.base import ResourceContext, StackFacts
 from hearth.resources.registry import builtin_types
 from hearth.schema import Findings, coerce_all
 
 
-def live_of(type_name, properties, **more):
+def context_of(type_name, properties, **more):
     """A resource of that type, before its create."""
     kind = builtin_types()[type_name]
     found = Findings()
@@ -32,4 +32,4 @@ def live_of(type_name, properties, **more):
         "cloud": None,
         **more,
     }
-    return Live("record", "thing", type_name, facts, properties=values, **given)
+    return ResourceContext("record", "thing", type_name, facts, properties=values, **given)

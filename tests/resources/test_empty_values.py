@@ -15,12 +15,12 @@ import pytest
 
 from hearth.model.span import Span
 from hearth.model.state import Action
-from hearth.resources.base import Live, StackFacts
+from hearth.resources.base import ResourceContext, StackFacts
 from hearth.resources.collection import CollectionResource
 from hearth.resources.lookup import check_constraints
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import move
-from hearth.schema import Findings, Kind, coerce_all
+from hearth.schema import Findings, ValueKind, coerce_all
 from tests.resources.driver import drive
 from tests.types.case import subject
 
@@ -33,7 +33,7 @@ ANSWERED = [
     for prop, did in props.items()
     if did != "failed"
 ]
-EMPTY = {Kind.STRING: "", Kind.LIST: [], Kind.MAP: {}}
+EMPTY = {ValueKind.STRING: "", ValueKind.LIST: [], ValueKind.MAP: {}}
 NONE = [
     (name, prop)
     for name, props in RECORDED.items()
@@ -61,7 +61,7 @@ def sent(kind, properties):
     """The paths of empty values in what a create tells the service."""
     values = coerce_all(kind.properties, properties, Span(), Findings(constrain=False))
     values = dict(move(values, kind.translation).properties)
-    live = Live(
+    ctx = ResourceContext(
         record_id="r", name="thing", type_name=kind.name, stack=StackFacts("s", "web", "p"),
         action=Action.CREATE, physical_id=None, physical_name="web-thing", key="k",
         properties=values, cloud=None, kind=kind,
@@ -78,8 +78,8 @@ def sent(kind, properties):
             for index, inner in enumerate(value):
                 look(inner, f"{path}[{index}]")
 
-    look(kind.fields(live), "")
-    look({"key": kind.wanted_key_field(live)}, "")
+    look(kind.fields(ctx), "")
+    look({"key": kind.wanted_key_field(ctx)}, "")
     return found
 
 

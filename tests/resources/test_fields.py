@@ -4,22 +4,22 @@ import pytest
 
 from hearth.resources.base import Change
 from hearth.resources.registry import builtin_types
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 
 
 def made(name, properties):
-    live = live_of(name, properties)
-    return live.kind.fields(live)
+    ctx = context_of(name, properties)
+    return ctx.kind.fields(ctx)
 
 
 def changed(name, before, after):
-    old, live = live_of(name, before), live_of(name, after)
-    names = {*old.properties, *live.properties}
-    live.before = old.properties
-    live.changed = frozenset(
-        one for one in names if old.properties.get(one) != live.properties.get(one)
+    old, ctx = context_of(name, before), context_of(name, after)
+    names = {*old.properties, *ctx.properties}
+    ctx.before = old.properties
+    ctx.changed = frozenset(
+        one for one in names if old.properties.get(one) != ctx.properties.get(one)
     )
-    return live.kind.changed_fields(live)
+    return ctx.kind.changed_fields(ctx)
 
 
 ROUTER = "OS::Neutron::Router"

@@ -123,9 +123,9 @@ class House:
             programs=Programs(default_catalog(), template_type=TemplateResource),
             clock=DatabaseClock(),
             new_id=new_id,
-            luck=random.random,
+            jitter=random.random,
             endpoints=Endpoints(heat="http://heat/v1/{project}", identity=url, **endpoints),
-            stray_watch_s=8.0,
+            orphan_watch_s=8.0,
         )
         self.engine = Engine(tools)
         self.task = asyncio.create_task(self.engine.run())
@@ -150,7 +150,7 @@ class House:
         return await self.rest(new.id)
 
     async def operate(self, ident, action, wanted=None):
-        operation = accept.Operation(action, wanted)
+        operation = accept.OperationRequest(action, wanted)
         await self.store.run(lambda tx: accept.operate(tx, ident, operation, time.time(), new_id))
         return await self.rest(ident)
 

@@ -57,15 +57,15 @@ def test_a_mark_is_no_difference_from_what_was_asked_for(kind, monkeypatch):
     """Where the text given was empty, a converging update compares with what the service shows."""
     field = kind.collection.key_field
 
-    live = SimpleNamespace(
+    ctx = SimpleNamespace(
         properties={n: "" for n in kind.properties if kind.renamed.get(n, n) == field}
     )
 
-    async def show(_, live):
+    async def show(_, ctx):
         return {field: OWN}
 
     monkeypatch.setattr(type(kind), "show", show)
-    found = asyncio.run(CollectionResource.observe(kind, live))
+    found = asyncio.run(CollectionResource.observe(kind, ctx))
     assert set(found.values()) <= {""}
 
 

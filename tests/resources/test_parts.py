@@ -6,7 +6,7 @@ import pytest
 
 from hearth.cloud.fault import CloudFault
 from hearth.resources.parts import Call, Entries, Members, Rows, filled
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 
 ADD = Call("POST", "/add/{id}/{member}")
 REMOVE = Call("DELETE", "/remove/{id}/{member}", undoes=True)
@@ -19,7 +19,7 @@ class Kind:
     def __init__(self, body=None):
         self.body = body
 
-    async def show(self, live):
+    async def show(self, ctx):
         return self.body
 
     def as_sent(self, name, value):
@@ -46,10 +46,10 @@ class Cloud:
 def settled(part, now, *, before=None, cloud=None, body=None, leave=False):
     """The calls that settle a part of the thing `x`."""
     cloud = cloud or Cloud()
-    live = live_of("OS::Nova::HostAggregate", {"name": "x"}, cloud=cloud, physical_id="x")
-    live.properties = {part.property: now}
-    live.before = {} if before is None else {part.property: before}
-    asyncio.run((part.leave if leave else part.settle)(Kind(body), live))
+    ctx = context_of("OS::Nova::HostAggregate", {"name": "x"}, cloud=cloud, physical_id="x")
+    ctx.properties = {part.property: now}
+    ctx.before = {} if before is None else {part.property: before}
+    asyncio.run((part.leave if leave else part.settle)(Kind(body), ctx))
     return cloud.calls
 
 
@@ -91,13 +91,13 @@ def test_a_member_that_can_not_be_added_is_a_fault():
 def test_without_a_name_the_own_project_is_the_member_unless_that_is_pointless():
     part = Members(property="hosts", add=ADD, remove=REMOVE, own_project=True, unless="public")
     assert settled(part, []) == [("POST", "/add/x/project")]
-    live = live_of("OS::Nova::HostAggregate", {"name": "x"})
-    live.properties, live.changed = {"public": False}, frozenset({"hosts"})
-    assert part.at_create(live)
-    assert part.at_update(live)
-    live.properties = {"public": True}
-    assert not part.at_create(live)
-    assert not part.at_update(live)
+    ctx = context_of("OS::Nova::HostAggregate", {"name": "x"})
+    ctx.properties, ctx.changed = {"public": False}, frozenset({"hosts"})
+    assert part.at_create(ctx)
+    assert part.at_update(ctx)
+    ctx.properties = {"public": True}
+    assert not part.at_create(ctx)
+    assert not part.at_update(ctx)
 
 
 ROWS = Rows(

@@ -7,7 +7,7 @@ import pytest
 
 from hearth.model.span import Span
 from hearth.resources.registry import builtin_types
-from hearth.schema import AllowedValues, Findings, Kind, Prop, coerce
+from hearth.schema import AllowedValues, Findings, Prop, ValueKind, coerce
 from tests.resources.facts import COPY, FACTS, declared_share, differences
 
 ORIGINAL = Path(__file__).parents[3] / "shared" / "facts" / "resource_types.json"
@@ -76,12 +76,12 @@ def test_every_allowed_value_is_accepted_as_it_is_declared_and_as_text(path):
     given += [int(one) for one in given if isinstance(one, str) and one.isdecimal()]
     for value in given:
         found = Findings()
-        coerce(prop, [value] if prop.kind is Kind.LIST else value, Span(), found)
+        coerce(prop, [value] if prop.kind is ValueKind.LIST else value, Span(), found)
         assert found.problems == [], value
 
 
 @pytest.mark.parametrize("path", sorted(ALLOWED))
 def test_another_value_than_the_allowed_ones_is_refused(path):
     prop, found = ALLOWED[path], Findings()
-    coerce(prop, ["999"] if prop.kind is Kind.LIST else "999", Span(), found)
+    coerce(prop, ["999"] if prop.kind is ValueKind.LIST else "999", Span(), found)
     assert found.problems

@@ -11,7 +11,7 @@ from hearth.model.unknown import Unknown
 from hearth.resources.lookup import KINDS, Names, check_constraints
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import move, renamed_among, resolve
-from hearth.schema import Add, Custom, Delete, Kind, Prop, Replace, Resolve
+from hearth.schema import Add, Custom, Delete, Prop, Replace, Resolve, ValueKind
 
 
 class Town(ListingCloud):
@@ -179,7 +179,7 @@ def naming(kind, path, name):
     prop, value = kind.properties[first], name
     for entry in reversed(inner):
         value = {entry: value}
-    return {first: [value] if prop.kind is Kind.LIST else value, "object_type": "network"}
+    return {first: [value] if prop.kind is ValueKind.LIST else value, "object_type": "network"}
 
 
 @pytest.mark.parametrize(("kind", "rule"), NAMED)

@@ -23,7 +23,7 @@ from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Other, Thing
 from hearth.sim.world import Clouds, World
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import resource
 
@@ -75,7 +75,7 @@ class Story:
             wanted = revision(template)
             told = await self._plan(stack_id, wanted)
             before, calls = self._records(), len(self.world.twin.calls)
-            await self.world.operate(stack_id, Operation(Action.UPDATE, wanted))
+            await self.world.operate(stack_id, OperationRequest(Action.UPDATE, wanted))
             await self.world.rest(limit_s=3_000.0)
             if self.world.stack(stack_id).state == "UPDATE_COMPLETE":
                 self._compare(told, before, self._records(), calls)

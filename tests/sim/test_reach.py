@@ -18,7 +18,7 @@ from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing
 from hearth.sim.world import World
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.database import Tx
 from hearth.store.reads import event_of
 from hearth.store.rows import Revision, StackRow, stack_row
@@ -113,7 +113,7 @@ def test_a_cancel_without_rollback_reaches_all_nested_stacks() -> None:
         assert world.called("create") == ["a"]  # which went on to its end, and nothing after it
         low = world.tree()[2].id
         assert world.record(low, "a").state == "CREATE_COMPLETE"
-        await world.operate(root, Operation(Action.UPDATE, nested()))  # goes on from there
+        await world.operate(root, OperationRequest(Action.UPDATE, nested()))  # goes on from there
         await world.rest()
         assert world.states() == ["UPDATE_COMPLETE"] * 3
         assert world.called("create") == ["a", "b", "c"]
@@ -125,7 +125,7 @@ def test_a_cancelled_update_is_rolled_back_all_the_way_down() -> None:
     async def story(world: Reach) -> None:
         root = await world.create("s", nested())
         await world.rest()
-        await world.operate(root, Operation(Action.UPDATE, nested("new")))
+        await world.operate(root, OperationRequest(Action.UPDATE, nested("new")))
         await asyncio.sleep(STEP_S / 2)
         await world.cancel(root, rollback=True)
         await world.rest()
@@ -148,7 +148,7 @@ def test_a_cancel_is_heard_that_is_read_together_with_its_request(
             await asyncio.sleep(STEP_S / 2)
         else:
             await world.rest()
-        await world.operate(root, Operation(Action.UPDATE, flat("new")))
+        await world.operate(root, OperationRequest(Action.UPDATE, flat("new")))
         await world.cancel(root, rollback=rollback)
         await world.rest()
         assert world.called("update") == []
@@ -164,7 +164,9 @@ def test_an_update_that_is_given_up_on_is_rolled_back_though_all_of_it_was_done(
     async def story(world: Reach) -> None:
         root = await world.create("s", flat("old"))
         await world.rest()
-        await world.operate(root, Operation(Action.UPDATE, flat("new"), disable_rollback=False))
+        await world.operate(
+            root, OperationRequest(Action.UPDATE, flat("new"), disable_rollback=False)
+        )
         await world.rest()
         died = {"status": "IN_PROGRESS", "takeovers": TAKEOVERS_MAX, "due_at": world.clock.now()}
         world.store.transact(lambda tx: tx.execute(stack.update().values(died)))
@@ -179,7 +181,7 @@ def test_a_nested_stack_is_updated_once_by_an_operation_that_changes_hands() -> 
     async def story(world: Reach) -> None:
         root = await world.create("s", with_nested("old"))
         await world.rest()
-        await world.operate(root, Operation(Action.UPDATE, with_nested("new")))
+        await world.operate(root, OperationRequest(Action.UPDATE, with_nested("new")))
         while world.tree()[1].state != "UPDATE_COMPLETE":
             await asyncio.sleep(1.0)
         await asyncio.sleep(STEP_S / 2)  # the one after it is under way
@@ -202,7 +204,7 @@ def test_what_is_no_update_cannot_be_cancelled(action: Action, rollback: bool) -
             with pytest.raises(Rejected, match="CREATE_IN_PROGRESS is not supported"):
                 await world.cancel(root, rollback=True)
         await world.rest()
-        await world.operate(root, Operation(action))
+        await world.operate(root, OperationRequest(action))
         with pytest.raises(Rejected) as refused:
             await world.cancel(root, rollback=rollback)
         words = f"Cancelling update when stack is {action}_IN_PROGRESS is not supported."
@@ -216,7 +218,7 @@ def test_an_update_that_takes_over_stops_nested_stacks_before_their_next_step() 
     async def story(world: Reach) -> None:
         root = await world.create("s", nested("old"))
         await asyncio.sleep(STEP_S / 2)
-        await world.operate(root, Operation(Action.UPDATE, nested("new")))
+        await world.operate(root, OperationRequest(Action.UPDATE, nested("new")))
         await world.rest()
         assert world.tree()[0].state == "UPDATE_COMPLETE"
         created = [call.name for call in world.twin.calls if call.op == "create"]
@@ -232,7 +234,7 @@ def test_a_delete_breaks_off_what_runs_at_every_level_and_says_so() -> None:
     async def story(world: Reach) -> None:
         root = await world.create("s", nested())
         await asyncio.sleep(STEP_S / 2)
-        after = await world.operate(root, Operation(Action.DELETE))
+        after = await world.operate(root, OperationRequest(Action.DELETE))
         assert after.state == "DELETE_IN_PROGRESS"  # when the call returns
         await world.rest()
         assert world.states() == ["DELETE_COMPLETE"] * 3
@@ -248,15 +250,15 @@ def test_a_second_delete_joins_the_one_that_runs() -> None:
     async def story(world: Reach) -> None:
         root = await world.create("s", nested())
         await world.rest()
-        first = await world.operate(root, Operation(Action.DELETE))
+        first = await world.operate(root, OperationRequest(Action.DELETE))
         await asyncio.sleep(STEP_S / 2)
-        second = await world.operate(root, Operation(Action.DELETE))
+        second = await world.operate(root, OperationRequest(Action.DELETE))
         assert second.traversal == first.traversal
         await world.rest()
         assert world.called("delete") == ["c", "b", "a"]  # each once
         begun = [one for one in world.events(world.tree()[0]) if one.startswith("DELETE_IN")]
         assert len(begun) == 1
         with pytest.raises(Rejected):
-            await world.operate(root, Operation(Action.DELETE))
+            await world.operate(root, OperationRequest(Action.DELETE))
 
     told(story)

@@ -138,7 +138,7 @@ def test_a_stack_is_claimed_by_one_engine_only(store: Store) -> None:
 def test_an_engine_may_announce_itself_again(store: Store) -> None:
     engine_id = an_engine(store)
     store.transact(lambda tx: claim.announce(tx, engine_id, "host", 1))  # the answer was lost
-    assert store.transact(lambda tx: claim.beat(tx, engine_id))
+    assert store.transact(lambda tx: claim.heartbeat(tx, engine_id))
 
 
 def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:
@@ -185,7 +185,7 @@ def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
         other.transact(lambda tx: claim.resign(tx, mine))
         heir = an_engine(other)
         while not (found := claimed(other, heir)) and not awake:
-            other.transact(lambda tx: claim.beat(tx, heir))
+            other.transact(lambda tx: claim.heartbeat(tx, heir))
             time.sleep(0.05)
         assert not awake
         assert [(it.stack_id, it.epoch) for it in found] == [(stack_id, one.epoch + 1)]
@@ -220,7 +220,7 @@ def test_an_advance_of_an_older_traversal_is_left_out_and_what_is_sure_is_kept(
     sure = Changes(events=[event(stack_id, "ended")])
     advance = Changes(events=[event(stack_id, "started")])
     mine = part(store, engine_id, one, sure, advance)
-    wanted = accept.Operation(Action.UPDATE, Revision("other"))
+    wanted = accept.OperationRequest(Action.UPDATE, Revision("other"))
     store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 2.0, new_id))
     assert written(store, mine) is Fate.SUPERSEDED
     names = [e.resource_name for e in events_of(store, stack_id)]
@@ -300,7 +300,9 @@ def test_what_a_nested_stack_is_asked_for_outlasts_its_own_part_of_the_commit(st
     (of_child,) = claimed(store, engine_id)
     row = loaded(store, child.id).stack
     ended = row.having(status=Status.COMPLETE, reason="done")
-    asks = Changes(operate=[(child.id, accept.Operation(Action.DELETE, parent_traversal="p"))])
+    asks = Changes(
+        operate=[(child.id, accept.OperationRequest(Action.DELETE, parent_traversal="p"))]
+    )
     tells = Part(
         child.id, engine_id, of_child.epoch, row.traversal, Changes(stack=ended), Changes(), 2.0
     )
@@ -315,9 +317,9 @@ def test_an_operation_is_refused_where_the_state_forbids_it(store: Store) -> Non
         store.transact(lambda tx: accept.cancel(tx, stack_id, True, 1.0))
     assert refused.value.problems[0].kind == "NotSupported"
     store.transact(
-        lambda tx: accept.operate(tx, stack_id, accept.Operation(Action.DELETE), 1.0, new_id)
+        lambda tx: accept.operate(tx, stack_id, accept.OperationRequest(Action.DELETE), 1.0, new_id)
     )
-    wanted = accept.Operation(Action.UPDATE, Revision("t"))
+    wanted = accept.OperationRequest(Action.UPDATE, Revision("t"))
     with pytest.raises(Rejected) as refused:
         store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 1.0, new_id))
     assert refused.value.problems[0].kind == "NotSupported"
@@ -474,7 +476,7 @@ def test_the_last_revisions_are_kept_and_those_still_needed(store: Store) -> Non
     changes = Changes(insert={record.id: record})
     assert written(store, part(store, engine_id, one, changes)) is Fate.DONE
     for i in range(2, 10):
-        wanted = accept.Operation(Action.UPDATE, Revision(f"t{i}"), by="me")
+        wanted = accept.OperationRequest(Action.UPDATE, Revision(f"t{i}"), by="me")
         store.transact(lambda tx, w=wanted: accept.operate(tx, stack_id, w, 2.0, new_id))
     assert numbers(store, stack_id) == [9, 8, 7, 6, 5, 3]
     store.transact(lambda tx: texts.copy_revision(tx, stack_id, 8, 20, 3.0))
@@ -487,6 +489,6 @@ def test_all_revisions_are_kept_where_there_is_no_bound(store: Store) -> None:
     store.retention = Retention(revisions=0)
     stack_id = made(store)
     for i in range(2, 10):
-        wanted = accept.Operation(Action.UPDATE, Revision(f"t{i}"))
+        wanted = accept.OperationRequest(Action.UPDATE, Revision(f"t{i}"))
         store.transact(lambda tx, w=wanted: accept.operate(tx, stack_id, w, 2.0, new_id))
     assert numbers(store, stack_id) == list(range(9, 0, -1))

@@ -113,8 +113,8 @@ def test_a_claim_without_an_answer_is_found_in_the_rows(through) -> None:
     store.transact(lambda tx: claim.announce(tx, "me", "host", 1))
     proxy.lose(Loss())
     with pytest.raises(Unanswered):
-        store.transact(lambda tx: claim.beat(tx, "me"))
-    assert store.transact(lambda tx: claim.beat(tx, "me"))
+        store.transact(lambda tx: claim.heartbeat(tx, "me"))
+    assert store.transact(lambda tx: claim.heartbeat(tx, "me"))
 
 
 def test_receipts_go_when_nobody_can_ask_for_them(store: Store, monkeypatch) -> None:

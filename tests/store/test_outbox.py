@@ -24,7 +24,7 @@ def test_the_states_of_a_stack_lie_there_in_order_for_the_first_living_engine(st
         credential=(new_id(), "token", facts), creator="demo",
     )  # fmt: skip
     store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))
-    delete = accept.Operation(Action.DELETE)
+    delete = accept.OperationRequest(Action.DELETE)
     store.transact(lambda tx: accept.operate(tx, new.id, delete, time.time(), new_id))
     for engine in ("1", "2"):
         store.transact(lambda tx, engine=engine: claim.announce(tx, engine, "h", 1))
@@ -57,7 +57,7 @@ def test_events_wait_in_lanes_one_for_each_tree_and_sink(store: Store) -> None:
     def operate(action: Action, *now: dict[str, str]) -> None:
         environment = {"event_sinks": list(now)}
         revision = Revision(template="t", environment=environment) if now else None
-        wanted = accept.Operation(action, revision)
+        wanted = accept.OperationRequest(action, revision)
         store.transact(lambda tx: accept.operate(tx, new.id, wanted, time.time(), new_id))
 
     for engine in ("1", "2"):

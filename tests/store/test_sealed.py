@@ -12,7 +12,7 @@ from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.store import accept, claim, outbox, reads, snapshots, software_configs
 from hearth.store import software_deployments as deployments
-from hearth.store.claim import Stray
+from hearth.store.claim import Orphan
 from hearth.store.commit import Changes, Outgoing
 from hearth.store.database import Store
 from hearth.store.keyring import rekey, sealed_columns, unlock
@@ -57,7 +57,7 @@ def a_stack(store: Store, name: str) -> str:
         nodes=[AttemptRow(record.id, "t", "update", "CREATE", "intent", CANARY[:0], 1, 1.0, told)],
         events=[happened],
         messages=[Outgoing(new.id, HealthMarked("r", False, CANARY))],
-        strays=[Stray(new_id(), record.id, "T", 1.0, told)],
+        orphans=[Orphan(new_id(), record.id, "T", 1.0, told)],
         release=(None,),
     )
     row = store.transact(lambda tx: claim.row(tx, new.id))
@@ -141,9 +141,9 @@ def test_a_sealed_value_cannot_be_moved(tmp_path: Path):
 def test_mail_cannot_be_moved_to_another_stack(tmp_path: Path):
     store = opened(f"sqlite:///{tmp_path}/hearth.db", KEY)
     ids = [a_stack(store, "mine"), a_stack(store, "theirs")]
-    mail = metadata.tables["mail"]
-    letter = values(store, mail, mail.c.body)[0]
-    put(store, mail, letter, stack_id=next(i for i in ids if i != letter["stack_id"]))
+    inbox = metadata.tables["mail"]
+    letter = values(store, inbox, inbox.c.body)[0]
+    put(store, inbox, letter, stack_id=next(i for i in ids if i != letter["stack_id"]))
     with pytest.raises(Unsealable, match="moved"):
         everything(store, ids)
     store.close()

@@ -2,7 +2,7 @@ import pytest
 
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown
-from hearth.schema import Kind
+from hearth.schema import ValueKind
 from hearth.template.child import ChildType, misfits, parameters_of
 from hearth.template.parameters import ParameterSchema, ParameterType
 from tests.adapters.catalog import Catalog
@@ -12,7 +12,7 @@ SCHEMAS = {kind.value: ParameterSchema(kind.value, kind) for kind in ParameterTy
 
 def test_parameters_become_properties_and_outputs_attributes():
     child = ChildType("My::Type", SCHEMAS, {"o": "an output"}, frozenset({"json"}))
-    assert child.properties["json"].kind is Kind.MAP
+    assert child.properties["json"].kind is ValueKind.MAP
     assert child.properties["number"].required
     assert not child.properties["json"].required
     assert child.attributes["o"].description == "an output"

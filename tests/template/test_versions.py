@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from hearth.authoring.language import page
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.template import NOWHERE, Environment, compile_template
 from hearth.template.describe import functions, versions
 from hearth.template.functions.entry import REGISTRY, Function, pure
@@ -95,7 +95,7 @@ def test_a_third_party_can_add_a_function():
 
 @pytest.mark.usefixtures("_own_tables")
 def test_a_function_of_a_third_party_stands_in_the_reference():
-    shout = Function("test.shout", pure(str), gives=Kind.STRING, description="Louder.")
+    shout = Function("test.shout", pure(str), gives=ValueKind.STRING, description="Louder.")
     add_function("shout", shout, since="2018-03-02")
     section = page().partition("### shout\n")[2].partition("\n### ")[0]
     assert "Louder.\n\n- HOT since 2018-03-02\n- Type of the result: a string\n" in section

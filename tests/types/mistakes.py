@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.schema import AllowedPattern, AllowedValues, Kind, Length, Prop, Range
+from hearth.schema import AllowedPattern, AllowedValues, Length, Prop, Range, ValueKind
 from tests.types.case import Subject
 from tests.types.values import unused
 
 OF_ANOTHER_KIND = {
-    Kind.STRING: {"a": "map"},
-    Kind.INTEGER: "many",
-    Kind.NUMBER: "many",
-    Kind.BOOLEAN: "perhaps",
-    Kind.LIST: {"a": "map"},
-    Kind.MAP: "neither map nor JSON",
+    ValueKind.STRING: {"a": "map"},
+    ValueKind.INTEGER: "many",
+    ValueKind.NUMBER: "many",
+    ValueKind.BOOLEAN: "perhaps",
+    ValueKind.LIST: {"a": "map"},
+    ValueKind.MAP: "neither map nor JSON",
 }
 NO_SUCH_VALUE = "no-such-value"
 
@@ -51,9 +51,9 @@ def _outside(prop: Prop) -> Iterator[Any]:
     """Values of the right kind that a constraint refuses."""
     for constraint in prop.constraints:
         match constraint:
-            case AllowedValues() if prop.kind == Kind.STRING:
+            case AllowedValues() if prop.kind == ValueKind.STRING:
                 yield NO_SUCH_VALUE
-            case AllowedValues() if prop.kind == Kind.INTEGER:
+            case AllowedValues() if prop.kind == ValueKind.INTEGER:
                 yield 987654321
             case AllowedPattern():
                 yield "\x01 no such pattern \x01"
@@ -62,7 +62,7 @@ def _outside(prop: Prop) -> Iterator[Any]:
                     yield int(low) - 1
                 if high is not None:
                     yield int(high) + 1
-            case Length(min=low, max=high) if prop.kind == Kind.STRING:
+            case Length(min=low, max=high) if prop.kind == ValueKind.STRING:
                 if low:
                     yield "x" * (int(low) - 1)
                 if high is not None:

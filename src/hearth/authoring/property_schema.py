@@ -12,7 +12,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hearth.schema import AllowedPattern, AllowedValues, Kind, Length, Prop, Range, SupportStatus
+from hearth.schema import (
+    AllowedPattern,
+    AllowedValues,
+    Length,
+    Prop,
+    Range,
+    SupportStatus,
+    ValueKind,
+)
 from hearth.schema.translation import Replace
 from hearth.template.types import TypeInfo
 from hearth.template.versions import Grammar
@@ -35,18 +43,21 @@ def text_like(pattern: str, wanted: str) -> Schema:
     return {"pattern": pattern, "patternErrorMessage": f"{wanted} is needed"}
 
 
-TAKES: Mapping[Kind, Schema] = {
-    Kind.STRING: {"type": ["string", "integer", "boolean"]},
-    Kind.INTEGER: {
+TAKES: Mapping[ValueKind, Schema] = {
+    ValueKind.STRING: {"type": ["string", "integer", "boolean"]},
+    ValueKind.INTEGER: {
         "type": ["integer", "number", "boolean", "string"],
         **text_like(INTEGER_TEXT, "a whole number"),
     },
-    Kind.NUMBER: {"type": ["number", "boolean", "string"], **text_like(NUMBER_TEXT, "a number")},
-    Kind.BOOLEAN: {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")},
-    Kind.LIST: {"type": ["array"]},
-    Kind.MAP: {"type": []},  # any map, including functions
+    ValueKind.NUMBER: {
+        "type": ["number", "boolean", "string"],
+        **text_like(NUMBER_TEXT, "a number"),
+    },
+    ValueKind.BOOLEAN: {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")},
+    ValueKind.LIST: {"type": ["array"]},
+    ValueKind.MAP: {"type": []},  # any map, including functions
 }
-CONVERTED = {Kind.LIST: ["string"], Kind.MAP: ["string", "array"]}
+CONVERTED = {ValueKind.LIST: ["string"], ValueKind.MAP: ["string", "array"]}
 """Additional values of properties that are parameters of a nested template."""
 
 
@@ -78,10 +89,10 @@ def of_functions(grammars: Sequence[Grammar]) -> Schema:
     }
 
 
-def _kind(kind: Kind) -> Schema:
+def _kind(kind: ValueKind) -> Schema:
     takes = TAKES[kind]
     schema: Schema = {**takes, "type": [*takes["type"], "object", "null"]}
-    return schema if kind is Kind.MAP else {**schema, "allOf": [ref(FUNCTION)]}
+    return schema if kind is ValueKind.MAP else {**schema, "allOf": [ref(FUNCTION)]}
 
 
 def properties_schema(type_info: TypeInfo) -> Schema:
@@ -110,18 +121,18 @@ def properties_schema(type_info: TypeInfo) -> Schema:
 def property_schema(prop: Prop) -> Schema:
     """Return the schema of one property."""
     about = _about(prop)
-    if prop.kind is Kind.ANY or (prop.kind is Kind.STRING and prop.allow_conversion):
+    if prop.kind is ValueKind.ANY or (prop.kind is ValueKind.STRING and prop.allow_conversion):
         return about
     allowed = _allowed(prop)
-    if allowed is not None and prop.kind is not Kind.LIST:
+    if allowed is not None and prop.kind is not ValueKind.LIST:
         return {**about, "anyOf": [allowed, ref(COMPUTED)]}
-    if prop.kind is Kind.MAP and prop.schema is not None and not prop.allow_conversion:
+    if prop.kind is ValueKind.MAP and prop.schema is not None and not prop.allow_conversion:
         return {**about, **_map(prop)}
     base = ref(prop.kind.value)
     if prop.kind in CONVERTED and prop.allow_conversion:
         base = {"type": ["array", "object", "null", "string"]}
     limits = dict(_limits(prop))
-    if prop.kind is Kind.LIST:
+    if prop.kind is ValueKind.LIST:
         items = [property_schema(prop.item)] if prop.item is not None else []
         if allowed is not None:
             items.append({"anyOf": [allowed, ref(COMPUTED)]})
@@ -175,8 +186,8 @@ def _allowed(prop: Prop) -> Schema | None:
     for constraint in prop.constraints:
         if isinstance(constraint, AllowedValues):
             kind = prop.kind
-            if kind is Kind.LIST:
-                kind = prop.item.kind if prop.item is not None else Kind.ANY
+            if kind is ValueKind.LIST:
+                kind = prop.item.kind if prop.item is not None else ValueKind.ANY
             other = _SPELLED.get(kind, _as_it_is)
             spelled = [*constraint.values, *filter(None, map(other, constraint.values))]
             return {"enum": list({json.dumps(one): one for one in spelled}.values())}
@@ -195,10 +206,10 @@ def _text_of(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else None
 
 
-_SPELLED: Mapping[Kind, Callable[[Any], Any]] = {
-    Kind.STRING: _number_of,
-    Kind.INTEGER: _text_of,
-    Kind.NUMBER: _text_of,
+_SPELLED: Mapping[ValueKind, Callable[[Any], Any]] = {
+    ValueKind.STRING: _number_of,
+    ValueKind.INTEGER: _text_of,
+    ValueKind.NUMBER: _text_of,
 }
 
 
@@ -208,9 +219,9 @@ def _limits(prop: Prop) -> Iterator[tuple[str, Any]]:
         match constraint:
             case Range(min=low, max=high):
                 yield from _bounds(minimum=low, maximum=high)
-            case Length(min=low, max=high) if prop.kind is Kind.STRING:
+            case Length(min=low, max=high) if prop.kind is ValueKind.STRING:
                 yield from _bounds(minLength=low, maxLength=high)
-            case Length(min=low) if prop.kind is Kind.LIST:
+            case Length(min=low) if prop.kind is ValueKind.LIST:
                 yield from _bounds(minItems=low)
             case AllowedPattern(pattern=pattern) if _means_the_same(pattern):
                 yield "pattern", f"^(?:{pattern})$"

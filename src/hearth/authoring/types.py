@@ -20,11 +20,11 @@ from hearth.schema import (
     Attr,
     Constraint,
     Custom,
-    Kind,
     Length,
     Prop,
     Range,
     Support,
+    ValueKind,
     Violation,
 )
 from hearth.schema.prop import UNSET
@@ -136,7 +136,7 @@ def _prop(facts: Mapping[str, Any]) -> Prop:
     if inner is not None:
         schema = _prop(inner["*"]) if "*" in inner else _props(inner)
     return Prop(
-        Kind(facts["type"]),
+        ValueKind(facts["type"]),
         required=facts.get("required", False),
         default=facts.get("default", UNSET),
         update_allowed=facts.get("update_allowed", False),
@@ -165,7 +165,7 @@ def _constraint(facts: Mapping[str, Any]) -> Constraint:
 
 def _attr(facts: Mapping[str, Any]) -> Attr:
     kind = facts.get("type")
-    return Attr(Kind(kind) if kind else None, support=_support(facts.get("support")))
+    return Attr(ValueKind(kind) if kind else None, support=_support(facts.get("support")))
 
 
 def _support(facts: Mapping[str, Any] | None) -> Support | None:

@@ -26,11 +26,11 @@ def types_table(form: str) -> str:
 def one_type(name: str) -> str:
     """A type with its properties, attributes and example. Raises LookupError with a suggestion."""
     catalog = default_catalog()
-    kind = catalog.find(name)
-    if kind is None:
+    rtype = catalog.find(name)
+    if rtype is None:
         reason = catalog.missing(name) or f"there is no resource type {name}"
         raise LookupError(reason + hint(nearest(name, catalog.names())))
-    return reference.as_markdown(kind)
+    return reference.as_markdown(rtype)
 
 
 def write_reference(folder: Path) -> int:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from hearth.engine.core import visit
+from hearth.engine.core import walk
 from hearth.engine.core.choose import AS_WANTED, BEGUN, FAILED, IN_CHARGE_BEFORE, REPLACED
 from hearth.engine.core.record import Held, Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.core.rules import Request, idle, refusal
 from hearth.engine.worker.engine import SILENT_MAX_S
 from hearth.engine.worker.node.calls import PASSING_MAX, PASSING_PAUSE_S
-from hearth.engine.worker.ports import BEAT_S, LOOK_S, STRAY_WATCH_S
+from hearth.engine.worker.ports import HEARTBEAT_S, LOOK_S, ORPHAN_WATCH_S
 from hearth.engine.worker.stack_worker import PARKED_S, TAKEOVERS_MAX
 from hearth.model.state import Action, Status
 from hearth.store.claim import LEASE_S
@@ -69,10 +69,10 @@ def _visits() -> str:
             record = Record("i", "n", "T", 1, 0.0, action, status, physical_id="p",
                             held=Held(reference="p"))  # fmt: skip
             answers = tuple(
-                visit.call(record, one, handled=True).value for one in sorted(visit.VISITS)
+                walk.call(record, one, handled=True).value for one in sorted(walk.WALKS)
             )
             states.setdefault(answers, []).append(f"{action}_{status}")
-    head = ["state of the resource", *(action.lower() for action in sorted(visit.VISITS))]
+    head = ["state of the resource", *(action.lower() for action in sorted(walk.WALKS))]
     return _table(head, ([", ".join(names), *answers] for answers, names in states.items()))
 
 
@@ -90,14 +90,14 @@ def _scores() -> str:
 
 def _numbers() -> str:
     lines = [
-        ("time between two renewals of a lease", f"{BEAT_S:g} s"),
+        ("time between two renewals of a lease", f"{HEARTBEAT_S:g} s"),
         ("validity of a lease", f"{LEASE_S:g} s"),
         ("time without a renewal after which an engine sends no write call", f"{SILENT_MAX_S:g} s"),
         ("time between two looks for work, without a wake-up", f"{LOOK_S:g} s"),
         ("engines that may die in one operation", TAKEOVERS_MAX),
         ("retries of a create", CREATE_RETRIES_MAX),
         ("retries of a call that had no effect", f"{PASSING_MAX}, {PASSING_PAUSE_S:g} s apart"),
-        ("time in which Hearth searches for the orphan of a lost call", f"{STRAY_WATCH_S:g} s"),
+        ("time in which Hearth searches for the orphan of a lost call", f"{ORPHAN_WATCH_S:g} s"),
         ("length of a wait that needs no memory, at least", f"{PARKED_S:g} s"),
     ]
     return _table(["what", "value"], lines)

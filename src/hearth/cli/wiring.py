@@ -126,7 +126,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     policy = Policy(settings.policy)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
-        luck=random.random, endpoints=endpoints, plugins=plugins,
+        jitter=random.random, endpoints=endpoints, plugins=plugins,
         retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
         refused_types=partial(refused_types, policy),
     )  # fmt: skip

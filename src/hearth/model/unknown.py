@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Unknown:
     """
 
     until: frozenset[str] = frozenset()
-    kinds: frozenset[Kind] = frozenset()
+    kinds: frozenset[ValueKind] = frozenset()
 
     def __or__(self, other: Unknown) -> Unknown:
         return Unknown(self.until | other.until)

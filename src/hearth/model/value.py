@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """The type of a value, by its wire name."""
 
     STRING = "string"

@@ -11,15 +11,15 @@ from typing import Any, ClassVar, Protocol
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.state import Action
-from hearth.resources.live import (
+from hearth.resources.context import (
     Change,
     Child,
     Failed,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     Scaling,
     SignalResult,
     StackFacts,
@@ -28,7 +28,7 @@ from hearth.resources.live import (
 )
 from hearth.resources.mark import unmarked
 from hearth.resources.translate import move, renamed_among
-from hearth.schema import Attr, Kind, Prop, Relation, Rule, Support, Violation, broken
+from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation, broken
 from hearth.template import walk
 
 __all__ = [
@@ -37,10 +37,10 @@ __all__ = [
     "Failed",
     "IntentKey",
     "Later",
-    "Live",
     "Made",
     "Progress",
     "Ready",
+    "ResourceContext",
     "ResourceType",
     "Scaling",
     "SignalResult",
@@ -49,7 +49,7 @@ __all__ = [
     "Users",
 ]
 
-SHOW = Attr(Kind.MAP, "All that the service shows of it.", cached=False)
+SHOW = Attr(ValueKind.MAP, "All that the service shows of it.", cached=False)
 
 
 class IntentKey(StrEnum):
@@ -86,7 +86,7 @@ def _named(name: str) -> ResourceType:
 class ResourceType:
     """A resource type: a stateless declaration, one instance per process.
 
-    Subclasses declare and override; the engine calls `steps`, for pure types `make` and `amend`.
+    Subclasses declare and override; the engine calls `steps`, for immediate types `make` and `amend`.
     """
 
     type_name: ClassVar[str]
@@ -99,7 +99,7 @@ class ResourceType:
     mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
     undescribed: ClassVar[str | None] = ""  # what the service shows where nobody described it
     physical_name_limit: int = 255
-    pure: ClassVar[bool] = False
+    immediate: ClassVar[bool] = False
     marked: ClassVar[bool] = True  # its objects may carry the mark of the record
     has_show: ClassVar[bool] = True
     identified_by: IntentKey = IntentKey.NONE
@@ -134,27 +134,27 @@ class ResourceType:
 
     # what is done
 
-    def steps(self, action: Action, live: Live) -> tuple[Step, ...]:
+    def steps(self, action: Action, ctx: ResourceContext) -> tuple[Step, ...]:
         """The steps of an action; none where the type has nothing to do."""
         match action:
             case Action.CREATE:
-                return self.create_steps(live)
+                return self.create_steps(ctx)
             case Action.UPDATE:
-                return self.update_steps(live)
+                return self.update_steps(ctx)
             case Action.DELETE:
-                return self.delete_steps(live)
+                return self.delete_steps(ctx)
             case Action.CHECK:
-                return self.check_steps(live)
+                return self.check_steps(ctx)
             case Action.SUSPEND:
-                return self.suspend_steps(live)
+                return self.suspend_steps(ctx)
             case Action.RESUME:
-                return self.resume_steps(live)
+                return self.resume_steps(ctx)
             case Action.SNAPSHOT:
-                return self.snapshot_steps(live)
+                return self.snapshot_steps(ctx)
             case Action.RESTORE:
-                return self.taken_back_steps(live)
+                return self.taken_back_steps(ctx)
             case Action.ADOPT:
-                return self.adopt_steps(live)
+                return self.adopt_steps(ctx)
             case _:
                 return ()
 
@@ -163,60 +163,60 @@ class ResourceType:
         method = f"{action.value.lower()}_steps"
         return getattr(type(self), method, None) is not getattr(ResourceType, method, None)
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Also asked when there is no physical id: an earlier step may have made something."""
         return ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Snapshot, then delete: deletion policy Snapshot."""
         return ()
 
-    async def drop_snapshot(self, live: Live) -> None:
-        """Delete what a snapshot left; `live.data` is the private data of that time."""
+    async def drop_snapshot(self, ctx: ResourceContext) -> None:
+        """Delete what a snapshot left; `ctx.data` is the private data of that time."""
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
         """The properties that bring a snapshot back; `data` is the private data in it."""
         return properties
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Properties as the real world has them, as far as they can be told; None: it is gone."""
         return {}
 
-    def adopt_steps(self, live: Live) -> tuple[Step, ...]:
+    def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """On the old resource when a replacement is decided: give up what the new one needs."""
         return ()
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """On the old resource when a rollback returns to it: take back what was given up."""
         return ()
 
-    def make(self, live: Live) -> Made:
-        """Pure types: create at once, without I/O."""
-        return Made(physical_id=live.physical_name)
+    def make(self, ctx: ResourceContext) -> Made:
+        """Immediate types: create at once, without I/O."""
+        return Made(physical_id=ctx.physical_name)
 
-    def amend(self, live: Live) -> Made:
-        """Pure types: update at once, without I/O."""
+    def amend(self, ctx: ResourceContext) -> Made:
+        """Immediate types: update at once, without I/O."""
         return Made()
 
     # what is decided
@@ -229,21 +229,21 @@ class ResourceType:
         """The type's own reason to replace, beyond properties that cannot be updated."""
         return next((why for n, why in self.replaced_for.items() if n in change.changed), None)
 
-    async def busy(self, live: Live, fault: CloudFault) -> bool:
+    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
         """Whether a refused call left nothing and only has to wait.
 
         It is made again a little later, as often as the operation's time allows.
         """
         return False
 
-    async def used_by(self, live: Live) -> Sequence[str]:
+    async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
         """What keeps it from being deleted, each in a few words; empty where that is not known.
 
         Asked when a delete met a conflict. May raise CloudFault.
         """
         return ()
 
-    async def replace_failed(self, live: Live) -> bool:
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Whether a failed one is replaced by the next update (spec/engine.md, 6.4)."""
         return True
 
@@ -280,28 +280,28 @@ class ResourceType:
         """What exactly the intent key is, or why there is none and what that may leave behind."""
         return self.known_by
 
-    def reference(self, live: Live) -> str:
+    def reference(self, ctx: ResourceContext) -> str:
         """What get_resource gives."""
-        return live.physical_id or live.name
+        return ctx.physical_id or ctx.name
 
-    async def shown_attribute(self, live: Live, name: str) -> Any:
+    async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
         """The value of an attribute as templates see it: `attribute` without marks."""
-        return unmarked(await self.attribute(live, name), self.undescribed)
+        return unmarked(await self.attribute(ctx, name), self.undescribed)
 
-    def known_attributes(self, live: Live) -> dict[str, Any]:
+    def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
         """The attributes of `recordable` as templates see them: without marks."""
-        known = self.recordable(live)
+        known = self.recordable(ctx)
         if not self.marked:  # nothing of theirs carries a mark, and it may be much
             return known
         found: dict[str, Any] = unmarked(known, self.undescribed)
         return found
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         """The value of an attribute, from the last body or by calls of its own."""
         declared = self.attributes.get(name)
-        body = live.body
+        body = ctx.body
         if body is None or name not in body or (declared is not None and not declared.cached):
-            body = await self.show(live)
+            body = await self.show(ctx)
         if name == "show":
             return body
         return (body or {}).get(name)
@@ -314,9 +314,9 @@ class ResourceType:
         """What stands at the path in the value of an attribute; null where nothing does."""
         return walk(value, path)
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """What the service shows of it now."""
-        return live.body
+        return ctx.body
 
     def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """What a record may keep of the private data that a document brings.
@@ -327,9 +327,9 @@ class ResourceType:
             return {}
         return {name: value for name, value in data.items() if name not in OF_USERS}
 
-    def recordable(self, live: Live) -> dict[str, Any]:
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         """The attributes that the last body gives without a call."""
-        body = live.body or {}
+        body = ctx.body or {}
         return {
             name: body[name]
             for name, declared in self.attributes.items()
@@ -351,24 +351,24 @@ class ResourceType:
         """How many members the nested definition's members stand for, each."""
         return 1
 
-    def location(self, live: Live) -> tuple[str, str, str | None]:
+    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
         """Service, path and microversion of the object's own URL."""
         raise NotImplementedError(self.type_name)
 
-    async def strays(self, live: Live) -> Sequence[str]:
+    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
         """Physical ids under the record's key that are not the recorded one.
 
         Types with a natural key can have none beside it: what their first step finds, when nothing
         is recorded.
         """
-        if live.physical_id is not None:
+        if ctx.physical_id is not None:
             return ()
-        finds = [step.find for step in self.create_steps(live) if step.find is not None]
-        found = [await find(live) for find in finds]
+        finds = [step.find for step in self.create_steps(ctx) if step.find is not None]
+        found = [await find(ctx) for find in finds]
         return [made.physical_id for made in found if made is not None and made.physical_id]
 
-    async def drop_stray(self, live: Live, physical_id: str) -> None:
-        """Delete a stray."""
-        doomed = replace(live, physical_id=physical_id)
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
+        """Delete an orphan."""
+        doomed = replace(ctx, physical_id=physical_id)
         for step in self.delete_steps(doomed):
             await step.do(doomed)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from hearth.model.problem import NotSupported, Problem, Rejected
 from hearth.resources.base import IntentKey, ResourceType
-from hearth.resources.live import Child, Live, SignalResult
+from hearth.resources.context import Child, ResourceContext, SignalResult
 
 REFERENCE_OUTPUT = "OS::stack_id"
 
@@ -24,42 +24,42 @@ class NestedType(ResourceType):
     snapshot_policy_allowed = True
     accepts_any_attribute = True
 
-    async def replace_failed(self, live: Live) -> bool:
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
         return False
 
-    def reference(self, live: Live) -> str:
-        given = live.outputs.get(REFERENCE_OUTPUT)
-        return str(given) if given is not None else identifier(live)
+    def reference(self, ctx: ResourceContext) -> str:
+        given = ctx.outputs.get(REFERENCE_OUTPUT)
+        return str(given) if given is not None else identifier(ctx)
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name.startswith("resource."):
-            return of_member(live.members, name)
-        return None if name == "show" else self.recordable(live)[name]
+            return of_member(ctx.members, name)
+        return None if name == "show" else self.recordable(ctx)[name]
 
-    def child(self, live: Live) -> Child:
+    def child(self, ctx: ResourceContext) -> Child:
         """Return the child stack that the properties ask for."""
         raise NotImplementedError(self.type_name)
 
-    async def prepare(self, live: Live) -> None:
-        """Read into `live.found` what `child` needs to know of the world. Raises CloudFault."""
+    async def prepare(self, ctx: ResourceContext) -> None:
+        """Read into `ctx.found` what `child` needs to know of the world. Raises CloudFault."""
 
     def addresses(self, properties: Mapping[str, Any]) -> Sequence[str]:
         """Return the addresses of templates that `prepare` fetches."""
         return ()
 
-    def next_child(self, live: Live) -> Child | None:
+    def next_child(self, ctx: ResourceContext) -> Child | None:
         """Return what follows when the child is as it was asked for; None: that was all."""
         return None
 
-    def metadata_after(self, live: Live) -> Mapping[str, Any] | None:
+    def metadata_after(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the metadata of the resource after its create or update; None: as it is."""
         return None
 
-    def after_scaling(self, live: Live) -> Mapping[str, Any] | None:
+    def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the metadata of a group after it was scaled; None: as it is."""
         return None
 
-    def balancers(self, live: Live) -> Sequence[str]:
+    def balancers(self, ctx: ResourceContext) -> Sequence[str]:
         """Return references of the load balancers that are to know the members of a group."""
         return ()
 
@@ -67,7 +67,7 @@ class NestedType(ResourceType):
 class LoadBalancer(ResourceType):
     """A load balancer that the groups of a stack may keep up to date."""
 
-    async def set_instances(self, live: Live, instances: Sequence[str]) -> None:
+    async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
         """Have exactly these servers behind it."""
         raise NotImplementedError(self.type_name)
 
@@ -75,19 +75,19 @@ class LoadBalancer(ResourceType):
 class Signalled(ResourceType):
     """A type that takes signals."""
 
-    def signal(self, live: Live, details: Any) -> SignalResult:
+    def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         """Return what a signal does. Raises Rejected where this one is not taken."""
-        raise Rejected([self.no_signal(live)])
+        raise Rejected([self.no_signal(ctx)])
 
-    def no_signal(self, live: Live) -> Problem:
+    def no_signal(self, ctx: ResourceContext) -> Problem:
         """Return the problem of a signal that is not taken."""
-        return NotSupported(None, f"signal is not supported for {live.type_name}.")
+        return NotSupported(None, f"signal is not supported for {ctx.type_name}.")
 
 
 class DeliversSignals(Signalled):
     """A type that calls the cloud for a signal."""
 
-    async def deliver(self, live: Live, details: Any) -> Any:
+    async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
         """Call the cloud, once for each signal; return what `signal` gets in place of the details.
 
         Raises Rejected or CloudFault where nothing came of it.
@@ -98,15 +98,15 @@ class DeliversSignals(Signalled):
 class CollectsSignals(Signalled):
     """A type some of whose signals wait elsewhere to be fetched."""
 
-    async def collect(self, live: Live) -> SignalResult | None:
+    async def collect(self, ctx: ResourceContext) -> SignalResult | None:
         """Fetch them; None where there are none."""
         raise NotImplementedError(self.type_name)
 
 
-def identifier(live: Live) -> str:
+def identifier(ctx: ResourceContext) -> str:
     """The name of a child stack as clients know it."""
-    project = live.stack.project_id
-    return f"arn:openstack:heat::{project}:stacks/{live.physical_name}/{live.physical_id}"
+    project = ctx.stack.project_id
+    return f"arn:openstack:heat::{project}:stacks/{ctx.physical_name}/{ctx.physical_id}"
 
 
 def of_member(members: Mapping[str, Mapping[str, Any]], name: str) -> Any:

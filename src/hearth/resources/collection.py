@@ -21,16 +21,16 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
 from hearth.resources.mark import mark, unmarked
 from hearth.resources.parts import Call, Part
-from hearth.schema import Kind, Prop
+from hearth.schema import Prop, ValueKind
 
 POLL_S = 2.0
 
@@ -82,12 +82,12 @@ class Elsewhere:
     member: str | None = None
     field: str | None = None
 
-    async def read(self, service: str, live: Live, body: Mapping[str, Any]) -> Any:
+    async def read(self, service: str, ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
         """The attribute's value."""
-        path = filled_path(self.path, {"id": live.physical})
+        path = filled_path(self.path, {"id": ctx.physical})
         if self.member is None:
-            return list(await live.cloud.listing(service, path))
-        found = await live.cloud.member(service, path, str(body[self.member]))
+            return list(await ctx.cloud.listing(service, path))
+        found = await ctx.cloud.member(service, path, str(body[self.member]))
         return found if self.field is None else found.get(self.field)
 
 
@@ -109,20 +109,22 @@ class CollectionResource(ResourceType):
 
     # what the object looks like
 
-    def fields(self, live: Live) -> Body:
+    def fields(self, ctx: ResourceContext) -> Body:
         """The fields of the create call, without the key."""
         later = {part.property for part in self.parts if not part.in_create}
-        fields = self.fields_of(live, live.properties, frozenset(self.properties) - later)
+        fields = self.fields_of(ctx, ctx.properties, frozenset(self.properties) - later)
         return {self.created_as.get(name, name): value for name, value in fields.items()}
 
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
+    def fields_of(
+        self, ctx: ResourceContext, values: Mapping[str, Any], names: frozenset[str]
+    ) -> Body:
         """The given properties as fields; null ones are left out, at every depth."""
         fields: Body = {}
         for name in self.properties:
             if name in names and name not in self.not_sent and name != "value_specs":
                 value = values.get(name)
                 if name in self.generated:
-                    value = value or live.physical_name
+                    value = value or ctx.physical_name
                 if value is not None:
                     null = name in self.null_for and value == self.null_for[name]
                     field = self.renamed.get(name, name)
@@ -149,95 +151,95 @@ class CollectionResource(ResourceType):
                 }
         return value
 
-    def changed_fields(self, live: Live) -> Body:
+    def changed_fields(self, ctx: ResourceContext) -> Body:
         """The fields of an update call: changed properties; those taken away become null."""
-        changed = live.changed - {part.property for part in self.parts}
+        changed = ctx.changed - {part.property for part in self.parts}
         along = self.together if changed & self.together else frozenset()
-        fields = self.fields_of(live, live.properties, changed | along)
+        fields = self.fields_of(ctx, ctx.properties, changed | along)
         for name in changed - self.not_sent - {"value_specs", "name"}:
             fields.setdefault(self.renamed.get(name, name), None)
         return fields
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         place = self.elsewhere.get(name)
         if place is None:
-            return await super().attribute(live, name)
-        body = live.body or await self.show(live) or {}
-        return await place.read(self.collection.service, live, body)
+            return await super().attribute(ctx, name)
+        body = ctx.body or await self.show(ctx) or {}
+        return await place.read(self.collection.service, ctx, body)
 
     # steps
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         steps = [Step("create", self.create, self.find, self.poll)]
-        if self.wanted_key_field(live) is not None:
+        if self.wanted_key_field(ctx) is not None:
             steps.append(Step("describe", self.describe, poll=self.poll))
-        if self.identified_by is IntentKey.RENAME and live.wanted_name != live.physical_name:
+        if self.identified_by is IntentKey.RENAME and ctx.wanted_name != ctx.physical_name:
             steps.append(Step("rename", self.rename, poll=self.poll))
-        return (*steps, *self.after_create(live))
+        return (*steps, *self.after_create(ctx))
 
-    def after_create(self, live: Live) -> tuple[Step, ...]:
+    def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Further steps of a create, beyond the one call."""
-        return tuple(parts.steps(self, (part for part in self.parts if part.at_create(live))))
+        return tuple(parts.steps(self, (part for part in self.parts if part.at_create(ctx))))
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         steps: tuple[Step, ...] = ()
-        if self.changed_fields(live):
+        if self.changed_fields(ctx):
             steps = (Step("update", self.update, poll=self.poll),)
-        return (*steps, *self.after_update(live))
+        return (*steps, *self.after_update(ctx))
 
-    def after_update(self, live: Live) -> tuple[Step, ...]:
+    def after_update(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Further steps of an update, beyond the one call."""
-        return tuple(parts.steps(self, (part for part in self.parts if part.at_update(live))))
+        return tuple(parts.steps(self, (part for part in self.parts if part.at_update(ctx))))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        if live.physical_id is None:
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        if ctx.physical_id is None:
             return ()
         first = (*parts.calling(self, self.before_delete), *parts.leaving(self, self.parts))
         return (*first, Step("delete", self.delete, poll=self.gone))
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
     # calls
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """The create call."""
         collection = self.collection
-        fields = self.fields(live)
+        fields = self.fields(ctx)
         field = collection.key_field
         if field is not None and not (self.key_stays and fields.get(field)):
-            fields[field] = mark(live)
+            fields[field] = mark(ctx)
         if self.identified_by is IntentKey.RENAME:
-            fields["name"] = live.physical_name
-        answer = await live.cloud.request(
+            fields["name"] = ctx.physical_name
+        answer = await ctx.cloud.request(
             collection.service,
             "POST",
-            self.path(live),
+            self.path(ctx),
             json=collection.wrapped(fields),
             microversion=collection.microversion,
         )
         made = collection.unwrapped(answer)
         return Made(physical_id=str(made[collection.id_field]), body=made)
 
-    async def find(self, live: Live) -> Made | None:
+    async def find(self, ctx: ResourceContext) -> Made | None:
         """What an earlier create call of this record made."""
-        for member in await self.ours(live):
+        for member in await self.ours(ctx):
             return Made(physical_id=str(member[self.collection.id_field]), body=member)
         return None
 
-    async def ours(self, live: Live) -> list[Body]:
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
         """All objects under the record's key, oldest first as the service lists them."""
-        key_field, members = self.collection.key_field, await self.members(live)
+        key_field, members = self.collection.key_field, await self.members(ctx)
         if key_field is not None:
-            return [member for member in members if member.get(key_field) == mark(live)]
-        return [member for member in members if member.get("name") == live.physical_name]
+            return [member for member in members if member.get(key_field) == mark(ctx)]
+        return [member for member in members if member.get("name") == ctx.physical_name]
 
-    async def members(self, live: Live) -> Sequence[Body]:
+    async def members(self, ctx: ResourceContext) -> Sequence[Body]:
         """All objects of the collection; none when what it is part of is gone."""
         try:
-            return await live.cloud.listing(
+            return await ctx.cloud.listing(
                 self.collection.service,
-                self.collection.detail or self.path(live),
+                self.collection.detail or self.path(ctx),
                 microversion=self.collection.microversion,
             )
         except CloudFault as fault:
@@ -245,68 +247,68 @@ class CollectionResource(ResourceType):
                 return []
             raise
 
-    async def describe(self, live: Live) -> Made | None:
+    async def describe(self, ctx: ResourceContext) -> Made | None:
         """Put what the user wants into the field that carried the key."""
         field = self.collection.key_field
         assert field is not None
-        return await self.change(live, {field: self.wanted_key_field(live)})
+        return await self.change(ctx, {field: self.wanted_key_field(ctx)})
 
-    async def rename(self, live: Live) -> Made | None:
+    async def rename(self, ctx: ResourceContext) -> Made | None:
         """Give it the user's name, now that its id is recorded."""
-        return await self.change(live, {"name": live.wanted_name})
+        return await self.change(ctx, {"name": ctx.wanted_name})
 
-    async def update(self, live: Live) -> Made | None:
+    async def update(self, ctx: ResourceContext) -> Made | None:
         """The update call, with what changed only."""
-        return await self.change(live, self.changed_fields(live))
+        return await self.change(ctx, self.changed_fields(ctx))
 
-    async def change(self, live: Live, fields: Body) -> Made | None:
+    async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
         """An update call with the given fields."""
         collection = self.collection
-        answer = await live.cloud.request(
+        answer = await ctx.cloud.request(
             collection.service,
             collection.update_method,
-            self.url(live, live.physical),
+            self.url(ctx, ctx.physical),
             json=collection.wrapped(fields),
             microversion=collection.microversion,
             idempotent=True,
         )
         return Made(body=collection.unwrapped(answer) or None)
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """The delete call; what is gone already is done."""
-        await forgiving(self.drop(live, live.physical))
+        await forgiving(self.drop(ctx, ctx.physical))
         return None
 
-    async def drop(self, live: Live, physical_id: str) -> None:
+    async def drop(self, ctx: ResourceContext, physical_id: str) -> None:
         """Delete one object of the collection."""
-        await live.cloud.request(
+        await ctx.cloud.request(
             self.collection.service,
             "DELETE",
-            self.url(live, physical_id),
+            self.url(ctx, physical_id),
             microversion=self.collection.microversion,
             idempotent=True,
         )
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         """No write call."""
         return None
 
     # looking
 
-    async def poll(self, live: Live) -> Progress:
+    async def poll(self, ctx: ResourceContext) -> Progress:
         """Whether the object is ready, by the last body if that tells it already."""
-        if live.body is not None:
-            now = self.progress(live, live.body)
+        if ctx.body is not None:
+            now = self.progress(ctx, ctx.body)
             if not isinstance(now, Later):
                 return now
-        body = await self.show(live)
-        return self.progress(live, body or {})
+        body = await self.show(ctx)
+        return self.progress(ctx, body or {})
 
-    async def checked(self, live: Live) -> Progress:
+    async def checked(self, ctx: ResourceContext) -> Progress:
         """Whether the object is there and well, as the service says now."""
-        return self.progress(live, await self.show(live) or {})
+        return self.progress(ctx, await self.show(ctx) or {})
 
-    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+    def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         """What a body says of the object's state."""
         status = body.get(self.collection.status)
         if status is None or str(status).upper() in self.collection.ready:
@@ -319,10 +321,10 @@ class CollectionResource(ResourceType):
         """Why an object is in an error state, as far as the body says."""
         return "Unknown"
 
-    async def gone(self, live: Live) -> Progress:
+    async def gone(self, ctx: ResourceContext) -> Progress:
         """Whether the object has gone."""
         try:
-            body = await self.show(live)
+            body = await self.show(ctx)
         except CloudFault as fault:
             if fault.not_found:
                 return Ready()
@@ -334,44 +336,48 @@ class CollectionResource(ResourceType):
             return Failed(went_to(status, self.why(body or {})))
         return Later(POLL_S, body)
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return await live.cloud.member(
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return await ctx.cloud.member(
             self.collection.service,
-            self.path(live),
-            self.in_url(live, live.physical),
+            self.path(ctx),
+            self.in_url(ctx, ctx.physical),
             detail=self.collection.detail,
             microversion=self.collection.microversion,
         )
 
     # where
 
-    def path(self, live: Live) -> str:
+    def path(self, ctx: ResourceContext) -> str:
         """The path of the collection; properties stand in it as {name}."""
-        return filled_path(self.collection.path, live.properties)
+        return filled_path(self.collection.path, ctx.properties)
 
-    def location(self, live: Live) -> tuple[str, str, str | None]:
+    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
         collection = self.collection
-        return collection.service, self.url(live, live.physical), collection.microversion
+        return collection.service, self.url(ctx, ctx.physical), collection.microversion
 
-    def url(self, live: Live, physical_id: str) -> str:
+    def url(self, ctx: ResourceContext, physical_id: str) -> str:
         """The path of one object."""
-        return f"{self.path(live)}/{segment(self.in_url(live, physical_id))}"
+        return f"{self.path(ctx)}/{segment(self.in_url(ctx, physical_id))}"
 
-    def in_url(self, live: Live, physical_id: str) -> str:
+    def in_url(self, ctx: ResourceContext, physical_id: str) -> str:
         """What stands for an object in its path, not quoted."""
         return physical_id
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """The simple properties that can be changed, as the object has them now."""
-        return self.observed(live, unmarked(await self.show(live) or {}))
+        return self.observed(ctx, unmarked(await self.show(ctx) or {}))
 
-    def observed(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The same, as a body shows them."""
         found = {}
         for name, prop in self.properties.items():
             field = self.renamed.get(name, name)
-            simple = prop.update_allowed and prop.kind in (Kind.STRING, Kind.BOOLEAN, Kind.INTEGER)
-            stored = live.properties.get(name)
+            simple = prop.update_allowed and prop.kind in (
+                ValueKind.STRING,
+                ValueKind.BOOLEAN,
+                ValueKind.INTEGER,
+            )
+            stored = ctx.properties.get(name)
             same_words = field in body and not isinstance(body[field], dict | list)
             if simple and same_words and name not in self.not_sent and stored is not None:
                 shown = body[field]
@@ -391,23 +397,23 @@ class CollectionResource(ResourceType):
             return f"the {field}, which gets the user-supplied text when the id is recorded"
         return f"the {field}, which stays"
 
-    def wanted_key_field(self, live: Live) -> Any:
+    def wanted_key_field(self, ctx: ResourceContext) -> Any:
         """What the user wants in the field that carries the key; None when nothing."""
         field = self.collection.key_field
         if field is None or self.key_stays:
             return None
-        own = live.properties.get(field)
-        return own if own is not None else (live.properties.get("value_specs") or {}).get(field)
+        own = ctx.properties.get(field)
+        return own if own is not None else (ctx.properties.get("value_specs") or {}).get(field)
 
-    async def strays(self, live: Live) -> Sequence[str]:
-        found = [str(member[self.collection.id_field]) for member in await self.ours(live)]
-        return [ident for ident in found if ident != live.physical_id]
+    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
+        found = [str(member[self.collection.id_field]) for member in await self.ours(ctx)]
+        return [ident for ident in found if ident != ctx.physical_id]
 
-    async def drop_stray(self, live: Live, physical_id: str) -> None:
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         try:
-            await forgiving(self.drop(live, physical_id))
+            await forgiving(self.drop(ctx, physical_id))
         except CloudFault as fault:
-            doomed = replace(live, action=Action.DELETE)
+            doomed = replace(ctx, action=Action.DELETE)
             if not await self.busy(doomed, fault):  # else it is found again at the next look
                 raise
 

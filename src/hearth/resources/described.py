@@ -47,25 +47,25 @@ def rows(types: Iterable[ResourceType]) -> list[Row]:
     return [_row(kind) for kind in sorted(types, key=lambda kind: kind.name)]
 
 
-def _row(kind: ResourceType) -> Row:
-    users = "identity" if kind.needs_users else ""
-    known = "" if kind.known_by == NOTHING_MADE else kind.identified_by.value
+def _row(rtype: ResourceType) -> Row:
+    users = "identity" if rtype.needs_users else ""
+    known = "" if rtype.known_by == NOTHING_MADE else rtype.identified_by.value
     return Row(
-        type=kind.name,
-        service=kind.service or users,
+        type=rtype.name,
+        service=rtype.service or users,
         identified_by=known,
-        key=key_in_full(kind),
-        visibility_delay_s=kind.visibility_delay_s if kind.service or users else 0,
-        support=str(kind.support.status),
+        key=key_in_full(rtype),
+        visibility_delay_s=rtype.visibility_delay_s if rtype.service or users else 0,
+        support=str(rtype.support.status),
     )
 
 
-def key_in_full(kind: ResourceType) -> str:
+def key_in_full(rtype: ResourceType) -> str:
     """Return what the key is, and with which properties there is none."""
-    words = kind.key_in_words()
-    if not kind.keyless_with:
+    words = rtype.key_in_words()
+    if not rtype.keyless_with:
         return words
-    given = " and a ".join(sorted(kind.keyless_with))
+    given = " and a ".join(sorted(rtype.keyless_with))
     return (
         f"{words}; none with a user-supplied {given}: the service has no place for a key and no"
         " update. After a lost answer a second object may stay, and an event reports it"
@@ -89,13 +89,13 @@ def as_json(table: Iterable[Row]) -> str:
     return json.dumps([asdict(row) for row in table], indent=2) + "\n"
 
 
-def example(kind: ResourceType) -> str | None:
+def example(rtype: ResourceType) -> str | None:
     """A template that shows the use of a type, from `examples/` beside its module, if there is one.
 
     The file has the type's name without the first two words: `Net.yaml`, `TaaS.TapFlow.yaml`.
     """
-    package = import_module(type(kind).__module__).__package__
-    name = ".".join(kind.name.split("::")[2:])
+    package = import_module(type(rtype).__module__).__package__
+    name = ".".join(rtype.name.split("::")[2:])
     if not package or not name:
         return None
     path = resources.files(package) / "examples" / f"{name}.yaml"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.resources.live import Live
+from hearth.resources.context import ResourceContext
 
 MARK = "hearth:"
 ENTRY = re.compile(r"hearth[-_]key\Z", re.IGNORECASE)
@@ -18,9 +18,9 @@ MARKED = re.compile(
 )
 
 
-def mark(live: Live) -> str:
+def mark(ctx: ResourceContext) -> str:
     """The record's key as it stands in an object."""
-    return f"{MARK}{live.key}"
+    return f"{MARK}{ctx.key}"
 
 
 def unmarked(value: Any, nothing: str | None = "") -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import filled_path
-from hearth.resources.live import Live, Made, Step
+from hearth.resources.context import Made, ResourceContext, Step
 
 
 class Whole(Protocol):
@@ -21,7 +21,7 @@ class Whole(Protocol):
 
     service: str | None
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """What the service shows of the object now."""
 
     def as_sent(self, name: str, value: Any) -> Any:
@@ -41,12 +41,12 @@ class Call:
     again: bool | None = None  # whether it may be repeated as it is; None: unless it is a POST
     undoes: bool = False  # "not found" is success
 
-    async def make(self, kind: Whole, live: Live, **more: Any) -> None:
+    async def make(self, kind: Whole, ctx: ResourceContext, **more: Any) -> None:
         """Make the call."""
-        names = {**live.properties, "id": live.physical_id, **more}
+        names = {**ctx.properties, "id": ctx.physical_id, **more}
         assert kind.service is not None
         try:
-            await live.cloud.request(
+            await ctx.cloud.request(
                 kind.service,
                 self.method,
                 filled_path(self.path, names),
@@ -67,28 +67,28 @@ class Part:
     unless: str | None = None  # a property that makes it pointless
     emptied: bool = False  # before the object is deleted
 
-    def at_create(self, live: Live) -> bool:
+    def at_create(self, ctx: ResourceContext) -> bool:
         """Whether a new object needs the step."""
-        return not self.in_create and bool(self.wanted(live)) and not self._pointless(live)
+        return not self.in_create and bool(self.wanted(ctx)) and not self._pointless(ctx)
 
-    def at_update(self, live: Live) -> bool:
+    def at_update(self, ctx: ResourceContext) -> bool:
         """Whether an update needs the step."""
-        return self.property in live.changed and not self._pointless(live)
+        return self.property in ctx.changed and not self._pointless(ctx)
 
-    def wanted(self, live: Live) -> Any:
+    def wanted(self, ctx: ResourceContext) -> Any:
         """What is to be there."""
-        return live.given(self.property)
+        return ctx.given(self.property)
 
-    async def settle(self, kind: Whole, live: Live) -> None:
+    async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
         """Make it what the property says."""
         raise NotImplementedError
 
-    async def leave(self, kind: Whole, live: Live) -> None:
+    async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
         """Undo it."""
         raise NotImplementedError
 
-    def _pointless(self, live: Live) -> bool:
-        return self.unless is not None and bool(live.given(self.unless))
+    def _pointless(self, ctx: ResourceContext) -> bool:
+        return self.unless is not None and bool(ctx.given(self.unless))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,44 +108,44 @@ class Members(Part):
     others_stay: bool = False  # those that the template never named
     own_project: bool = False  # the stack's project is the member where none is named
 
-    def wanted(self, live: Live) -> list[str]:
-        own = [live.stack.project_id] if self.own_project else []
-        return list(live.given(self.property) or own)
+    def wanted(self, ctx: ResourceContext) -> list[str]:
+        own = [ctx.stack.project_id] if self.own_project else []
+        return list(ctx.given(self.property) or own)
 
-    async def settle(self, kind: Whole, live: Live) -> None:
-        wanted, before = set(self.wanted(live)), set(live.before.get(self.property) or [])
-        now = await self._now(kind, live)
+    async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
+        wanted, before = set(self.wanted(ctx)), set(ctx.before.get(self.property) or [])
+        now = await self._now(kind, ctx)
         lost = before - wanted if now is None else now - wanted
         if self.others_stay:
             lost &= before
         if self.remove_first:
-            await self._remove(kind, live, lost)
+            await self._remove(kind, ctx, lost)
         for member in sorted(wanted - (now or set())):
-            await self.add.make(kind, live, member=member)
+            await self.add.make(kind, ctx, member=member)
         if not self.remove_first:
-            await self._remove(kind, live, lost)
+            await self._remove(kind, ctx, lost)
 
-    async def leave(self, kind: Whole, live: Live) -> None:
+    async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
         try:
-            now = await self._now(kind, live)
+            now = await self._now(kind, ctx)
         except CloudFault as fault:
             if fault.not_found:
                 return
             raise
-        await self._remove(kind, live, set(self.wanted(live)) if now is None else now)
+        await self._remove(kind, ctx, set(self.wanted(ctx)) if now is None else now)
 
-    async def _now(self, kind: Whole, live: Live) -> set[str] | None:
+    async def _now(self, kind: Whole, ctx: ResourceContext) -> set[str] | None:
         if self.shown is not None:
-            return set((await kind.show(live) or {}).get(self.shown) or [])
+            return set((await kind.show(ctx) or {}).get(self.shown) or [])
         if self.listing is None:
             return None
         assert kind.service is not None
-        path = filled_path(self.listing, {**live.properties, "id": live.physical})
-        return {str(row[self.field]) for row in await live.cloud.listing(kind.service, path)}
+        path = filled_path(self.listing, {**ctx.properties, "id": ctx.physical})
+        return {str(row[self.field]) for row in await ctx.cloud.listing(kind.service, path)}
 
-    async def _remove(self, kind: Whole, live: Live, members: Iterable[str]) -> None:
+    async def _remove(self, kind: Whole, ctx: ResourceContext, members: Iterable[str]) -> None:
         for member in sorted(members):
-            await self.remove.make(kind, live, member=member)
+            await self.remove.make(kind, ctx, member=member)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,41 +163,43 @@ class Rows(Part):
     shown: str | None = None
     at_once: bool = False
 
-    async def settle(self, kind: Whole, live: Live) -> None:
-        wanted, before = self._rows(kind, live.properties), self._rows(kind, live.before)
-        now = await self._now(kind, live, before)
+    async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
+        wanted, before = self._rows(kind, ctx.properties), self._rows(kind, ctx.before)
+        now = await self._now(kind, ctx, before)
         kept = {key for key, row in wanted.items() if self._says(now.get(key), row)}
         lost = [row for key, row in now.items() if key not in kept]
-        await self._make(self.remove, kind, live, lost)
+        await self._make(self.remove, kind, ctx, lost)
         fresh = [row for key, row in wanted.items() if key not in kept]
         try:
-            await self._make(self.add, kind, live, fresh)
+            await self._make(self.add, kind, ctx, fresh)
         except CloudFault as fault:  # an earlier attempt may have got further than `before` says
-            known = self.listing is not None and await self._keys(kind, live)
+            known = self.listing is not None and await self._keys(kind, ctx)
             if not (fault.conflict and known and known >= {row[self.key] for row in fresh}):
                 raise
 
-    async def leave(self, kind: Whole, live: Live) -> None:
-        now = await self._now(kind, live, self._rows(kind, live.properties))
-        await self._make(self.remove, kind, live, list(now.values()))
+    async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
+        now = await self._now(kind, ctx, self._rows(kind, ctx.properties))
+        await self._make(self.remove, kind, ctx, list(now.values()))
 
     def _rows(self, kind: Whole, properties: Mapping[str, Any]) -> dict[str, Body]:
         rows = kind.as_sent(self.property, properties.get(self.property) or [])
         return {str(row[self.key]): row for row in rows}
 
-    async def _now(self, kind: Whole, live: Live, before: Mapping[str, Body]) -> dict[str, Body]:
+    async def _now(
+        self, kind: Whole, ctx: ResourceContext, before: Mapping[str, Body]
+    ) -> dict[str, Body]:
         """What is there, as far as it is for the template to say."""
         if self.shown is not None:
-            rows = (await kind.show(live) or {}).get(self.shown) or []
+            rows = (await kind.show(ctx) or {}).get(self.shown) or []
             return {str(row[self.key]): row for row in rows}
-        wanted, there = self._rows(kind, live.properties), await self._keys(kind, live)
+        wanted, there = self._rows(kind, ctx.properties), await self._keys(kind, ctx)
         return {key: row for key, row in {**wanted, **before}.items() if key in there}
 
-    async def _keys(self, kind: Whole, live: Live) -> set[str]:
+    async def _keys(self, kind: Whole, ctx: ResourceContext) -> set[str]:
         assert self.listing is not None
         assert kind.service is not None
-        path = filled_path(self.listing, {**live.properties, "id": live.physical})
-        return {str(row[self.key]) for row in await live.cloud.listing(kind.service, path)}
+        path = filled_path(self.listing, {**ctx.properties, "id": ctx.physical})
+        return {str(row[self.key]) for row in await ctx.cloud.listing(kind.service, path)}
 
     def _says(self, row: Body | None, wanted: Body) -> bool:
         """Whether a row is the wanted one; the service may show more of it."""
@@ -205,13 +207,13 @@ class Rows(Part):
             return row == wanted
         return wanted.items() <= row.items()
 
-    async def _make(self, call: Call, kind: Whole, live: Live, rows: list[Body]) -> None:
+    async def _make(self, call: Call, kind: Whole, ctx: ResourceContext, rows: list[Body]) -> None:
         if self.at_once and rows:
             keys = [{self.key: row[self.key]} for row in rows]
-            await call.make(kind, live, members=rows, keys=keys)
+            await call.make(kind, ctx, members=rows, keys=keys)
         elif not self.at_once:
             for row in rows:
-                await call.make(kind, live, member=row)
+                await call.make(kind, ctx, member=row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,17 +227,17 @@ class Entries(Part):
     put: Call
     remove: Call | None = None
 
-    async def settle(self, kind: Whole, live: Live) -> None:
-        wanted = {str(k): str(v) for k, v in (live.given(self.property) or {}).items()}
-        gone = sorted((live.before.get(self.property) or {}).keys() - wanted.keys())
+    async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
+        wanted = {str(k): str(v) for k, v in (ctx.given(self.property) or {}).items()}
+        gone = sorted((ctx.before.get(self.property) or {}).keys() - wanted.keys())
         if self.remove is None:
             entries = {**dict.fromkeys(gone), **wanted}
         else:
             for entry in gone:
-                await self.remove.make(kind, live, entry=entry)
+                await self.remove.make(kind, ctx, entry=entry)
             entries = dict(wanted)
         if entries:
-            await self.put.make(kind, live, entries=entries)
+            await self.put.make(kind, ctx, entries=entries)
 
 
 def steps(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
@@ -272,9 +274,9 @@ def filled(value: Any, names: Mapping[str, Any]) -> Any:
 
 def _bound(
     act: Callable[..., Awaitable[None]], kind: Whole
-) -> Callable[[Live], Awaitable[Made | None]]:
-    async def do(live: Live) -> Made | None:
-        await act(kind, live)
+) -> Callable[[ResourceContext], Awaitable[Made | None]]:
+    async def do(ctx: ResourceContext) -> Made | None:
+        await act(kind, ctx)
         return None
 
     return do

@@ -7,7 +7,15 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
+from hearth.resources.base import (
+    IntentKey,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    ResourceType,
+    Step,
+)
 from hearth.resources.collection import forgiving
 from hearth.schema import INTEGER, STRING, AtLeastOne, Prop, Range, Relation, Resolve, Rule, Support
 
@@ -41,63 +49,65 @@ class QuotaSet(ResourceType):
         one: Relation = AtLeastOne(*sorted(cls.properties.keys() - {"project"}))
         cls.relations = (one,)
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("limit", self.limit),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("limit", self.limit),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("reset", self.reset),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("reset", self.reset),) if ctx.physical_id else ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
-    async def limit(self, live: Live) -> Made:
+    async def limit(self, ctx: ResourceContext) -> Made:
         """Set the limits; those taken away from the template get the usual ones again."""
-        wanted = named(live.properties)
-        if lost := named(live.before).keys() - wanted.keys():
+        wanted = named(ctx.properties)
+        if lost := named(ctx.before).keys() - wanted.keys():
             usual: Body = dict.fromkeys(lost)
             if self.limits.usual is not None:
-                usual = await self.call(live, "GET", f"/{self.limits.usual}")
+                usual = await self.call(ctx, "GET", f"/{self.limits.usual}")
             wanted = {**{name: usual[name] for name in lost if name in usual}, **wanted}
         if self.limits.usage is not None:
-            await self.compare(live, wanted, self.limits.usage)
-        shown = await self.call(live, "PUT", json={self.limits.body: wanted})
-        return Made(physical_id=live.physical_id or live.physical_name, body=shown)
+            await self.compare(ctx, wanted, self.limits.usage)
+        shown = await self.call(ctx, "PUT", json={self.limits.body: wanted})
+        return Made(physical_id=ctx.physical_id or ctx.physical_name, body=shown)
 
-    async def compare(self, live: Live, wanted: Body, query: str) -> None:
+    async def compare(self, ctx: ResourceContext, wanted: Body, query: str) -> None:
         """Refuse limits below what there is already."""
-        used = await self.call(live, "GET", query)
+        used = await self.call(ctx, "GET", query)
         for name, limit in sorted(wanted.items()):
             there = used.get(name, {}).get("in_use", 0)
             if 0 <= limit < there:
                 words = f"{name}: {limit} is below the {there} in use"
                 raise CloudFault(str(self.service), 400, "badRequest", words)
 
-    async def reset(self, live: Live) -> Made | None:
+    async def reset(self, ctx: ResourceContext) -> Made | None:
         """Give the project the usual limits again, for all."""
-        await forgiving(self.call(live, "DELETE"))
+        await forgiving(self.call(ctx, "DELETE"))
         return None
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
-    async def checked(self, live: Live) -> Progress:
-        return Ready(await self.show(live))
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        return Ready(await self.show(ctx))
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return await self.call(live, "GET")
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return await self.call(ctx, "GET")
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
-        now = await self.show(live) or {}
-        return {name: now[name] for name in named(live.properties) if name in now}
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        now = await self.show(ctx) or {}
+        return {name: now[name] for name in named(ctx.properties) if name in now}
 
-    async def call(self, live: Live, method: str, suffix: str = "", json: Any = None) -> Body:
+    async def call(
+        self, ctx: ResourceContext, method: str, suffix: str = "", json: Any = None
+    ) -> Body:
         """A call to the project's set of limits."""
         assert self.service is not None
-        path = f"{self.limits.path}/{segment(live.properties['project'])}{suffix}"
-        answer = await live.cloud.request(self.service, method, path, json=json, idempotent=True)
+        path = f"{self.limits.path}/{segment(ctx.properties['project'])}{suffix}"
+        answer = await ctx.cloud.request(self.service, method, path, json=json, idempotent=True)
         return answer.part(self.limits.body)
 
 

@@ -62,42 +62,42 @@ def pages(types: Iterable[ResourceType]) -> dict[str, str]:
     return {"README.md": "".join(index), **made}
 
 
-def as_markdown(kind: ResourceType) -> str:
+def as_markdown(rtype: ResourceType) -> str:
     """A type as a section of a page."""
-    lines = [f"## {kind.name}", "", _first_line(kind), *_notes(kind)]
-    if kind.relations:
-        lines += ["", f"Rules: {'; '.join(map(str, kind.relations))}."]
-    if kind.properties:
+    lines = [f"## {rtype.name}", "", _first_line(rtype), *_notes(rtype)]
+    if rtype.relations:
+        lines += ["", f"Rules: {'; '.join(map(str, rtype.relations))}."]
+    if rtype.properties:
         lines += ["", "| property | type | use | description |", "| --- | --- | --- | --- |"]
-        lines += _rows(kind.properties, "")
-    attributes = {name: one for name, one in kind.attributes.items() if name != "show"}
+        lines += _rows(rtype.properties, "")
+    attributes = {name: one for name, one in rtype.attributes.items() if name != "show"}
     if attributes:
         lines += ["", "| attribute | type | description |", "| --- | --- | --- |"]
         lines += [_attribute(name, one) for name, one in sorted(attributes.items())]
-    text = example(kind)
+    text = example(rtype)
     if text is not None:
         lines += ["", "```yaml", text.rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
 
-def _first_line(kind: ResourceType) -> str:
-    return (type(kind).__doc__ or "").partition("\n")[0].strip()
+def _first_line(rtype: ResourceType) -> str:
+    return (type(rtype).__doc__ or "").partition("\n")[0].strip()
 
 
-def _notes(kind: ResourceType) -> Iterator[str]:
+def _notes(rtype: ResourceType) -> Iterator[str]:
     notes = []
-    if kind.support.status != SupportStatus.SUPPORTED:
-        notes.append(_support(kind.support))
-    if kind.service is not None:
-        need = f"Needs the {kind.service} service"
-        more = f" with its extension {kind.extension}" if kind.extension else ""
+    if rtype.support.status != SupportStatus.SUPPORTED:
+        notes.append(_support(rtype.support))
+    if rtype.service is not None:
+        need = f"Needs the {rtype.service} service"
+        more = f" with its extension {rtype.extension}" if rtype.extension else ""
         notes.append(f"{need}{more}.")
-    words = key_in_full(kind)
+    words = key_in_full(rtype)
     if words and words != NOTHING_MADE:
         notes.append(f"Key after a crash: {words}.")
-    if isinstance(kind, Signalled):
+    if isinstance(rtype, Signalled):
         notes.append("Accepts signals.")
-    if kind.snapshot_policy_allowed:
+    if rtype.snapshot_policy_allowed:
         notes.append("Supports `deletion_policy: Snapshot`.")
     if notes:
         yield ""

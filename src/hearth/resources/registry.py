@@ -57,17 +57,17 @@ class Catalog:
         words = f"{name} is a type of Heat that is not available here"
         return f"{words}; {told}" if told else words
 
-    def with_type(self, kind: ResourceType) -> Catalog:
+    def with_type(self, rtype: ResourceType) -> Catalog:
         """The same catalogue with one more type, or another one under a known name."""
-        return Catalog(_over({kind.name: kind}, self._types), self._retired)
+        return Catalog(_over({rtype.name: rtype}, self._types), self._retired)
 
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
         """Problems for types whose service, or extension of it, the cloud does not have."""
         wanted: dict[str, list[str]] = {}
         for name in names:
-            kind = self.find(name)
-            if kind is not None and kind.service is not None:
-                wanted.setdefault(kind.service, []).append(name)
+            rtype = self.find(name)
+            if rtype is not None and rtype.service is not None:
+                wanted.setdefault(rtype.service, []).append(name)
         problems: list[Problem] = []
         for service, types in wanted.items():
             try:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.state import Action
-from hearth.resources.base import Live, ResourceType, Step
+from hearth.resources.base import ResourceContext, ResourceType, Step
 
 T = TypeVar("T")
 TAKEN_OVER = (
@@ -35,30 +35,30 @@ class Reworded(ResourceType):
                 setattr(cls, name, getattr(cls.other, name))
         super().__init_subclass__(**more)
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         """The properties of the other type; null ones count as not given."""
         raise NotImplementedError(self.type_name)
 
-    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The attributes that a body gives."""
         return {}
 
-    def told(self, live: Live) -> Live:
+    def told(self, ctx: ResourceContext) -> ResourceContext:
         """The resource as the other type sees it."""
-        after = self._complete(live, live.properties)
-        before = self._complete(live, live.before) if live.before else {}
-        names = {*after, *before} if live.before else ()
+        after = self._complete(ctx, ctx.properties)
+        before = self._complete(ctx, ctx.before) if ctx.before else {}
+        names = {*after, *before} if ctx.before else ()
         changed = frozenset(name for name in names if after.get(name) != before.get(name))
-        return replace(live, kind=self.other, properties=after, before=before, changed=changed)
+        return replace(ctx, kind=self.other, properties=after, before=before, changed=changed)
 
-    def _complete(self, live: Live, properties: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
         usual = {n: p.default for n, p in self.other.properties.items() if p.has_default}
-        given = self.words(live, properties)
+        given = self.words(ctx, properties)
         return {**usual, **{name: value for name, value in given.items() if value is not None}}
 
-    async def seen(self, live: Live) -> Live:
+    async def seen(self, ctx: ResourceContext) -> ResourceContext:
         """The same for a call, with what only the cloud can tell."""
-        return self.told(live)
+        return self.told(ctx)
 
     def through(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """Steps of the other type as steps of this one."""
@@ -72,29 +72,31 @@ class Reworded(ResourceType):
             for step in steps
         )
 
-    def _bound(self, act: Callable[[Live], Awaitable[T]]) -> Callable[[Live], Awaitable[T]]:
-        async def bound(live: Live) -> T:
-            return await act(await self.seen(live))
+    def _bound(
+        self, act: Callable[[ResourceContext], Awaitable[T]]
+    ) -> Callable[[ResourceContext], Awaitable[T]]:
+        async def bound(ctx: ResourceContext) -> T:
+            return await act(await self.seen(ctx))
 
         return bound
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.create_steps(self.told(live)))
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.create_steps(self.told(ctx)))
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.update_steps(self.told(live)))
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.update_steps(self.told(ctx)))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.delete_steps(self.told(live)))
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.delete_steps(self.told(ctx)))
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.check_steps(self.told(live)))
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.check_steps(self.told(ctx)))
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.suspend_steps(self.told(live)))
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.suspend_steps(self.told(ctx)))
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.resume_steps(self.told(live)))
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.resume_steps(self.told(ctx)))
 
     def handles(self, action: Action) -> bool:
         method = f"{action.value.lower()}_steps"
@@ -103,35 +105,35 @@ class Reworded(ResourceType):
             return True
         return method in vars(Reworded) and self.other.handles(action)
 
-    async def busy(self, live: Live, fault: CloudFault) -> bool:
-        return await self.other.busy(self.told(live), fault)
+    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
+        return await self.other.busy(self.told(ctx), fault)
 
-    async def replace_failed(self, live: Live) -> bool:
-        return await self.other.replace_failed(self.told(live))
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
+        return await self.other.replace_failed(self.told(ctx))
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Only whether it is still there: the world does not speak in these words."""
-        return None if await self.other.observe(await self.seen(live)) is None else {}
+        return None if await self.other.observe(await self.seen(ctx)) is None else {}
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return await self.other.show(await self.seen(live))
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return await self.other.show(await self.seen(ctx))
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
-            return await self.other.attribute(await self.seen(live), name)
-        return self.shown(live, live.body or await self.show(live) or {}).get(name)
+            return await self.other.attribute(await self.seen(ctx), name)
+        return self.shown(ctx, ctx.body or await self.show(ctx) or {}).get(name)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return dict(self.shown(live, live.body)) if live.body else {}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return dict(self.shown(ctx, ctx.body)) if ctx.body else {}
 
-    def location(self, live: Live) -> tuple[str, str, str | None]:
-        return self.other.location(self.told(live))
+    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
+        return self.other.location(self.told(ctx))
 
     def key_in_words(self) -> str:
         return self.known_by or self.other.key_in_words()
 
-    async def strays(self, live: Live) -> Sequence[str]:
-        return await self.other.strays(await self.seen(live))
+    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
+        return await self.other.orphans(await self.seen(ctx))
 
-    async def drop_stray(self, live: Live, physical_id: str) -> None:
-        await self.other.drop_stray(await self.seen(live), physical_id)
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
+        await self.other.delete_orphan(await self.seen(ctx), physical_id)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 from hearth.resources.parts import Part
 
 
@@ -13,27 +13,27 @@ class Tie(ResourceType):
     yields: ClassVar[bool] = False  # what is tied can be so once: a replacement needs it
     identified_by = IntentKey.NATURAL_KEY
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("tie", self.tie),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("tie", self.tie),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("untie", self.untie),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("untie", self.untie),) if ctx.physical_id else ()
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.delete_steps(live) if self.yields else ()
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.delete_steps(ctx) if self.yields else ()
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.create_steps(live) if self.yields else ()
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.create_steps(ctx) if self.yields else ()
 
-    async def tie(self, live: Live) -> Made:
+    async def tie(self, ctx: ResourceContext) -> Made:
         """Tie what is wanted, untie what was before and is not."""
-        await self.part.settle(self, live)
-        return Made(physical_id=live.physical_id or live.physical_name)
+        await self.part.settle(self, ctx)
+        return Made(physical_id=ctx.physical_id or ctx.physical_name)
 
-    async def untie(self, live: Live) -> Made | None:
+    async def untie(self, ctx: ResourceContext) -> Made | None:
         """Untie it all."""
-        await self.part.leave(self, live)
+        await self.part.leave(self, ctx)
         return None

@@ -5,7 +5,7 @@ documentation. The package knows no templates and calls no cloud: a custom const
 the caller as a lookup.
 """
 
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema.check import Findings, Lookup, coerce, coerce_all
 from hearth.schema.constraint import (
     AllowedPattern,
@@ -68,7 +68,6 @@ __all__ = [
     "Distinct",
     "Each",
     "Findings",
-    "Kind",
     "Length",
     "Lookup",
     "Modulo",
@@ -86,6 +85,7 @@ __all__ = [
     "Support",
     "SupportStatus",
     "Unless",
+    "ValueKind",
     "Violation",
     "Where",
     "as_json",

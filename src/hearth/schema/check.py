@@ -13,7 +13,7 @@ from typing import Any
 from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown, unknown_in
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema.constraint import Custom
 from hearth.schema.convert import BAD, CONVERT, Bad
 from hearth.schema.prop import Prop
@@ -71,14 +71,14 @@ class Findings:
 NOTHING: tuple[Any, ...] = ("", [], {})
 """The values that count as not given if a property has `empty_is_none`."""
 
-EMPTY: dict[Kind, Any] = {
-    Kind.STRING: "",
-    Kind.INTEGER: 0,
-    Kind.NUMBER: 0,
-    Kind.BOOLEAN: False,
-    Kind.LIST: [],
-    Kind.MAP: {},
-    Kind.ANY: None,
+EMPTY: dict[ValueKind, Any] = {
+    ValueKind.STRING: "",
+    ValueKind.INTEGER: 0,
+    ValueKind.NUMBER: 0,
+    ValueKind.BOOLEAN: False,
+    ValueKind.LIST: [],
+    ValueKind.MAP: {},
+    ValueKind.ANY: None,
 }
 """Return the value of a property without value and default."""
 
@@ -114,7 +114,7 @@ def coerce_all(
                     result[name] = coerce(prop, value, at.under(name), found)
         elif prop.has_default:
             if prop.default is not None:
-                words = prop.kind is Kind.BOOLEAN  # some defaults of the contract are "true"
+                words = prop.kind is ValueKind.BOOLEAN  # some defaults of the contract are "true"
                 result[name] = CONVERT[prop.kind](prop, prop.default) if words else prop.default
         elif prop.required and found.require:
             found.wrong(at, f'required property "{name}" is not given')
@@ -148,13 +148,13 @@ def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
 
 
 def _inner(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
-    if prop.kind is Kind.LIST:
+    if prop.kind is ValueKind.LIST:
         if prop.item is not None:
             return [
                 coerce(prop.item, item, at.under(index), found) for index, item in enumerate(value)
             ]
         return value
-    if prop.kind is Kind.MAP:
+    if prop.kind is ValueKind.MAP:
         if prop.entries is not None:
             return coerce_all(prop.entries, value, at, found)
         assert prop.item is not None
@@ -183,5 +183,5 @@ def _shown(value: Any) -> str:
     return f'"{text[:77]}..."' if len(text) > 80 else f'"{text}"'
 
 
-def _article(kind: Kind) -> str:
-    return f"{'an' if kind in (Kind.INTEGER, Kind.ANY) else 'a'} {kind.value}"
+def _article(kind: ValueKind) -> str:
+    return f"{'an' if kind in (ValueKind.INTEGER, ValueKind.ANY) else 'a'} {kind.value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 
 
 class Convertible(Protocol):
@@ -86,12 +86,12 @@ def _any(_prop: Convertible, value: Any) -> Any:
     return value
 
 
-CONVERT: dict[Kind, Callable[[Convertible, Any], Any]] = {
-    Kind.STRING: _string,
-    Kind.INTEGER: _integer,
-    Kind.NUMBER: _number,
-    Kind.BOOLEAN: _boolean,
-    Kind.LIST: _list,
-    Kind.MAP: _map,
-    Kind.ANY: _any,
+CONVERT: dict[ValueKind, Callable[[Convertible, Any], Any]] = {
+    ValueKind.STRING: _string,
+    ValueKind.INTEGER: _integer,
+    ValueKind.NUMBER: _number,
+    ValueKind.BOOLEAN: _boolean,
+    ValueKind.LIST: _list,
+    ValueKind.MAP: _map,
+    ValueKind.ANY: _any,
 }

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema.constraint import AllowedValues, Constraint, Custom
 from hearth.schema.convert import BAD, CONVERT
 
-STRING: Final = Kind.STRING
-INTEGER: Final = Kind.INTEGER
-NUMBER: Final = Kind.NUMBER
-BOOLEAN: Final = Kind.BOOLEAN
-LIST: Final = Kind.LIST
-MAP: Final = Kind.MAP
-ANY: Final = Kind.ANY
+STRING: Final = ValueKind.STRING
+INTEGER: Final = ValueKind.INTEGER
+NUMBER: Final = ValueKind.NUMBER
+BOOLEAN: Final = ValueKind.BOOLEAN
+LIST: Final = ValueKind.LIST
+MAP: Final = ValueKind.MAP
+ANY: Final = ValueKind.ANY
 
 
 class SupportStatus(StrEnum):
@@ -66,7 +66,7 @@ class Prop:
     no value: parameters that default to "" are the usual way to give none.
     """
 
-    kind: Kind
+    kind: ValueKind
     description: str = ""
     required: bool = field(default=False, kw_only=True)
     default: Any = field(default=UNSET, kw_only=True)
@@ -89,7 +89,7 @@ class Prop:
 
     def _comparing(self, constraint: Constraint) -> Constraint:
         """Return the constraint with its allowed values converted to this kind."""
-        if not isinstance(constraint, AllowedValues) or self.kind is Kind.LIST:
+        if not isinstance(constraint, AllowedValues) or self.kind is ValueKind.LIST:
             return constraint
         converted = [(one, CONVERT[self.kind](self, one)) for one in constraint.values]
         compared = tuple(one if made is BAD else made for one, made in converted)
@@ -115,7 +115,7 @@ class Prop:
 class Attr:
     """An attribute of a resource type; `kind` is None if it is not guaranteed."""
 
-    kind: Kind | None = None
+    kind: ValueKind | None = None
     description: str = ""
     since: str | None = field(default=None, kw_only=True)
     support: Support | None = field(default=None, kw_only=True)

@@ -17,12 +17,12 @@ def lost_references(program: Program, world: World) -> list[Problem]:
     """Return a problem for each property that gives a name where it needs a reference."""
     problems: list[Problem] = []
     for definition in program.resources.values():
-        kind = definition.type_info
-        if not isinstance(kind, ResourceType) or not kind.refers_to:
+        rtype = definition.type_info
+        if not isinstance(rtype, ResourceType) or not rtype.refers_to:
             continue
         given = definition.check(world)
         known = given.properties.keys() - given.open_properties
-        for name in [name for name in kind.refers_to if name in known]:
+        for name in [name for name in rtype.refers_to if name in known]:
             value = given.properties[name]
             if value is None or value in map(world.reference, program.resources):
                 continue
@@ -37,11 +37,11 @@ async def wrong_at_addresses(services: Services, program: Program, world: World)
     problems: list[Problem] = []
     module = program.module
     for definition in program.resources.values():
-        kind = definition.type_info
-        if not isinstance(kind, NestedType) or definition.external_id is not None:
+        rtype = definition.type_info
+        if not isinstance(rtype, NestedType) or definition.external_id is not None:
             continue
         given = await services.compute.evaluated(partial(definition.check, world))
-        for url in kind.addresses(given.properties):
+        for url in rtype.addresses(given.properties):
             try:
                 text = module.files.get(url) or await fetch(url, services.fetching)
                 await services.programs.module(text, module.files, module.environment)
@@ -64,14 +64,14 @@ async def refused_in_cloud(
     """
     problems: list[Problem] = []
     for definition in program.resources.values():
-        kind = definition.type_info
-        asks = isinstance(kind, ResourceType) and type(kind).refused is not ResourceType.refused
+        rtype = definition.type_info
+        asks = isinstance(rtype, ResourceType) and type(rtype).refused is not ResourceType.refused
         if not asks or definition.external_id is not None:
             continue
-        assert isinstance(kind, ResourceType)
+        assert isinstance(rtype, ResourceType)
         at = replace(definition.span, path="")
         evaluated = await services.compute.evaluated(partial(definition.check, world))
         known = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}
-        refusals = await kind.refused(known, cloud)
+        refusals = await rtype.refused(known, cloud)
         problems += [StackValidationFailed(at, words) for words in refusals]
     return problems

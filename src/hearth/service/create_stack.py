@@ -77,11 +77,11 @@ def _within_quota(tx: Tx, services: Services, caller: Caller) -> None:
     limit = services.limits.stacks_per_project
     if limit < 0 or services.policy.is_admin(caller):
         return
-    live = sa.select(sa.func.count(stack.c.id)).where(
+    ctx = sa.select(sa.func.count(stack.c.id)).where(
         stack.c.project_id == caller.project_id,
         stack.c.parent_id.is_(None),
         stack.c.deleted_at.is_(None),
     )
-    if tx.execute(live).scalar_one() >= limit:
+    if tx.execute(ctx).scalar_one() >= limit:
         words = f"Request limit exceeded: a project may have {limit} stacks at most."
         raise Rejected([RequestLimitExceeded(None, words)])

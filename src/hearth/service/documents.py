@@ -29,7 +29,7 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
     """Begin a delete that retains every resource, and return the stack's document."""
     _allowed(services.limits.abandon, "Stack Abandon")
     now = services.clock.now()
-    operation = accept.Operation(
+    operation = accept.OperationRequest(
         Action.DELETE,
         requester=requester(caller),
         by=caller.user_name,

@@ -18,7 +18,7 @@ async def operate_stack(
     """
     if action is not Action.CHECK:
         await demand_types_of(services, caller, row)
-    operation = accept.Operation(action, requester=requester(caller), by=caller.user_name)
+    operation = accept.OperationRequest(action, requester=requester(caller), by=caller.user_name)
     now = services.clock.now()
     after = await services.store.run_once(
         lambda tx: accept.operate(tx, row.id, operation, now, services.new_id)

@@ -18,7 +18,7 @@ from hearth.model.unknown import nulled
 from hearth.resources.capabilities import NestedType
 from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
-from hearth.service.live import live_of
+from hearth.service.context import context_of
 from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
 from hearth.service.world import StoredWorld
@@ -127,13 +127,13 @@ async def _fresh(
     """Return the current values of attributes that are never cached."""
     asked: dict[tuple[str, str], Record] = {}
     for record in records:
-        kind = services.programs.type_of(record)
-        if kind is None or isinstance(kind, NestedType) or kind.pure:
+        rtype = services.programs.type_of(record)
+        if rtype is None or isinstance(rtype, NestedType) or rtype.immediate:
             continue
         if record.held.reference is None:
             continue
         for read in program.reads.get(record.name, ()):
-            declared = kind.attributes.get(read[0])
+            declared = rtype.attributes.get(read[0])
             if declared is not None and not declared.cached:
                 asked[record.name, read[0]] = record
     if not asked:
@@ -147,12 +147,12 @@ async def _one(
     services: Services, caller: Caller, row: StackRow, record: Record, name: str
 ) -> tuple[tuple[str, str], bool, Any]:
     key = (record.name, name)
-    kind = services.programs.type_of(record)
-    assert kind is not None
+    rtype = services.programs.type_of(record)
+    assert rtype is not None
     try:
         async with asyncio.timeout(LIVE_S):
-            live = await live_of(services, caller, row, record, kind)
-            return key, True, await kind.shown_attribute(live, name)
+            ctx = await context_of(services, caller, row, record, rtype)
+            return key, True, await rtype.shown_attribute(ctx, name)
     except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
         log.info("attribute %s of %s: %s", name, record.name, problem)
         return key, False, None

@@ -10,7 +10,7 @@ from hearth.engine.endpoints import stack_facts
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.service.services import Services
 from hearth.store.rows import StackRow
@@ -30,7 +30,7 @@ async def missing_outside(
         known = not isinstance(world.reference(definition.name), Unknown)
         if external_id is None or known:
             continue
-        if isinstance(services.programs.kind_of(definition), NestedType):
+        if isinstance(services.programs.rtype_of(definition), NestedType):
             words = "a nested stack can not have an external_id"
             problems.append(StackValidationFailed(definition.span.under("external_id"), words))
             continue
@@ -54,10 +54,10 @@ async def _show(
     external_id: str,
     properties: Mapping[str, Any],
 ) -> None:
-    kind = services.programs.kind_of(definition)
-    live = Live(
+    rtype = services.programs.rtype_of(definition)
+    ctx = ResourceContext(
         record_id="", name=definition.name, type_name=definition.type,
         stack=stack_facts(row, services.endpoints), action=Action.CHECK, physical_id=external_id,
-        physical_name=external_id, key="", properties=properties, cloud=cloud, kind=kind,
+        physical_name=external_id, key="", properties=properties, cloud=cloud, kind=rtype,
     )  # fmt: skip
-    await kind.show(live)
+    await rtype.show(ctx)

@@ -22,7 +22,7 @@ from hearth.engine.programs.programs import read_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
@@ -114,8 +114,8 @@ class _Asked:
         facade = Facade(**aim.revision.facade) if aim.revision.facade else None
 
         def read(definition: ResourceDefinition) -> set[str]:
-            kind = programs.kind_of(definition)
-            return read_of(aim.program, aim.revision, definition.name, kind)
+            rtype = programs.rtype_of(definition)
+            return read_of(aim.program, aim.revision, definition.name, rtype)
 
         return PreviewContext(
             traits=programs.traits_of,
@@ -131,7 +131,7 @@ class _Asked:
     def _resolve(
         self, definition: ResourceDefinition, values: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        if not self.services.programs.kind_of(definition).translation:
+        if not self.services.programs.rtype_of(definition).translation:
             return values
         known = self.resolved.get(definition.name)
         if known is None or known[0] != values:
@@ -158,8 +158,8 @@ class _Asked:
             return False
         listed = Names(self.cloud)
         for name, (definition, values) in names.items():
-            kind = self.services.programs.kind_of(definition)
-            found = await translated(values, kind.translation, listed)
+            rtype = self.services.programs.rtype_of(definition)
+            found = await translated(values, rtype.translation, listed)
             self.resolved[name] = (values, found)
         for name, nest in nests.items():
             self.nested[name] = (nest, await self._below(nest))
@@ -170,24 +170,24 @@ class _Asked:
         row, definition, record = self.aim.row, nest.definition, nest.record
         if row.depth >= NESTED_MAX:
             return None
-        kind = self.services.programs.kind_of(definition)
-        assert isinstance(kind, NestedType)
-        known = await self._stored(record, regroups=kind.regroups)
+        rtype = self.services.programs.rtype_of(definition)
+        assert isinstance(rtype, NestedType)
+        known = await self._stored(record, regroups=rtype.regroups)
         properties, stand_ins = nest.evaluated.properties, StandIns()
         if definition.child is None:
             properties = stand_ins.put(properties, definition.type_info.properties)
             if unknown_in(properties) is not None:
                 return None
-        live = _live(self.services, self.cloud, row, self.aim.records, nest, properties, known)
+        ctx = _context(self.services, self.cloud, row, self.aim.records, nest, properties, known)
         try:
-            await kind.prepare(live)
+            await rtype.prepare(ctx)
         except CloudFault:  # the update itself will report it
             return None
-        child = stand_ins.declared(kind.child(live))
+        child = stand_ins.declared(rtype.child(ctx))
         revision = self.services.programs.child_revision(
-            self.aim.program, definition, live, child, self.aim.revision.exports
+            self.aim.program, definition, ctx, child, self.aim.revision.exports
         )
-        inside = known.row or _sketch(row, live, UNBORN)
+        inside = known.row or _sketch(row, ctx, UNBORN)
         try:
             program = await self.services.programs.of(inside, revision)
         except Rejected:  # its template depends on values that are not known yet
@@ -206,11 +206,11 @@ class _Asked:
             attributes.update(record.held.attributes)
         if definition.child is not None:
             evaluate = partial(_outputs, program, inner, definition.name)
-            live.outputs = await self.services.compute.evaluated(evaluate, row.project_id)
-            attributes.update(live.outputs)
+            ctx.outputs = await self.services.compute.evaluated(evaluate, row.project_id)
+            attributes.update(ctx.outputs)
         reference: Any = Unknown(frozenset({definition.name}))
-        if record is not None and unknown_in(live.outputs.get("OS::stack_id")) is None:
-            reference = kind.reference(live)
+        if record is not None and unknown_in(ctx.outputs.get("OS::stack_id")) is None:
+            reference = rtype.reference(ctx)
         return Inner(inner, attributes, reference)
 
     async def _stored(self, record: Record | None, *, regroups: bool) -> "_Stored":
@@ -243,7 +243,7 @@ class _Stored:
     definitions: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _live(
+def _context(
     services: Services,
     cloud: Cloud,
     row: StackRow,
@@ -251,21 +251,21 @@ def _live(
     nest: _Nest,
     properties: Mapping[str, Any],
     known: _Stored,
-) -> Live:
+) -> ResourceContext:
     """Return the resource's context, as far as the definition of its nested stack needs it."""
-    kind = services.programs.kind_of(nest.definition)
+    rtype = services.programs.rtype_of(nest.definition)
     record = nest.record
     record_id = record.id if record is not None else services.new_id()
     name = nest.definition.name
     now = services.clock.now()
-    return Live(
+    return ResourceContext(
         record_id=record_id,
         name=name,
         type_name=nest.definition.type,
         stack=stack_facts(row, services.endpoints),
         action=Action.CREATE if record is None else Action.UPDATE,
         physical_id=record.physical_id if record is not None else None,
-        physical_name=physical_name(row.name, name, record_id, kind.physical_name_limit),
+        physical_name=physical_name(row.name, name, record_id, rtype.physical_name_limit),
         key=record_id,
         properties=properties,
         cloud=cloud,
@@ -274,7 +274,7 @@ def _live(
         data=known.data,
         metadata=known.metadata or nulled(nest.evaluated.metadata),
         now=now,
-        kind=kind,
+        kind=rtype,
         members=known.members,
         definitions=known.definitions,
         at_once=True,
@@ -302,10 +302,10 @@ def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] 
     return next((one.held.properties for one in found), None)
 
 
-def _sketch(parent: StackRow, live: Live, stack_id: str) -> StackRow:
+def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
     """Return the row of a nested stack that does not exist yet."""
     return parent.having(
-        id=stack_id, name=live.physical_name, parent_id=parent.id,
+        id=stack_id, name=ctx.physical_name, parent_id=parent.id,
         depth=parent.depth + 1, revision=0, previous_revision=0,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from hearth.resources.heat.access_policy import ALLOWED, AccessPolicy
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.iam.user import User, admits
 from hearth.service.caller import Caller
-from hearth.service.live import live_of
+from hearth.service.context import context_of
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
 from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
@@ -113,8 +113,8 @@ async def _waited_at(
 
 
 def _nests(services: Services, record: Record) -> bool:
-    kind = services.programs.type_of(record)
-    return isinstance(kind, NestedType)
+    rtype = services.programs.type_of(record)
+    return isinstance(rtype, NestedType)
 
 
 def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
@@ -139,11 +139,11 @@ def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Ma
 
 
 def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
-    kind = services.programs.type_of(record)
+    rtype = services.programs.type_of(record)
     recorded = record.held.attributes
-    if isinstance(kind, TemplateResource):  # its attributes are the outputs of the nested stack
+    if isinstance(rtype, TemplateResource):  # its attributes are the outputs of the nested stack
         return {n: value for n, value in recorded.items() if not n.startswith("resource.")}
-    declared = kind.attributes if kind is not None else {}
+    declared = rtype.attributes if rtype is not None else {}
     return {name: recorded.get(name) for name in declared if name != "show"}
 
 
@@ -174,7 +174,7 @@ async def show_resource(
         raise Rejected([ResourceNotFound(None, name, row.name)])
     attributes = dict(_recorded(services, record))
     attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
-    attributes.update(await _live(services, caller, row, record, with_attributes))
+    attributes.update(await _context(services, caller, row, record, with_attributes))
     _, program = await services.program(row)
     definition = program.resources.get(name)
     description = definition.description if definition is not None else ""
@@ -190,20 +190,25 @@ async def show_resource(
     )
 
 
-async def _live(
+async def _context(
     services: Services, caller: Caller, row: StackRow, record: Record, names: Set[str]
 ) -> dict[str, Any]:
-    kind = services.programs.type_of(record)
-    if kind is None or isinstance(kind, NestedType) or kind.pure or record.held.reference is None:
+    rtype = services.programs.type_of(record)
+    if (
+        rtype is None
+        or isinstance(rtype, NestedType)
+        or rtype.immediate
+        or record.held.reference is None
+    ):
         return {}
-    wanted = [n for n, a in kind.attributes.items() if not a.cached and n != "show"]
-    wanted += sorted(names & kind.attributes.keys())
-    live = await live_of(services, caller, row, record, kind)
+    wanted = [n for n, a in rtype.attributes.items() if not a.cached and n != "show"]
+    wanted += sorted(names & rtype.attributes.keys())
+    ctx = await context_of(services, caller, row, record, rtype)
     found: dict[str, Any] = {}
     for name in dict.fromkeys(wanted):
         try:
             async with asyncio.timeout(LIVE_S):
-                found[name] = await kind.shown_attribute(live, name)
+                found[name] = await rtype.shown_attribute(ctx, name)
         except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
             log.info("attribute %s of %s: %s", name, record.name, problem)
             found[name] = None

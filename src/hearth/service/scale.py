@@ -11,10 +11,10 @@ from dataclasses import replace
 from hearth.engine.core.record import Record
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, Scaling
+from hearth.resources.base import ResourceContext, Scaling
 from hearth.resources.heat.scaling_group import PENDING, Scalable, Scaled, cooldown_end, pending
 from hearth.service.caller import Caller
-from hearth.service.live import live_of
+from hearth.service.context import context_of
 from hearth.service.services import Services
 from hearth.store import accept, claim, events, reads
 from hearth.store.database import Tx
@@ -33,9 +33,9 @@ async def scale(
     Return False if another request changed its data meanwhile. Raises Rejected.
     """
     group, kind = await _group(services, row, wanted.group)
-    live = await live_of(services, caller, row, group, kind, as_stack=True)
+    ctx = await context_of(services, caller, row, group, kind, as_stack=True)
     return await services.store.run_once(
-        lambda tx: _resize(tx, services, row, live, kind, wanted, event)
+        lambda tx: _resize(tx, services, row, ctx, kind, wanted, event)
     )
 
 
@@ -43,9 +43,9 @@ async def _group(services: Services, row: StackRow, name: str) -> tuple[Record, 
     records = reads.in_charge(await services.store.read(lambda tx: reads.records(tx, row.id)))
     found = [one for one in records.values() if name in (one.held.reference, one.name)]
     for record in found:
-        kind = services.programs.type_of(record)
-        if isinstance(kind, Scalable) and record.physical_id is not None:
-            return record, kind
+        rtype = services.programs.type_of(record)
+        if isinstance(rtype, Scalable) and record.physical_id is not None:
+            return record, rtype
     raise Rejected([EntityNotFound(None, "Scaling Group", name)])
 
 
@@ -53,14 +53,14 @@ def _resize(
     tx: Tx,
     services: Services,
     row: StackRow,
-    live: Live,
+    ctx: ResourceContext,
     kind: Scalable,
     wanted: Scaling,
     event: Event,
 ) -> bool:
     now = services.clock.now()
     parent = accept.lock(tx, row.id)
-    group = reads.in_charge(reads.records_named(tx, row.id, live.name)).get(live.name)
+    group = reads.in_charge(reads.records_named(tx, row.id, ctx.name)).get(ctx.name)
     if group is None or group.physical_id is None or not _at_rest(parent, group):
         return True
     child = accept.lock(tx, group.physical_id)
@@ -68,30 +68,30 @@ def _resize(
     note = pending(data)
     if child.status is Status.IN_PROGRESS or (note and note.traversal == child.traversal):
         return True
-    live.data = data
-    live.members = claim.members(tx, child.id)
-    live.definitions = claim.definitions(tx, child.id)
-    before = len(kind.ordered(live.members))
-    size = wanted.adjustment.size(before, kind.bounds(live.properties))
+    ctx.data = data
+    ctx.members = claim.members(tx, child.id)
+    ctx.definitions = claim.definitions(tx, child.id)
+    before = len(kind.ordered(ctx.members))
+    size = wanted.adjustment.size(before, kind.bounds(ctx.properties))
     if size == before or cooldown_end(metadata) > now:
         return True
-    definition = kind.scaled(live, size)
+    definition = kind.scaled(ctx, size)
     if not reads.set_data(tx, row.id, group.id, version, data, metadata):
         return False  # first write: from here on this transaction holds the row
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
-    asked = accept.Operation(Action.UPDATE, revision, parent_traversal=ASKED_BY)
+    asked = accept.OperationRequest(Action.UPDATE, revision, parent_traversal=ASKED_BY)
     traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
     change = wanted.adjustment
     details = {
         "adjustment": change.amount, "adjustment_type": wanted.type,
-        "groupname": live.physical_name,
+        "groupname": ctx.physical_name,
     }  # fmt: skip
     note = Scaled(before, wanted.cooldown_s, wanted.reason, details, traversal)
     kept = {**data, **definition.data, PENDING: note.text()}
     known = {name: value for name, value in kept.items() if value is not None}
     reads.set_data(tx, row.id, group.id, version + 1, known, metadata)
     events.append(tx, [event])
-    message = f"Start resizing the group {live.physical_name}"
+    message = f"Start resizing the group {ctx.physical_name}"
     facts = {**details, "capacity": before, "message": message}
     notice = ScalingNotice(services.new_id(), now, row.id, Status.IN_PROGRESS, facts)
     put_scalings(tx, [notice])

@@ -8,7 +8,7 @@ from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action
 from hearth.resources.capabilities import DeliversSignals, Signalled
 from hearth.service.caller import Caller
-from hearth.service.live import live_of
+from hearth.service.context import context_of
 from hearth.service.problems import ResourceActionNotSupported
 from hearth.service.scale import scale
 from hearth.service.services import Services
@@ -28,13 +28,13 @@ async def signal(
     if record.action in (Action.SUSPEND, Action.DELETE):
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
-    kind = services.programs.type_of(record)
-    if not isinstance(kind, Signalled):
+    rtype = services.programs.type_of(record)
+    if not isinstance(rtype, Signalled):
         raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
-    if isinstance(kind, DeliversSignals):
-        details = await _delivered(services, caller, row, record, kind, details)
+    if isinstance(rtype, DeliversSignals):
+        details = await _delivered(services, caller, row, record, rtype, details)
     for _ in range(TRIES):
-        taken, metadata = await _once(services, caller, row, record, kind, details)
+        taken, metadata = await _once(services, caller, row, record, rtype, details)
         if taken:
             services.bus.tell()
             return metadata
@@ -56,13 +56,13 @@ async def _delivered(
     caller: Caller,
     row: StackRow,
     record: Record,
-    kind: DeliversSignals,
+    rtype: DeliversSignals,
     details: Any,
 ) -> Any:
     """Let the type deliver the details to the cloud; return its result. Nothing is stored yet."""
-    live = await live_of(services, caller, row, record, kind, as_stack=True)
+    ctx = await context_of(services, caller, row, record, rtype, as_stack=True)
     try:
-        return await kind.deliver(live, details)
+        return await rtype.deliver(ctx, details)
     except CloudFault as fault:
         raise Rejected(
             [NotSupported(None, f"the signal could not be delivered: {fault}")]
@@ -74,14 +74,14 @@ async def _once(
     caller: Caller,
     row: StackRow,
     record: Record,
-    kind: Signalled,
+    rtype: Signalled,
     details: Any,
 ) -> tuple[bool, Any]:
     """Try once; return False if another request wrote the metadata meanwhile."""
     version, data, metadata = await services.store.read(lambda tx: reads.data_of(tx, record.id))
-    live = await live_of(services, caller, row, record, kind, as_stack=True)
-    live.data, live.metadata = data, metadata
-    done = kind.signal(live, details)
+    ctx = await context_of(services, caller, row, record, rtype, as_stack=True)
+    ctx.data, ctx.metadata = data, metadata
+    done = rtype.signal(ctx, details)
     if done.scaling is not None:
         event = _event(row, record, services.new_id(), services.clock.now(), str(done.reason))
         return await scale(services, caller, row, done.scaling, event), metadata

@@ -58,7 +58,7 @@ async def restore_snapshot(
     there = reads.in_charge(records)
     world = StoredWorld(there, kinds=services.programs.types_of(there))
     await checked(services, caller, row, revision, world=world)
-    operation = accept.Operation(
+    operation = accept.OperationRequest(
         Action.RESTORE,
         revision,
         requester=requester(caller),

@@ -178,7 +178,7 @@ class StackClouds:
                     raise
                 log.info("stack %s: a former trust is out of reach: %s", row.id, fault)
 
-    async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
+    async def teardown(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
         """Delete what Hearth created for a root stack: its users' project and its trusts."""
         if self._domain is not None:
             project_id = row.user_project_id or await self._domain.find_project(

@@ -41,7 +41,7 @@ async def update_stack(
     tags = request.tags
     if tags is None and not request.existing:
         tags = ()
-    operation = accept.Operation(
+    operation = accept.OperationRequest(
         Action.UPDATE,
         aim.revision,
         timeout_mins=request.timeout_mins,
@@ -91,7 +91,9 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
 async def delete_stack(services: Services, caller: Caller, row: StackRow) -> None:
     """Begin the delete, or continue the one in progress."""
     await demand_types_of(services, caller, row)
-    operation = accept.Operation(Action.DELETE, requester=requester(caller), by=caller.user_name)
+    operation = accept.OperationRequest(
+        Action.DELETE, requester=requester(caller), by=caller.user_name
+    )
     now = services.clock.now()
     await services.store.run_once(
         lambda tx: accept.operate(tx, row.id, operation, now, services.new_id)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hearth.engine.core.record import Record
-from hearth.engine.core.visit import VISITS
+from hearth.engine.core.walk import WALKS
 from hearth.model.state import Action, Hook, Status
 from hearth.store.reads import FlightRow
 from hearth.store.rows import StackRow
@@ -96,7 +96,7 @@ def waiting(
 
 def _open(row: StackRow, record: Record, program: Program | None) -> bool:
     """Return whether the operation has not reached a record yet, as far as rows show."""
-    if row.action in VISITS:
+    if row.action in WALKS:
         return record.traversal != row.traversal or record.action is not row.action
     if _goes(row) or record.new or record.status is Status.IN_PROGRESS:
         return True

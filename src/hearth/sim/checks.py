@@ -56,18 +56,18 @@ def _stacks(world: World) -> list[str]:
 def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
     """Check that the cloud matches a template; `given` is the data of a restored snapshot."""
     world.twin.settle()
-    live: dict[str, list[str]] = {}
+    ctx: dict[str, list[str]] = {}
     for thing in world.mine():
         if not by_chance(thing.name):  # see groups.py
-            live.setdefault(thing.name, []).append(thing.id)
+            ctx.setdefault(thing.name, []).append(thing.id)
     wanted = dict(nodes(template))
     brought_back = {**given}
     for entry in given.values():
         brought_back |= entry.get("resources", {})
-    for name in sorted({*live, *wanted} - world.retained):
-        if len(live.get(name, ())) != (name in wanted):
-            yield f"{name}: alive are {live.get(name, [])}"
-    only = {name: ids[0] for name, ids in live.items() if len(ids) == 1}
+    for name in sorted({*ctx, *wanted} - world.retained):
+        if len(ctx.get(name, ())) != (name in wanted):
+            yield f"{name}: alive are {ctx.get(name, [])}"
+    only = {name: ids[0] for name, ids in ctx.items() if len(ids) == 1}
     for name, (entry, scope) in wanted.items():
         if name not in only:
             continue

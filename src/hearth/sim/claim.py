@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Live, Made, Step
+from hearth.resources.base import Made, ResourceContext, Step
 from hearth.schema import Replace
 from hearth.schema.prop import STRING, Attr, Prop
 from hearth.sim.types import Thing
@@ -27,85 +27,85 @@ class Claim(Thing):
     translation = (Replace(("u",), value_path=("w",)),)
     snapshot_policy_allowed = True
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         label = Step("label", self._label, self._labelled, self._poll)
-        return (*super().create_steps(live), label)
+        return (*super().create_steps(ctx), label)
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
-        if not live.physical_id:
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        if not ctx.physical_id:
             return ()
         return (Step("note", self._note), Step("release", self._release))
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("take", self._take),) if "released" in live.data else ()
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("take", self._take),) if "released" in ctx.data else ()
 
-    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("keep", self._keep, self._kept), *self.delete_steps(live))
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("keep", self._keep, self._kept), *self.delete_steps(ctx))
 
-    async def replace_failed(self, live: Live) -> bool:
-        if live.physical_id is None:
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
+        if ctx.physical_id is None:
             return True
         try:
-            shown = await self.show(live)
+            shown = await self.show(ctx)
         except CloudFault as fault:
             if fault.not_found:
                 return True
             raise
         return shown["fate"] != "ok" or not shown["labelled"]
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
-        shown = await self.show(live)
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        shown = await self.show(ctx)
         return {"u": shown.get("u") or None, "r": shown.get("r"), "l": shown.get("l")}
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "seen":
-            return str((await self.show(live))["holds"])
-        return await super().attribute(live, name)
+            return str((await self.show(ctx))["holds"])
+        return await super().attribute(ctx, name)
 
-    async def show(self, live: Live) -> Mapping[str, Any]:
-        answer = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any]:
+        answer = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         body: Mapping[str, Any] = answer.body
         return body
 
-    async def _create(self, live: Live) -> Made:
-        made = await super()._create(live)
-        return replace(made, metadata={**live.metadata, "born": made.physical_id})
+    async def _create(self, ctx: ResourceContext) -> Made:
+        made = await super()._create(ctx)
+        return replace(made, metadata={**ctx.metadata, "born": made.physical_id})
 
-    def body_of(self, live: Live) -> dict[str, Any]:
-        return {**super().body_of(live), "claims": True}
+    def body_of(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {**super().body_of(ctx), "claims": True}
 
-    async def _label(self, live: Live) -> Made:
-        path = f"/things/{live.physical_id}/label"
-        answer = await live.cloud.request("test", "POST", path)
+    async def _label(self, ctx: ResourceContext) -> Made:
+        path = f"/things/{ctx.physical_id}/label"
+        answer = await ctx.cloud.request("test", "POST", path)
         return Made(body=answer.body)
 
-    async def _labelled(self, live: Live) -> Made | None:
-        shown = await self.show(live)
+    async def _labelled(self, ctx: ResourceContext) -> Made | None:
+        shown = await self.show(ctx)
         return Made(body=shown) if shown["labelled"] else None
 
-    async def _note(self, live: Live) -> Made:
+    async def _note(self, ctx: ResourceContext) -> Made:
         return Made(data={"released": "yes"})
 
-    async def _release(self, live: Live) -> None:
+    async def _release(self, ctx: ResourceContext) -> None:
         try:
-            await live.cloud.request("test", "POST", f"/things/{live.physical_id}/release")
+            await ctx.cloud.request("test", "POST", f"/things/{ctx.physical_id}/release")
         except CloudFault as fault:
             if not fault.not_found:
                 raise
 
-    async def _take(self, live: Live) -> Made:
-        await live.cloud.request("test", "POST", f"/things/{live.physical_id}/take")
+    async def _take(self, ctx: ResourceContext) -> Made:
+        await ctx.cloud.request("test", "POST", f"/things/{ctx.physical_id}/take")
         return Made(data={"released": None})
 
-    async def _keep(self, live: Live) -> Made:
-        path = f"/things/{live.physical_id}/copy"
+    async def _keep(self, ctx: ResourceContext) -> Made:
+        path = f"/things/{ctx.physical_id}/copy"
         try:
-            await live.cloud.request("test", "POST", path, json={"key": live.key + LAST})
+            await ctx.cloud.request("test", "POST", path, json={"key": ctx.key + LAST})
         except CloudFault as fault:
             if not fault.not_found:
                 raise
         return Made()
 
-    async def _kept(self, live: Live) -> Made | None:
-        copies = await live.cloud.listing("test", "/copies")
-        return Made() if any(copy["key"] == live.key + LAST for copy in copies) else None
+    async def _kept(self, ctx: ResourceContext) -> Made | None:
+        copies = await ctx.cloud.listing("test", "/copies")
+        return Made() if any(copy["key"] == ctx.key + LAST for copy in copies) else None

@@ -74,7 +74,7 @@ class Clouds:
             for one in {ident, *self._trusts.under(key)}:
                 self._trusts.living.pop(one, None)
 
-    async def farewell(self, row: StackRow, credential: Any) -> None:
+    async def teardown(self, row: StackRow, credential: Any) -> None:
         await self.drop_former(row, credential)
         facts = credential[1]
         for key in (facts.get("next_key"), row.id, facts.get("trust_key")):

@@ -26,7 +26,7 @@ from hearth.sim.scenarios import Scenario
 from hearth.sim.types import Thing, Value
 from hearth.sim.world import World
 from hearth.store import reads, tables
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 
 TYPES = (Thing(), Claim(), Value(), Tally(), Quorum())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)
@@ -47,7 +47,7 @@ MISHAPS: Mapping[str, tuple[str, ...]] = {
 gateway sent twice before it gave up."""
 MAY_FAIL = frozenset({"broken", "empty"})  # after these an operation may fail, and heals
 ENGINES = 2
-LOOK_S, BEAT_S, OP_TIME_S = 6.0, 6.0, 4.0  # idle engines are most of the work
+LOOK_S, HEARTBEAT_S, OP_TIME_S = 6.0, 6.0, 4.0  # idle engines are most of the work
 REVIVED_S = 5.0  # after which another engine comes for one that died
 REST_MAX_S = 3_000.0
 Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the points
@@ -116,7 +116,7 @@ def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
             later=loop.call_later,
         ),
         look_s=LOOK_S,
-        beat_s=BEAT_S,
+        heartbeat_s=HEARTBEAT_S,
     )
     world.place(faults)
     world.api_ahead_s = scenario.api_ahead_s
@@ -183,14 +183,14 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
     if world.stack(stack_id).status is Status.FAILED:
         action = Action.UPDATE if scenario.ends != "DELETE_COMPLETE" else Action.DELETE
         aim = revision_of(template) if action is Action.UPDATE else None
-        await world.operate(stack_id, Operation(action, aim))
+        await world.operate(stack_id, OperationRequest(action, aim))
         await world.rest(limit_s=REST_MAX_S)
         row = world.stack(stack_id)
         if row.status is not Status.COMPLETE:
             outcome.wrong.append(f"it does not heal: {row.state}: {row.reason}")
     if world.stack(stack_id).deleted_at is None:
         outcome.wrong += checks.as_wanted(world, template, {})
-        await world.operate(stack_id, Operation(Action.DELETE))
+        await world.operate(stack_id, OperationRequest(Action.DELETE))
         await world.rest(limit_s=REST_MAX_S)
         row = world.stack(stack_id)
         if row.state != "DELETE_COMPLETE":

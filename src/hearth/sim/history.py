@@ -35,7 +35,7 @@ from hearth.sim.mailbox import Mailbox, Wait
 from hearth.sim.types import Other, Thing, Token, Value
 from hearth.sim.watcher import Watcher
 from hearth.sim.world import World
-from hearth.store.accept import ABANDON, CONVERGE, Operation
+from hearth.store.accept import ABANDON, CONVERGE, OperationRequest
 from hearth.store.document import document
 from hearth.store.rows import Revision, StackRow
 from hearth.template import Limits
@@ -64,7 +64,7 @@ PROGRAMS, POOR_PROGRAMS = (
 )
 SIZE_MIN, SIZE_MAX = 10, 30  # resources of the first template; small ones are more frequent
 # Idle engines are most of the work: they look and beat as seldom as the lease allows.
-LOOK_S, BEAT_S = 6.0, 6.0
+LOOK_S, HEARTBEAT_S = 6.0, 6.0
 OP_TIME_S = 5.0
 TIMEOUTS_MINS = (1, 2, 4, 8)
 TROUBLE = (
@@ -133,7 +133,7 @@ class _History:
             seed + 1,
             hook=self._hook,
             look_s=LOOK_S,
-            beat_s=BEAT_S,
+            heartbeat_s=HEARTBEAT_S,
             deaf=self.faults.deaf,
             slow=self.faults.slow_s,
             away=self.faults.away,
@@ -267,7 +267,7 @@ class _History:
     def _busy(self) -> bool:
         return self.world.stack(self.stack_id).status is Status.IN_PROGRESS
 
-    async def _ask(self, operation: Operation, template: Template | None = None) -> None:
+    async def _ask(self, operation: OperationRequest, template: Template | None = None) -> None:
         if operation.action is Action.DELETE and self._not_begun():
             return  # what was to be adopted would stay, and nobody know it
         if template is not None:
@@ -303,7 +303,7 @@ class _History:
         revision = self._revision(wanted)
         if not self._busy():
             await self._preview(revision, observe=bool(converge))
-        operation = Operation(
+        operation = OperationRequest(
             Action.UPDATE,
             revision,
             requester=self._user(),
@@ -336,7 +336,7 @@ class _History:
         wanted = self.draw.forbidden(self.template)
         outside = any(name[0] == "x" for name in wanted if wanted[name] != self.template.get(name))
         revision = self._revision(wanted)
-        await self._ask(Operation(Action.UPDATE, revision), None if outside else wanted)
+        await self._ask(OperationRequest(Action.UPDATE, revision), None if outside else wanted)
 
     async def _broken(self) -> None:
         """Update with a template that no engine can carry out, without validation."""
@@ -345,7 +345,9 @@ class _History:
         too_many = {name.replace("r", "n"): {"child": inner, "p": "0"}}
         unknown = {name: {"type": "Test::Unknown"}}
         wanted = {**self.template, **self.rng.choice((too_many, unknown))}
-        await self._ask(Operation(Action.UPDATE, self._revision(wanted), disable_rollback=True))
+        await self._ask(
+            OperationRequest(Action.UPDATE, self._revision(wanted), disable_rollback=True)
+        )
 
     async def _hand_over(self) -> None:
         """Stop an engine in an orderly way, and start another."""
@@ -360,7 +362,7 @@ class _History:
             await asyncio.sleep(self.rng.uniform(0.0, 6.0))
 
     async def _delete(self) -> None:
-        await self._ask(Operation(Action.DELETE))
+        await self._ask(OperationRequest(Action.DELETE))
 
     async def _cancel(self) -> None:
         if not self._busy():
@@ -375,7 +377,7 @@ class _History:
     async def _check(self) -> None:
         if self.rng.random() < 0.5:
             self._lose()
-        await self._ask(Operation(Action.CHECK))
+        await self._ask(OperationRequest(Action.CHECK))
 
     def _lose(self) -> None:
         """Delete a thing in the cloud without a request to Hearth."""
@@ -384,9 +386,9 @@ class _History:
             self.world.twin.lose(self.rng.choice(sorted(there)))
 
     async def _sleep(self) -> None:
-        await self._ask(Operation(Action.SUSPEND))
+        await self._ask(OperationRequest(Action.SUSPEND))
         await self._pause()
-        await self._ask(Operation(Action.RESUME))
+        await self._ask(OperationRequest(Action.RESUME))
 
     async def _snapshot(self) -> None:
         if self.rng.random() < 0.8:
@@ -411,7 +413,7 @@ class _History:
         template = self.snapshots[ident]
         given = {"for": "RESTORE", "resources": found.body["resources"]}
         revision = revision_of(template, given=given)
-        await self._ask(Operation(Action.RESTORE, revision), template)
+        await self._ask(OperationRequest(Action.RESTORE, revision), template)
 
     async def _scale(self, change: int) -> None:
         """Signal a scaling policy of the group."""
@@ -441,7 +443,7 @@ class _History:
         body = self.world.store.transact(lambda tx: document(tx, row), write=False)
         before = checks.kept_on(self.world, self.stack_id)
         while self.world.stack(self.stack_id).deleted_at is None:  # a hook may hold it too long
-            await self._ask(Operation(Action.DELETE, told=ABANDON))
+            await self._ask(OperationRequest(Action.DELETE, told=ABANDON))
             await self._rest()
         if left := set(before.values()) - set(self.world.twin.things):
             self.outcome.wrong.append(f"abandoned and gone: {sorted(left)}")
@@ -545,7 +547,9 @@ class _History:
         self._revive()
         row = self.world.stack(self.stack_id)
         if row.action is Action.SUSPEND and row.deleted_at is None:
-            await self.world.operate(self.stack_id, Operation(Action.RESUME, timeout_mins=30))
+            await self.world.operate(
+                self.stack_id, OperationRequest(Action.RESUME, timeout_mins=30)
+            )
             await self._rest()
             row = self.world.stack(self.stack_id)
         if row.deleted_at is None and row.action is not Action.DELETE:
@@ -588,7 +592,7 @@ class _History:
         revision = revision_of(template) if template is not None else None
         if template is not None:
             self._leave_out(template)
-        operation = Operation(action, revision, 30, disable_rollback=True, told=told)
+        operation = OperationRequest(action, revision, 30, disable_rollback=True, told=told)
         await self.world.operate(self.stack_id, operation)
         await self._rest()
         return self.world.stack(self.stack_id)

@@ -8,10 +8,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     SignalResult,
     Step,
@@ -27,24 +27,24 @@ class Mailbox(CollectsSignals):
 
     type_name = "Test::Mailbox"
     properties = {"how": Prop(STRING, "told or fetched.", default="told")}
-    pure = True
+    immediate = True
     has_show = False
 
-    def signal(self, live: Live, details: Any) -> SignalResult:
-        if live.properties.get("how") == "fetched":
-            raise Rejected([self.no_signal(live)])
-        return SignalResult(metadata={**live.metadata, "word": details}, reason=f"said: {details}")
+    def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
+        if ctx.properties.get("how") == "fetched":
+            raise Rejected([self.no_signal(ctx)])
+        return SignalResult(metadata={**ctx.metadata, "word": details}, reason=f"said: {details}")
 
-    async def collect(self, live: Live) -> SignalResult | None:
-        if live.properties.get("how") != "fetched":
+    async def collect(self, ctx: ResourceContext) -> SignalResult | None:
+        if ctx.properties.get("how") != "fetched":
             return None
-        letters = await live.cloud.listing("test", f"/letters/{live.key}")
-        read = f"{len(letters)} at {live.key}"  # one that was adopted has a new address
-        if not letters or live.data.get("read") == read:
+        letters = await ctx.cloud.listing("test", f"/letters/{ctx.key}")
+        read = f"{len(letters)} at {ctx.key}"  # one that was adopted has a new address
+        if not letters or ctx.data.get("read") == read:
             return None
         word = letters[-1]["word"]
         return SignalResult(
-            metadata={**live.metadata, "word": word},
+            metadata={**ctx.metadata, "word": word},
             data={"read": read},
             reason=f"said: {word}",
         )
@@ -59,21 +59,21 @@ class Wait(ResourceType):
     identified_by = IntentKey.OWN_ID
     has_show = False
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self._begin, poll=self._heard),)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"word": (live.body or {}).get("word")}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"word": (ctx.body or {}).get("word")}
 
-    async def _begin(self, live: Live) -> Made:
-        return Made(live.record_id)
+    async def _begin(self, ctx: ResourceContext) -> Made:
+        return Made(ctx.record_id)
 
-    async def _heard(self, live: Live) -> Progress:
-        assert live.read_metadata is not None
-        told: Mapping[str, Any] = await live.read_metadata(live.properties["mailbox"])
+    async def _heard(self, ctx: ResourceContext) -> Progress:
+        assert ctx.read_metadata is not None
+        told: Mapping[str, Any] = await ctx.read_metadata(ctx.properties["mailbox"])
         if "word" in told:
             return Ready({"word": told["word"]})
-        if live.now - live.started_at > PATIENCE_S:
+        if ctx.now - ctx.started_at > PATIENCE_S:
             return Failed("nobody has said a word", "WaitTimeout")
         return Later(5.0)
 
@@ -83,9 +83,9 @@ class Tally(Mailbox):
 
     type_name = "Test::Tally"
 
-    def signal(self, live: Live, details: Any) -> SignalResult:
-        number = str(len(live.metadata) + 1)
-        return SignalResult(metadata={**live.metadata, number: details}, reason=f"said: {details}")
+    def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
+        number = str(len(ctx.metadata) + 1)
+        return SignalResult(metadata={**ctx.metadata, number: details}, reason=f"said: {details}")
 
 
 class Quorum(Wait):
@@ -93,9 +93,9 @@ class Quorum(Wait):
 
     type_name = "Test::Quorum"
 
-    async def _heard(self, live: Live) -> Progress:
-        assert live.read_metadata is not None
-        told: Mapping[str, Any] = await live.read_metadata(live.properties["mailbox"])
+    async def _heard(self, ctx: ResourceContext) -> Progress:
+        assert ctx.read_metadata is not None
+        told: Mapping[str, Any] = await ctx.read_metadata(ctx.properties["mailbox"])
         if len(told) > 1:
             return Ready({"word": " ".join(str(told[n]) for n in sorted(told))})
         return Later(5.0)

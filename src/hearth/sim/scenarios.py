@@ -9,7 +9,7 @@ from typing import Any
 from hearth.model.state import Action
 from hearth.sim.draw import Template, revision_of
 from hearth.sim.world import World
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
 
 SOON_S = 2.5  # in the middle of what was asked before
@@ -66,7 +66,7 @@ async def _created(world: World, template: Template) -> str:
 
 
 async def _update(world: World, stack_id: str, template: Template, **more: Any) -> None:
-    operation = Operation(Action.UPDATE, revision_of(template), **more)
+    operation = OperationRequest(Action.UPDATE, revision_of(template), **more)
     await world.operate(stack_id, operation)
 
 
@@ -103,12 +103,12 @@ async def _overtaken(world: World, stack_id: str) -> str:
 async def _delete_early(world: World, _: str) -> str:
     stack_id = await _created(world, PAIR)
     await asyncio.sleep(SOON_S)
-    await world.operate(stack_id, Operation(Action.DELETE))
+    await world.operate(stack_id, OperationRequest(Action.DELETE))
     return stack_id
 
 
 async def _delete(world: World, stack_id: str) -> str:
-    await world.operate(stack_id, Operation(Action.DELETE))
+    await world.operate(stack_id, OperationRequest(Action.DELETE))
     return stack_id
 
 
@@ -152,9 +152,9 @@ async def _hand_over(world: World, _: str) -> str:
 
 
 async def _sleep(world: World, stack_id: str) -> str:
-    await world.operate(stack_id, Operation(Action.SUSPEND))
+    await world.operate(stack_id, OperationRequest(Action.SUSPEND))
     await world.rest()
-    await world.operate(stack_id, Operation(Action.RESUME))
+    await world.operate(stack_id, OperationRequest(Action.RESUME))
     return stack_id
 
 

@@ -10,10 +10,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -36,110 +36,110 @@ class Thing(ResourceType):
     visibility_delay_s = 4.0
     has_show = False
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self._create, self._find, self._poll),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        if not live.changed:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        if not ctx.changed:
             return ()
         return (Step("update", self._update, self._updated, self._poll),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("delete", self._delete, self._deleting, self._gone),)
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self._act, poll=self._poll),)
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("suspend", self._act, self._acted, self._poll),)
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("resume", self._act, self._acted, self._poll),)
 
-    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("copy", self._copy, self._copied),)
 
-    async def drop_snapshot(self, live: Live) -> None:
-        if copy := live.data.get("copy"):
-            await live.cloud.request("test", "DELETE", f"/copies/{copy}")
+    async def drop_snapshot(self, ctx: ResourceContext) -> None:
+        if copy := ctx.data.get("copy"):
+            await ctx.cloud.request("test", "DELETE", f"/copies/{copy}")
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
         return {**properties, "r": data["copy"]} if "copy" in data else properties
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
-        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         return {name: shown.body.get(name) for name in "url"}
 
     def must_replace(self, change: Change) -> str | None:
         return "l cannot be changed in place" if "l" in change.changed else None
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        body = live.body or live.properties
-        return {**{name: body.get(name) for name in "url"}, "rid": live.physical_id}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        body = ctx.body or ctx.properties
+        return {**{name: body.get(name) for name in "url"}, "rid": ctx.physical_id}
 
-    async def _create(self, live: Live) -> Made:
-        answer = await live.cloud.request("test", "POST", "/things", json=self.body_of(live))
+    async def _create(self, ctx: ResourceContext) -> Made:
+        answer = await ctx.cloud.request("test", "POST", "/things", json=self.body_of(ctx))
         return Made(answer.body["id"], body=answer.body)
 
-    def body_of(self, live: Live) -> dict[str, Any]:
+    def body_of(self, ctx: ResourceContext) -> dict[str, Any]:
         """Return the body of the create call."""
-        return {"name": live.name, "key": live.key, "values": _values(live.properties)}
+        return {"name": ctx.name, "key": ctx.key, "values": _values(ctx.properties)}
 
-    async def _find(self, live: Live) -> Made | None:
-        for thing in await live.cloud.listing("test", "/things"):
-            if thing["key"] == live.key:
-                shown = await live.cloud.request("test", "GET", f"/things/{thing['id']}")
+    async def _find(self, ctx: ResourceContext) -> Made | None:
+        for thing in await ctx.cloud.listing("test", "/things"):
+            if thing["key"] == ctx.key:
+                shown = await ctx.cloud.request("test", "GET", f"/things/{thing['id']}")
                 return Made(thing["id"], body=shown.body)
         return None
 
-    async def _update(self, live: Live) -> Made:
-        answer = await live.cloud.request(
-            "test", "PUT", f"/things/{live.physical_id}", json=_values(live.properties)
+    async def _update(self, ctx: ResourceContext) -> Made:
+        answer = await ctx.cloud.request(
+            "test", "PUT", f"/things/{ctx.physical_id}", json=_values(ctx.properties)
         )
         return Made(body=answer.body)
 
-    async def _updated(self, live: Live) -> Made | None:
-        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
-        wanted = _values(live.properties)
+    async def _updated(self, ctx: ResourceContext) -> Made | None:
+        shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
+        wanted = _values(ctx.properties)
         if all(shown.body.get(name) == value for name, value in wanted.items()):
             return Made(body=shown.body)
         return None
 
-    async def _act(self, live: Live) -> Made:
-        path = f"/things/{live.physical_id}/{live.action.value.lower()}"
-        answer = await live.cloud.request("test", "POST", path)
+    async def _act(self, ctx: ResourceContext) -> Made:
+        path = f"/things/{ctx.physical_id}/{ctx.action.value.lower()}"
+        answer = await ctx.cloud.request("test", "POST", path)
         return Made(body=answer.body)
 
-    async def _copy(self, live: Live) -> Made:
-        path = f"/things/{live.physical_id}/copy"
-        answer = await live.cloud.request("test", "POST", path, json={"key": _copy_key(live)})
+    async def _copy(self, ctx: ResourceContext) -> Made:
+        path = f"/things/{ctx.physical_id}/copy"
+        answer = await ctx.cloud.request("test", "POST", path, json={"key": _copy_key(ctx)})
         return Made(data={"copy": answer.body["id"]})
 
-    async def _copied(self, live: Live) -> Made | None:
-        for copy in await live.cloud.listing("test", "/copies"):
-            if copy["key"] == _copy_key(live):
+    async def _copied(self, ctx: ResourceContext) -> Made | None:
+        for copy in await ctx.cloud.listing("test", "/copies"):
+            if copy["key"] == _copy_key(ctx):
                 return Made(data={"copy": copy["id"]})
         return None
 
-    async def _acted(self, live: Live) -> Made | None:
+    async def _acted(self, ctx: ResourceContext) -> Made | None:
         """Return whether the action is in progress or done already."""
-        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+        shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         body = shown.body
-        if body["op"] == live.action.value.lower() and body["status"] == "BUSY":
+        if body["op"] == ctx.action.value.lower() and body["status"] == "BUSY":
             return Made(body=body)
-        return Made(body=body) if body["asleep"] is (live.action is Action.SUSPEND) else None
+        return Made(body=body) if body["asleep"] is (ctx.action is Action.SUSPEND) else None
 
-    async def _delete(self, live: Live) -> Made | None:
+    async def _delete(self, ctx: ResourceContext) -> Made | None:
         try:
-            await live.cloud.request("test", "DELETE", f"/things/{live.physical_id}")
+            await ctx.cloud.request("test", "DELETE", f"/things/{ctx.physical_id}")
         except CloudFault as fault:
             if not fault.not_found:
                 raise
         return Made()
 
-    async def _deleting(self, live: Live) -> Made | None:
+    async def _deleting(self, ctx: ResourceContext) -> Made | None:
         try:
-            shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
+            shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         except CloudFault as fault:
             if fault.not_found:
                 return Made()
@@ -147,25 +147,25 @@ class Thing(ResourceType):
         busy = shown.body["op"] == "delete" and shown.body["status"] == "BUSY"
         return Made() if busy else None
 
-    async def _poll(self, live: Live) -> Progress:
-        shown = await live.cloud.request("test", "GET", f"/things/{live.physical_id}")
-        return _progress(live, shown.body)
+    async def _poll(self, ctx: ResourceContext) -> Progress:
+        shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
+        return _progress(ctx, shown.body)
 
-    async def _gone(self, live: Live) -> Progress:
+    async def _gone(self, ctx: ResourceContext) -> Progress:
         try:
-            return await self._poll(live)
+            return await self._poll(ctx)
         except CloudFault as fault:
             if fault.not_found:
                 return Ready()
             raise
 
-    async def strays(self, live: Live) -> list[str]:
-        things = await live.cloud.listing("test", "/things")
-        return [t["id"] for t in things if t["key"] == live.key and t["id"] != live.physical_id]
+    async def orphans(self, ctx: ResourceContext) -> list[str]:
+        things = await ctx.cloud.listing("test", "/things")
+        return [t["id"] for t in things if t["key"] == ctx.key and t["id"] != ctx.physical_id]
 
-    async def drop_stray(self, live: Live, physical_id: str) -> None:
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         try:
-            await live.cloud.request("test", "DELETE", f"/things/{physical_id}")
+            await ctx.cloud.request("test", "DELETE", f"/things/{physical_id}")
         except CloudFault as fault:
             if not fault.not_found:
                 raise
@@ -177,24 +177,24 @@ class Other(Thing):
     type_name = "Test::Other"
     substitute = "Test::Node"
 
-    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()  # what an engine took that knew the type, another could not find
 
 
-def _copy_key(live: Live) -> str:
-    return f"{live.key}:{live.started_at}"
+def _copy_key(ctx: ResourceContext) -> str:
+    return f"{ctx.key}:{ctx.started_at}"
 
 
 def _values(properties: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(properties.get(name) or "") for name in "urlm"}
 
 
-def _progress(live: Live, body: Mapping[str, Any]) -> Progress:
+def _progress(ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
     if body["status"] == "BUSY":
         return Later(body["left"], body)
     match body["fate"]:
         case "error":
-            return Failed(f"{body['op']} of {live.name} went wrong", "Error")
+            return Failed(f"{body['op']} of {ctx.name} went wrong", "Error")
         case "in_error":
             why = 'Went to status ERROR due to "bad luck"'
             return Failed(why, "ResourceInError", retry=True)
@@ -211,11 +211,11 @@ class Value(ResourceType):
         "k": Prop(STRING, "A change replaces.", default=""),
     }
     attributes = {"value": Attr(STRING, "The text.")}
-    pure = True
+    immediate = True
     has_show = False
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"value": live.properties.get("value")}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"value": ctx.properties.get("value")}
 
 
 class Token(Value):

@@ -15,7 +15,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
-from hearth.engine.worker.ports import BEAT_S, LOOK_S, Plugin, Tools
+from hearth.engine.worker.ports import HEARTBEAT_S, LOOK_S, Plugin, Tools
 from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
@@ -32,15 +32,15 @@ from hearth.store.database import Store, Tx, Unanswered
 from hearth.store.messages import Signalled
 from hearth.store.prepared import Prepared
 from hearth.store.rows import DATA, Event, Revision, StackRow, record_of, stack_row
-from hearth.store.tables import event, mail, node, resource, resource_data, revision, stack, stray
+from hearth.store.tables import event, inbox, node, orphan, resource, resource_data, revision, stack
 
 T = TypeVar("T")
 
-PAUSE_S = 75.0  # far longer than a lease, and than strays are watched for
+PAUSE_S = 75.0  # far longer than a lease, and than orphans are watched for
 JUMP_S = 3600.0
 MARKED = "state changed by resource_mark_unhealthy api"
 _STACK = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("id", type_=sa.String())))
-_MAIL = Prepared(sa.select(mail.c.id).where(mail.c.stack_id == sa.bindparam("id")).limit(1))
+_MESSAGE = Prepared(sa.select(inbox.c.id).where(inbox.c.stack_id == sa.bindparam("id")).limit(1))
 _NODE = Prepared(sa.select(node.c.resource_id).limit(1))
 _KEPT = Prepared(sa.select(resource_data))
 _RECORD = Prepared(
@@ -64,11 +64,11 @@ _BUSY = Prepared(
                 sa.or_(stack.c.status == Status.IN_PROGRESS.value, stack.c.owner.is_not(None))
             ),
             sa.exists(
-                sa.select(mail.c.id)
-                .join(_ADDRESSEE, _ADDRESSEE.c.id == mail.c.stack_id)
+                sa.select(inbox.c.id)
+                .join(_ADDRESSEE, _ADDRESSEE.c.id == inbox.c.stack_id)
                 .where(_ADDRESSEE.c.deleted_at.is_(None))
             ),
-            sa.exists(sa.select(stray.c.id)),
+            sa.exists(sa.select(orphan.c.id)),
         ).label("busy")
     )
 )
@@ -211,7 +211,7 @@ class World:
         seed: int = 0,
         hook: Callable[[Engine], bool] | None = None,
         look_s: float = LOOK_S,
-        beat_s: float = BEAT_S,
+        heartbeat_s: float = HEARTBEAT_S,
         deaf: Callable[[], bool] = lambda: False,
         slow: Callable[[], float] = lambda: 0.0,
         away: Callable[[], bool] = lambda: False,
@@ -234,7 +234,7 @@ class World:
         self._stopping: set[asyncio.Task[None]] = set()
         self._mains: dict[str, asyncio.Task[None]] = {}
         self._hook = hook
-        self._look_s, self._beat_s = look_s, beat_s
+        self._look_s, self._beat_s = look_s, heartbeat_s
         self._slow = slow  # seconds that a transaction waits before it begins or is answered
         self._deaf = deaf  # whether a message to an engine is lost
         self._away = away  # whether the database can not be reached
@@ -309,10 +309,10 @@ class World:
                     programs=programs or self.programs,
                     clock=handle.clock(),
                     new_id=self.new_id,
-                    luck=self.rng.random,
+                    jitter=self.rng.random,
                     endpoints=Endpoints(),
                     look_s=self._look_s,
-                    beat_s=self._beat_s,
+                    heartbeat_s=self._beat_s,
                     plugins=self._plugins,
                 )
             )
@@ -399,7 +399,7 @@ class World:
         self._wake()
         return new.id
 
-    async def operate(self, stack_id: str, wanted: accept.Operation) -> StackRow:
+    async def operate(self, stack_id: str, wanted: accept.OperationRequest) -> StackRow:
         row = await self.store.run_once(
             lambda tx: accept.operate(tx, stack_id, wanted, self.clock.now(), self.new_id)
         )
@@ -525,7 +525,7 @@ class World:
     def has_mail(self, stack_id: str) -> bool:
         """Return whether a request or message for the stack waits for an engine."""
         return (
-            self.store.transact(lambda tx: tx.first(_MAIL, {"id": stack_id}), write=False)
+            self.store.transact(lambda tx: tx.first(_MESSAGE, {"id": stack_id}), write=False)
             is not None
         )
 

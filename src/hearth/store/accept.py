@@ -1,7 +1,7 @@
 """Accepting requests: one transaction that checks the state and makes the operation certain.
 
-The stack row says what is going on, the revision what is wanted, mail tells the owner. Used by the
-API for root stacks and inside an engine's commit for nested ones.
+The stack row says what is going on, the revision what is wanted, a message informs the owner. The
+API uses it for root stacks, the commit of an engine for nested ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from hearth.store.database import Tx
 from hearth.store.messages import Cancel, Content, OperationBegun, child_ended, packed
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import COLUMNS, Event, Revision, StackRow, stack_row, stack_values
-from hearth.store.tables import mail, node, resource, snapshot, stack, tree
+from hearth.store.tables import inbox, node, resource, snapshot, stack, tree
 from hearth.store.texts import (
     content_of,
     newest_revisions,
@@ -34,7 +34,7 @@ ABANDON = "abandon"
 FURTHER = "further"
 _TREE = Prepared(tree.insert())
 _STACK = Prepared(stack.insert().values(due_at=NOW))  # by the clock that it is compared with
-_MAIL = Prepared(mail.insert())
+_MESSAGE = Prepared(inbox.insert())
 _ID = sa.bindparam("id", type_=sa.String())
 _RUNNING = Prepared(
     sa.select(stack.c.traversal).where(
@@ -54,7 +54,7 @@ _UNSETTLED = Listed(
                 ),
             ),
             sa.exists().where(node.c.stack_id == stack.c.id),
-            sa.exists().where(mail.c.stack_id == stack.c.id),
+            sa.exists().where(inbox.c.stack_id == stack.c.id),
         ),
     )
 )
@@ -90,7 +90,7 @@ class NewStack:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationRequest:
     """What is asked of a stack that exists. None keeps what the stack has.
 
     `told` holds words: `CONVERGE` (compare with the real world), `ABANDON` (a delete that retains
@@ -123,18 +123,18 @@ def _taken(name: str) -> Rejected:
 
 
 @dataclass(slots=True)
-class Pile:
+class Writes:
     """What many requests of one transaction leave to be written at its end, together."""
 
     stacks: list[StackRow] = field(default_factory=list)
     changed: list[StackRow] = field(default_factory=list)
     revisions: list[dict[str, Any]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    mail: list[dict[str, Any]] = field(default_factory=list)
+    inbox: list[dict[str, Any]] = field(default_factory=list)
 
     def send(self, tx: Tx, stack_id: str, content: Content, now: float) -> None:
         """Put a message for a stack."""
-        self.mail.append(_message_values(tx, stack_id, content, now))
+        self.inbox.append(_message_values(tx, stack_id, content, now))
 
     def write(self, tx: Tx) -> None:
         """Write all of it."""
@@ -144,8 +144,8 @@ class Pile:
             tx.many(_WRITE, [bound(stack_values(tx, row)) for row in self.changed])
         put_rows(tx, self.revisions)
         events.append(tx, self.events)
-        if self.mail:
-            tx.many(_MAIL, self.mail)
+        if self.inbox:
+            tx.many(_MESSAGE, self.inbox)
 
 
 @dataclass(slots=True)
@@ -160,7 +160,7 @@ class Asked:
     unsettled: frozenset[str]
 
 
-def asked(tx: Tx, wanted: Sequence[tuple[str, Operation]]) -> Asked:
+def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
     """Lock the stacks that requests are about, and read what deciding on them needs."""
     ids = sorted({stack_id for stack_id, _ in wanted})
     rows = {row.id: stack_row(tx, row) for row in tx.listed(_LOCK, ids)}
@@ -177,9 +177,9 @@ def asked(tx: Tx, wanted: Sequence[tuple[str, Operation]]) -> Asked:
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     """Store a stack in CREATE_IN_PROGRESS. Raises `Rejected` with StackExists."""
     if new.parent is not None:
-        pile = Pile()
-        row = create_nested(tx, new, now, new_id, pile)
-        pile.write(tx)
+        writes = Writes()
+        row = create_nested(tx, new, now, new_id, writes)
+        writes.write(tx)
         return row
     traversal, event_id = new_id(), new_id()
     sinks = bool(new.revision.environment.get("event_sinks"))
@@ -197,12 +197,12 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     return row
 
 
-def create_nested(tx: Tx, new: NewStack, now: float, new_id: NewId, pile: Pile) -> StackRow:
+def create_nested(tx: Tx, new: NewStack, now: float, new_id: NewId, writes: Writes) -> StackRow:
     """As `create`, for a nested stack, which is left in the pile."""
     row = _new_row(tx, new, now, new_id())
-    pile.stacks.append(row)
-    pile.revisions.append(revision_values(tx, new.id, 1, new.revision, now, new.creator))
-    pile.events.append(events.of_stack(row, new_id(), now, row.action, row.status, row.reason))
+    writes.stacks.append(row)
+    writes.revisions.append(revision_values(tx, new.id, 1, new.revision, now, new.creator))
+    writes.events.append(events.of_stack(row, new_id(), now, row.action, row.status, row.reason))
     return row
 
 
@@ -244,16 +244,22 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
     )
 
 
-def operate(tx: Tx, stack_id: str, wanted: Operation, now: float, new_id: NewId) -> StackRow:
+def operate(tx: Tx, stack_id: str, wanted: OperationRequest, now: float, new_id: NewId) -> StackRow:
     """Begin an operation, taking over one that is running. Raises `Rejected`."""
-    pile = Pile()
-    row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, pile)
-    pile.write(tx)
+    writes = Writes()
+    row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, writes)
+    writes.write(tx)
     return row
 
 
 def ask(
-    tx: Tx, among: Asked, stack_id: str, wanted: Operation, now: float, new_id: NewId, pile: Pile
+    tx: Tx,
+    among: Asked,
+    stack_id: str,
+    wanted: OperationRequest,
+    now: float,
+    new_id: NewId,
+    writes: Writes,
 ) -> StackRow:
     """As `operate`, what is to be written is left in the pile. Raises `Rejected`, with nothing
     done."""
@@ -266,27 +272,33 @@ def ask(
     if wanted.action is Action.DELETE and row.state == "DELETE_IN_PROGRESS":
         after = _joined(row, wanted)
     elif idle(request, row.action, row.status):
-        _tell_parent(tx, row, wanted, now, pile)
+        _tell_parent(tx, row, wanted, now, writes)
         return row
     elif wanted.stands and _is_so(tx, among, row, wanted):
-        after = _stood(tx, row, wanted, now, new_id, pile)
+        after = _stood(tx, row, wanted, now, new_id, writes)
     else:
-        after = _begun(tx, among, row, wanted, now, new_id, pile)
+        after = _begun(tx, among, row, wanted, now, new_id, writes)
     if after is not row:
-        pile.changed.append(after)
+        writes.changed.append(after)
         among.rows[stack_id] = after
     return after
 
 
 def _begun(
-    tx: Tx, among: Asked, row: StackRow, wanted: Operation, now: float, new_id: NewId, pile: Pile
+    tx: Tx,
+    among: Asked,
+    row: StackRow,
+    wanted: OperationRequest,
+    now: float,
+    new_id: NewId,
+    writes: Writes,
 ) -> StackRow:
     """The stack with the operation begun."""
     traversal, event_id = new_id(), new_id()
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"
         cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
-        pile.events.append(cancelled)
+        writes.events.append(cancelled)
     if wanted.action is Action.SNAPSHOT and row.parent_id is not None:
         begin_snapshot(tx, row.id, new_id(), None, now)  # part of the parent's, if all goes well
     number, before = row.revision, row.previous_revision
@@ -296,7 +308,7 @@ def _begun(
         values = revision_values(
             tx, row.id, number, wanted.revision, now, wanted.by, wanted.copy_of
         )
-        pile.revisions.append(values)
+        writes.revisions.append(values)
         among.contents[row.id] = values["content"]
         if row.parent_id is None and wanted.revision.environment.get("event_sinks"):
             events.have_sinks(tx, row.root_id)
@@ -322,12 +334,12 @@ def _begun(
         credential_id=_requested(tx, row, wanted, now, new_id),
         takeovers=0,
     )
-    pile.events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
-    pile.send(tx, row.id, OperationBegun(), now)
+    writes.events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
+    writes.send(tx, row.id, OperationBegun(), now)
     return row
 
 
-def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: Operation) -> bool:
+def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> bool:
     """Whether an idle stack is already what it shall be, with all that is in it."""
     made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
     if not made or row.owner is not None or wanted.revision is None:
@@ -338,7 +350,7 @@ def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: Operation) -> bool:
 
 
 def _stood(
-    tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: NewId, pile: Pile
+    tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId, writes: Writes
 ) -> StackRow:
     """An update of a nested stack that changes nothing: nobody has to load it for that."""
     row = row.having(
@@ -351,11 +363,11 @@ def _stood(
         told=_told(row, wanted),
     )
     begun = f"Stack {wanted.action} started"
-    pile.events += [
+    writes.events += [
         events.of_stack(row, new_id(), now, row.action, status, reason)
         for status, reason in ((Status.IN_PROGRESS, begun), (Status.COMPLETE, row.reason))
     ]
-    _tell_parent(tx, row, wanted, now, pile)
+    _tell_parent(tx, row, wanted, now, writes)
     return row
 
 
@@ -374,7 +386,9 @@ def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, no
     tx.execute(snapshot.insert(), row)
 
 
-def _requested(tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: NewId) -> str | None:
+def _requested(
+    tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId
+) -> str | None:
     """The stack's credential, which holds the token of whoever asked last."""
     if wanted.requester is None:
         return row.credential_id
@@ -385,7 +399,7 @@ def _requested(tx: Tx, row: StackRow, wanted: Operation, now: float, new_id: New
     return made
 
 
-def _told(row: StackRow, wanted: Operation) -> str | None:
+def _told(row: StackRow, wanted: OperationRequest) -> str | None:
     told = wanted.told
     if told is None and wanted.action is not Action.DELETE:
         told = CONVERGE if says(row.told, CONVERGE) else None
@@ -397,19 +411,21 @@ def says(told: str | None, word: str) -> bool:
     return word in (told or "").split()
 
 
-def _joined(row: StackRow, wanted: Operation) -> StackRow:
+def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
     """The delete that runs goes on; its end is told to whoever asked last."""
     if wanted.parent_traversal is None:
         return row
     return row.having(parent_traversal=wanted.parent_traversal)
 
 
-def _tell_parent(tx: Tx, row: StackRow, wanted: Operation, now: float, pile: Pile) -> None:
+def _tell_parent(
+    tx: Tx, row: StackRow, wanted: OperationRequest, now: float, writes: Writes
+) -> None:
     """A nested stack has nothing to do: its parent need not wait."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
     ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))
-    pile.send(tx, row.parent_id, ended, now)
+    writes.send(tx, row.parent_id, ended, now)
 
 
 def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
@@ -442,7 +458,7 @@ def _no_such(stack_id: str) -> Rejected:
 
 def send(tx: Tx, stack_id: str, content: Content, now: float) -> None:
     """Put a message for a stack."""
-    tx.do(_MAIL, _message_values(tx, stack_id, content, now))
+    tx.do(_MESSAGE, _message_values(tx, stack_id, content, now))
 
 
 def _message_values(tx: Tx, stack_id: str, content: Content, now: float) -> dict[str, Any]:

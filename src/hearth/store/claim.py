@@ -29,11 +29,11 @@ from hearth.store.standstill import end_all
 from hearth.store.tables import (
     credential,
     engine,
-    mail,
+    inbox,
     node,
+    orphan,
     resource_data,
     stack,
-    stray,
 )
 from hearth.store.texts import get_revisions, get_template
 
@@ -42,8 +42,8 @@ LEASE_S = 15.0
 
 _ME = sa.bindparam("me", type_=sa.String())
 _MINE = engine.c.id == _ME
-_LAST_BEAT = Prepared(sa.select(engine.c.beat_at, NOW.label("now")).where(_MINE))
-_BEAT = Prepared(engine.update().where(_MINE).values(beat_at=NOW))
+_LAST_HEARTBEAT = Prepared(sa.select(engine.c.beat_at, NOW.label("now")).where(_MINE))
+_HEARTBEAT = Prepared(engine.update().where(_MINE).values(beat_at=NOW))
 _SILENCES = Listed(
     lambda ids: sa.select(engine.c.id, (NOW - engine.c.beat_at).label("silent_s")).where(
         engine.c.id.in_(ids)
@@ -57,7 +57,7 @@ _EXPIRE_ALL = Prepared(engine.update().values(beat_at=0.0))
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
     """Enter an engine with a fresh lease; once more where the answer was lost."""
-    if beat(tx, engine_id) is not None:
+    if heartbeat(tx, engine_id) is not None:
         return
     row = {"id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": 0.0}
     tx.do(_ANNOUNCE, row)
@@ -65,28 +65,28 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Heartbeat:
     """A lease was renewed at `now`, after so many seconds without, both by the database's clock."""
 
     now: float
     silent_s: float
 
 
-def beat(tx: Tx, engine_id: str) -> Beat | None:
+def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
     """Renew the lease, and end what stands still, whoever's it is.
 
     None if others have declared the engine dead.
     """
     end_all(tx)
-    last = tx.first(_LAST_BEAT, {"me": engine_id})
-    if last is None or not tx.do(_BEAT, {"me": engine_id}):
+    last = tx.first(_LAST_HEARTBEAT, {"me": engine_id})
+    if last is None or not tx.do(_HEARTBEAT, {"me": engine_id}):
         return None
     now = float(last.now)  # MariaDB's is a decimal
-    return Beat(now, now - last.beat_at)
+    return Heartbeat(now, now - last.beat_at)
 
 
 def silences(tx: Tx, ids: Sequence[str]) -> dict[str, float]:
-    """Seconds since the last beat of those of the engines that have a lease."""
+    """Seconds since the last heartbeat of those of the engines that have a lease."""
     return {row.id: row.silent_s for row in tx.listed(_SILENCES, ids)}
 
 
@@ -110,8 +110,8 @@ class Claim:
 
 _FREE = sa.and_(stack.c.owner.is_(None), stack.c.deleted_at.is_(None))
 _DUE = sa.and_(_FREE, stack.c.due_at <= NOW)
-_WRITTEN_TO = sa.and_(  # by way of the mail: most stacks have no owner, few have mail
-    stack.c.id.in_(sa.select(mail.c.stack_id)),
+_WRITTEN_TO = sa.and_(  # by way of the inbox: most stacks have no owner, few have messages
+    stack.c.id.in_(sa.select(inbox.c.stack_id)),
     sa.func.coalesce(stack.c.owner, "") == "",
     stack.c.deleted_at.is_(None),
 )
@@ -120,11 +120,11 @@ _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a look shows: whether a claim may find anything, whether mail lies there for a stack
-    that is ours already, and how many stacks are ours, with the sum of their epochs."""
+    """What a look shows: whether a claim may find anything, whether a stack that is ours already
+    has messages, and how many stacks are ours, with the sum of their epochs."""
 
     claimable: bool
-    mail: bool
+    inbox: bool
     owned: tuple[int, int]
 
 
@@ -139,7 +139,7 @@ def _of_mine(what: Any) -> Any:
 _LOOK = Prepared(
     sa.select(
         sa.or_(_wanted(_DUE), _wanted(_WRITTEN_TO), _wanted(_STALE)).label("claimable"),
-        sa.exists().where(mail.c.stack_id == stack.c.id, stack.c.owner == _ME).label("mail"),
+        sa.exists().where(inbox.c.stack_id == stack.c.id, stack.c.owner == _ME).label("inbox"),
         _of_mine(sa.func.count()).label("owned"),
         _of_mine(sa.func.sum(stack.c.epoch)).label("epochs"),
     )
@@ -150,7 +150,7 @@ def look(tx: Tx, engine_id: str) -> Sight:
     """Whether there is anything to do for an engine: one statement that locks nothing."""
     found = tx.first(_LOOK, {"me": engine_id})
     owned = found.owned, int(found.epochs or 0)
-    return Sight(bool(found.claimable), bool(found.mail), owned)
+    return Sight(bool(found.claimable), bool(found.inbox), owned)
 
 
 _ENGINES = Prepared(
@@ -185,7 +185,7 @@ _FORGET = Listed(
 
 
 def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
-    """Take up to `limit` stacks that want an owner: due, with mail, or of a dead engine.
+    """Take up to `limit` stacks that need an owner: due, with messages, or of a dead engine.
 
     None while our own lease is not valid: after a jump of the clock all look dead to each other.
     """
@@ -219,7 +219,7 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
 
 
 @dataclass(frozen=True, slots=True)
-class Stray:
+class Orphan:
     """An attempt whose answer never came."""
 
     id: str
@@ -240,7 +240,7 @@ class Loaded:
     data: dict[str, dict[str, str]]
     metadata: dict[str, Any]
     in_flight: list[AttemptRow]
-    strays: list[Stray]
+    orphans: list[Orphan]
     credential: tuple[str, Any] | None
     messages: list[Message]
 
@@ -250,9 +250,11 @@ _STACK = Prepared(sa.select(stack).where(stack.c.id == _ID))
 _STACKS = Listed(lambda ids: sa.select(stack).where(stack.c.id.in_(ids)))
 _DATA = Listed(lambda ids: sa.select(resource_data).where(resource_data.c.stack_id.in_(ids)))
 _NODES = Listed(lambda ids: sa.select(node).where(node.c.stack_id.in_(ids)))
-_STRAYS = Listed(lambda ids: sa.select(stray).where(stray.c.stack_id.in_(ids)))
+_ORPHANS = Listed(lambda ids: sa.select(orphan).where(orphan.c.stack_id.in_(ids)))
 _CREDENTIALS = Listed(lambda ids: sa.select(credential).where(credential.c.id.in_(ids)))
-_MAIL_OF = Listed(lambda ids: sa.select(mail).where(mail.c.stack_id.in_(ids)).order_by(mail.c.id))
+_MESSAGES_OF = Listed(
+    lambda ids: sa.select(inbox).where(inbox.c.stack_id.in_(ids)).order_by(inbox.c.id)
+)
 
 
 def load(tx: Tx, stack_id: str) -> Loaded | None:
@@ -270,7 +272,7 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
         _by_stack(rows)
         for rows in (
             reads.record_rows(tx, ids),
-            *(tx.listed(listed, ids) for listed in (_DATA, _NODES, _STRAYS, _MAIL_OF)),
+            *(tx.listed(listed, ids) for listed in (_DATA, _NODES, _ORPHANS, _MESSAGES_OF)),
         )
     )
     of = sorted({row.credential_id for row in mine.values() if row.credential_id})
@@ -285,7 +287,7 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
             {r.resource_id: tx.unseal(r.metadata, METADATA, r.resource_id) for r in kept[i]},
             [_in_flight(tx, r) for r in flights[i]],
             [
-                Stray(
+                Orphan(
                     r.id,
                     r.resource_id,
                     r.resource_type,
@@ -322,13 +324,13 @@ def _in_flight(tx: Tx, row: Any) -> AttemptRow:
 
 
 _INBOX_OF = Prepared(
-    sa.select(mail.c.id, mail.c.stack_id)
-    .join(stack, stack.c.id == mail.c.stack_id)
+    sa.select(inbox.c.id, inbox.c.stack_id)
+    .join(stack, stack.c.id == inbox.c.stack_id)
     .where(stack.c.owner == _ME)
-    .order_by(mail.c.id)
+    .order_by(inbox.c.id)
 )
 _MESSAGES = Listed(
-    lambda ids: sa.select(mail).where(mail.c.id.in_(ids)).order_by(mail.c.id), sa.BigInteger()
+    lambda ids: sa.select(inbox).where(inbox.c.id.in_(ids)).order_by(inbox.c.id), sa.BigInteger()
 )
 _TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
 _METADATA = Prepared(sa.select(resource_data.c.metadata).where(resource_data.c.resource_id == _ID))
@@ -359,7 +361,7 @@ def metadata(tx: Tx, resource_id: str) -> Any:
     return tx.unseal(row.metadata, METADATA, resource_id) if row else {}
 
 
-def live(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
+def alive(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
     """Those of the stacks that exist and are not deleted."""
     return {row.id: True for row in tx.listed(_LIVE, ids)}
 

@@ -18,7 +18,7 @@ from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.store import accept, credentials, events, snapshots
-from hearth.store.claim import Stray
+from hearth.store.claim import Orphan
 from hearth.store.database import Tx
 from hearth.store.document import document
 from hearth.store.messages import Content, child_ended
@@ -38,7 +38,7 @@ from hearth.store.rows import (
     stack_values,
 )
 from hearth.store.server_metadata import kept
-from hearth.store.tables import credential, mail, node, resource, resource_data, stack, stray
+from hearth.store.tables import credential, inbox, node, orphan, resource, resource_data, stack
 from hearth.store.texts import copy_revision
 
 
@@ -68,10 +68,10 @@ class Changes:
     messages: list[Outgoing] = field(default_factory=list)
     read: list[int] = field(default_factory=list)
     create: list[accept.NewStack] = field(default_factory=list)
-    operate: list[tuple[str, accept.Operation]] = field(default_factory=list)
+    operate: list[tuple[str, accept.OperationRequest]] = field(default_factory=list)
     cancel: list[tuple[str, bool]] = field(default_factory=list)
-    strays: list[Stray] = field(default_factory=list)
-    strays_gone: list[str] = field(default_factory=list)
+    orphans: list[Orphan] = field(default_factory=list)
+    orphans_gone: list[str] = field(default_factory=list)
     stack: StackRow | None = None
     copy_revision: tuple[int, int] | None = None
     drop_credential: str | None = None
@@ -186,23 +186,23 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     _records(tx, valid)
     _data(tx, valid)
     _nodes(tx, valid)
-    _strays(tx, valid)
+    _orphans(tx, valid)
     put_scalings(tx, [one for _, changes in valid for one in changes.scalings])
     for part, changes in valid:
         _snapshots(tx, part, changes)
     done = [i for _, changes in valid for i in changes.read]
-    _delete(tx, mail, mail.c.id, done)
+    _delete(tx, inbox, inbox.c.id, done)
     events.append(tx, [e for _, changes in valid for e in changes.events])
     gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
     _delete(tx, credential, credential.c.id, gone)
-    pile = accept.Pile()
+    writes = accept.Writes()
     for part, changes in valid:  # last: a stack that is asked may have a part of its own above
         for message in changes.messages:
-            pile.send(tx, message.stack_id, message.content, part.now)
+            writes.send(tx, message.stack_id, message.content, part.now)
         for new in changes.create:
-            accept.create_nested(tx, new, part.now, new_id, pile)
-    _ask_children(tx, valid, new_id, pile)
-    pile.write(tx)
+            accept.create_nested(tx, new, part.now, new_id, writes)
+    _ask_children(tx, valid, new_id, writes)
+    writes.write(tx)
     for part, changes in valid:
         for child, rollback in changes.cancel:
             accept.cancel_quietly(tx, child, rollback, part.now)
@@ -217,7 +217,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
 
 
 def _ask_children(
-    tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], pile: accept.Pile
+    tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], writes: accept.Writes
 ) -> None:
     """Begin operations of nested stacks; a refusal reaches the parent as the end of it."""
     wanted = [(part, *one) for part, changes in valid for one in changes.operate]
@@ -228,7 +228,7 @@ def _ask_children(
         known = among.rows.get(child)
         assert known is None or known.parent_id == part.stack_id, f"{child} is another's"
         try:
-            accept.ask(tx, among, child, operation, part.now, new_id, pile)
+            accept.ask(tx, among, child, operation, part.now, new_id, writes)
         except Rejected as refused:
             why = "; ".join(problem.message for problem in refused.problems)
             kind = refused.problems[0].kind
@@ -239,7 +239,7 @@ def _ask_children(
                 status=Status.FAILED, reason=f"{kind}: {why}",
                 first_failure=None, parent_traversal=operation.parent_traversal,
             )  # fmt: skip
-            pile.send(tx, part.stack_id, child_ended(told), part.now)
+            writes.send(tx, part.stack_id, child_ended(told), part.now)
 
 
 def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
@@ -426,10 +426,10 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         tx.many(_MOVE_NODE, moved)
 
 
-_INSERT_STRAY = Prepared(stray.insert())
+_INSERT_STRAY = Prepared(orphan.insert())
 
 
-def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+def _orphans(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
     rows = [
         {
             "id": row.id,
@@ -440,11 +440,11 @@ def _strays(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
             "facts": tx.seal(row.facts, "stray.facts", row.id),
         }
         for part, changes in valid
-        for row in changes.strays
+        for row in changes.orphans
     ]
     if rows:
         tx.many(_INSERT_STRAY, rows)
-    _delete(tx, stray, stray.c.id, [i for _, changes in valid for i in changes.strays_gone])
+    _delete(tx, orphan, orphan.c.id, [i for _, changes in valid for i in changes.orphans_gone])
 
 
 def _delete(tx: Tx, table: sa.Table, column: sa.Column[Any], ids: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ from hearth.store import accept, events
 from hearth.store.database import Tx
 from hearth.store.messages import HealthMarked, kind_of
 from hearth.store.rows import Event, StackRow, record_of, record_state
-from hearth.store.tables import mail, node, resource
+from hearth.store.tables import inbox, node, resource
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
@@ -60,8 +60,8 @@ def mark(
 
 def unread(tx: Tx, stack_id: str) -> bool:
     """Whether the owner has messages about marks that it has not acted upon."""
-    marks = mail.c.kind == kind_of(HealthMarked)
-    mine = sa.select(mail.c.id).where(mail.c.stack_id == stack_id, marks).limit(1)
+    marks = inbox.c.kind == kind_of(HealthMarked)
+    mine = sa.select(inbox.c.id).where(inbox.c.stack_id == stack_id, marks).limit(1)
     return tx.first(mine) is not None
 
 

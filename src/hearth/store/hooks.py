@@ -1,6 +1,6 @@
 """Hooks: marks in a resource's private data that say it waits for a user.
 
-A mark counts for the traversal in which it was set. Whoever clears it tells the owner by mail.
+A mark counts for the traversal in which it was set. Whoever clears it tells the owner by messages.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Messages to the owner of a stack. Each kind is a struct; the rows of the table `mail` hold them.
+"""Messages to the owner of a stack. Each kind is a struct; the table `mail` holds them.
 
 A message says "look at this", and its owner reads what is true now. Only the end of a nested
 stack's operation carries what its parent needs.

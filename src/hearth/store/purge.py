@@ -13,18 +13,18 @@ from hearth.store.tables import (
     credential,
     engine,
     event,
-    mail,
+    inbox,
     node,
+    orphan,
     resource,
     resource_data,
     revision,
     snapshot,
     stack,
-    stray,
     tree,
 )
 
-_OF_STACK = (event, mail, node, resource, resource_data, revision, snapshot, stray)
+_OF_STACK = (event, inbox, node, resource, resource_data, revision, snapshot, orphan)
 _ALIVE = sa.select(engine.c.id).where(engine.c.beat_at >= NOW - LEASE_S)
 
 

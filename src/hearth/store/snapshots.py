@@ -55,7 +55,7 @@ def take(
     if 0 <= limit <= len(of_stack(tx, stack_id)):
         words = f"Request limit exceeded: a stack may have {limit} snapshots at most."
         raise Rejected([RequestLimitExceeded(None, words)])
-    accept.operate(tx, stack_id, accept.Operation(Action.SNAPSHOT, requester=requester), now,
+    accept.operate(tx, stack_id, accept.OperationRequest(Action.SNAPSHOT, requester=requester), now,
                    new_id)  # fmt: skip
     accept.begin_snapshot(tx, stack_id, snapshot_id, name, now)
     return get(tx, stack_id, snapshot_id)

@@ -2,7 +2,7 @@
 
 Others must be able to take its stacks over once its lease has run out, so a server is told to end a
 transaction that is idle for as long as a lease. PostgreSQL forgets that while a batch comes in and,
-as psycopg sends batches, after one: with each beat an engine ends what stands still there.
+as psycopg sends batches, after one: with each heartbeat an engine ends what stands still there.
 """
 
 import sqlalchemy as sa

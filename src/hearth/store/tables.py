@@ -175,7 +175,7 @@ node = Table(
     Column("due_at", TIME),
 )
 
-mail = Table(
+inbox = Table(
     "mail",
     metadata,
     Column("id", COUNTER, primary_key=True, autoincrement=True),
@@ -240,7 +240,7 @@ credential = Table(
     Column("created_at", TIME, nullable=False),
 )
 
-stray = Table(
+orphan = Table(
     "stray",
     metadata,
     Column("id", ID, primary_key=True),
@@ -292,7 +292,7 @@ software_deployment = Table(
     Index("ix_software_deployment_list", "project_id", "created_at"),
 )
 
-_KEYS = {mail: ("stack_id",), outbox: ("kind",)}  # their ids are known too late
+_KEYS = {inbox: ("stack_id",), outbox: ("kind",)}  # their ids are known too late
 
 
 def key_of(table: Table) -> tuple[str, ...]:

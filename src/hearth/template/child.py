@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
-from hearth.schema import Attr, Kind, Prop, Support
+from hearth.schema import Attr, Prop, Support, ValueKind
 from hearth.template.parameters import ParameterSchema, ParameterType
 from hearth.template.types import TypeInfo
 
@@ -109,7 +109,7 @@ def _joined(items: list[Any]) -> str:
     return ",".join(texts)
 
 
-SAME_KIND = {Kind.INTEGER: Kind.NUMBER}
+SAME_KIND = {ValueKind.INTEGER: ValueKind.NUMBER}
 
 
 def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
@@ -124,7 +124,9 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
         if mine is None:
             if prop.required:
                 wrong(f'property "{name}" of {built_in.name} is required and missing here')
-        elif prop.kind is not Kind.ANY and SAME_KIND.get(prop.kind, prop.kind) is not mine.kind:
+        elif (
+            prop.kind is not ValueKind.ANY and SAME_KIND.get(prop.kind, prop.kind) is not mine.kind
+        ):
             wrong(f'property "{name}" must be a {prop.kind}, as in {built_in.name}')
     for name, mine in child.properties.items():
         if mine.required and name not in built_in.properties:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
 from hearth.schema.prop import UNSET, Prop
 from hearth.template.walk import too_deep
@@ -41,11 +41,11 @@ CFN_NAMES = {
 }
 
 KINDS = {
-    ParameterType.STRING: Kind.STRING,
-    ParameterType.NUMBER: Kind.NUMBER,
-    ParameterType.LIST: Kind.LIST,
-    ParameterType.JSON: Kind.MAP,
-    ParameterType.BOOLEAN: Kind.BOOLEAN,
+    ParameterType.STRING: ValueKind.STRING,
+    ParameterType.NUMBER: ValueKind.NUMBER,
+    ParameterType.LIST: ValueKind.LIST,
+    ParameterType.JSON: ValueKind.MAP,
+    ParameterType.BOOLEAN: ValueKind.BOOLEAN,
 }
 
 

@@ -17,7 +17,7 @@ from hearth.model.problem import (
 )
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.template.functions.entry import EvaluationError, Function, ParameterError
 from hearth.template.functions.signature import spoken
 from hearth.template.hidden import masked, texts_in
@@ -91,7 +91,7 @@ class Conditions:
             if len(self.deciding) > CONDITIONS_DEEP_MAX:
                 raise EvaluationError("conditions refer to each other too deep")
             value: bool | Unknown = self.definitions[name].evaluate(self.scope)
-            if isinstance(value, Unknown) and value.kinds - {Kind.BOOLEAN}:
+            if isinstance(value, Unknown) and value.kinds - {ValueKind.BOOLEAN}:
                 words = f'the condition "{name}" is not a boolean but {spoken(value.kinds)}'
                 raise EvaluationError(words)
             if not isinstance(value, bool | Unknown):

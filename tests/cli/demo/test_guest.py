@@ -5,7 +5,7 @@ import pytest
 from hearth.cli.demo.dev_server import DemoFailed
 from hearth.cli.demo.guest import script_in, signal_in
 from hearth.resources.nova.user_data import wrapped
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 
 CURL = (
     "curl -i -X POST -H 'X-Auth-Token: abc' -H 'Content-Type: application/json' "
@@ -14,7 +14,7 @@ CURL = (
 
 
 def test_the_script_is_found_in_the_user_data_of_a_server():
-    live = live_of("OS::Nova::Server", {"flavor": "1", "user_data": "#!/bin/sh\necho hello\n"})
+    live = context_of("OS::Nova::Server", {"flavor": "1", "user_data": "#!/bin/sh\necho hello\n"})
     assert script_in(wrapped(live) or "") == "#!/bin/sh\necho hello\n"
 
 

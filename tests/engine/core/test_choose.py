@@ -13,12 +13,12 @@ def record(id_: str, since: int, until: int | None = None, **more: object) -> Re
 
 def chosen(
     *candidates: Record,
-    wanted: str = "d9",
+    fingerprint: str = "d9",
     back_to: int | None = None,
     before: int = 2,
     now: int | None = None,
 ):
-    found = choose(candidates, wanted=wanted, back_to=back_to, before=before, now=now)
+    found = choose(candidates, fingerprint=fingerprint, back_to=back_to, before=before, now=now)
     return found and found.id
 
 
@@ -34,7 +34,7 @@ def test_a_rollback_takes_the_one_that_was_in_charge_then():
 def test_a_return_by_hand_to_equal_values_takes_the_good_old_one():
     old = record("old", 1, 2, replaced_by="new", definition="d1")
     new = record("new", 2, definition="d2", status=Status.IN_PROGRESS)
-    assert chosen(old, new, wanted="d1") == "old"
+    assert chosen(old, new, fingerprint="d1") == "old"
 
 
 def test_a_failed_replacement_loses_to_the_good_older_one():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hearth.engine.core.decide import Decision, Verdict, Wanted, decide, differing, provably_kept
+from hearth.engine.core.decide import Decision, Desired, Verdict, decide, differing, provably_kept
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.schema.prop import STRING, Prop
@@ -21,9 +21,9 @@ def record(action: Action = Action.CREATE, status: Status = Status.COMPLETE, **h
 
 def decided(before: Record, *, kind: str = "T", parts=None, must=None, **more) -> Decision:
     properties = {"u": "1", "r": "1", **more.pop("properties", {})}
-    wanted = Wanted("d", kind, parts or {}, properties, properties, (), {}, "Delete", frozenset())
+    desired = Desired("d", kind, parts or {}, properties, properties, (), {}, "Delete", frozenset())
     return decide(
-        before, wanted, SCHEMA,
+        before, desired, SCHEMA,
         replace_failed=more.pop("replace_failed", True), must_replace=lambda *_: must, **more,
     )  # fmt: skip
 

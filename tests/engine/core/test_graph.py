@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth.engine.core import graph as graphs
-from hearth.engine.core.graph import Kind, State
+from hearth.engine.core.graph import NodeKind, State
 from hearth.engine.core.record import Record
 
 
@@ -32,7 +32,7 @@ def operations(draw):
 def test_each_node_starts_once_and_after_its_requirements(operation, luck):
     names, requires, existing = operation
     graph = graphs.build(
-        wanted={name: name for name in names}, requires=requires, existing=existing, kept=()
+        in_charge={name: name for name in names}, requires=requires, existing=existing, kept=()
     )
     ready, order = graphs.ready(graph), []
     while ready:
@@ -48,32 +48,34 @@ def test_each_node_starts_once_and_after_its_requirements(operation, luck):
 @given(operations())
 def test_what_is_removed_goes_before_what_it_was_built_upon(operation):
     _, _, existing = operation
-    graph = graphs.build(wanted={}, requires={}, existing=existing, kept=())
+    graph = graphs.build(in_charge={}, requires={}, existing=existing, kept=())
     for one in existing:
         for provider in one.requires:
-            assert (Kind.CLEANUP, one.id) in graph[Kind.CLEANUP, provider].requires
+            assert (NodeKind.CLEANUP, one.id) in graph[NodeKind.CLEANUP, provider].requires
 
 
 def test_a_failed_node_frees_nobody():
-    graph = graphs.build(wanted={"a": "a", "b": "b"}, requires={"b": {"a"}}, existing=(), kept=())
-    assert graphs.end(graph, (Kind.UPDATE, "a"), State.FAILED) == []
-    assert graphs.end(graph, (Kind.UPDATE, "a"), State.DONE) == []  # it has ended once for all
+    graph = graphs.build(
+        in_charge={"a": "a", "b": "b"}, requires={"b": {"a"}}, existing=(), kept=()
+    )
+    assert graphs.end(graph, (NodeKind.UPDATE, "a"), State.FAILED) == []
+    assert graphs.end(graph, (NodeKind.UPDATE, "a"), State.DONE) == []  # it has ended once for all
 
 
 def test_users_are_moved_before_their_former_provider_goes():
     old = record("old")
     user = record("user", frozenset({"old"}))
     graph = graphs.build(
-        wanted={"user": "user"}, requires={"user": frozenset()}, existing=[old, user], kept=()
+        in_charge={"user": "user"}, requires={"user": frozenset()}, existing=[old, user], kept=()
     )
-    assert (Kind.CLEANUP, "user") in graph[Kind.CLEANUP, "old"].requires
-    assert (Kind.UPDATE, "user") in graph[Kind.CLEANUP, "user"].requires
+    assert (NodeKind.CLEANUP, "user") in graph[NodeKind.CLEANUP, "old"].requires
+    assert (NodeKind.UPDATE, "user") in graph[NodeKind.CLEANUP, "user"].requires
 
 
 def test_a_replaced_record_goes_after_the_one_that_replaced_it():
     old, new = record("old"), record("new", replaces="old")
-    graph = graphs.build(wanted={}, requires={}, existing=[old, new], kept=())
-    assert graph[Kind.CLEANUP, "old"].requires == {(Kind.CLEANUP, "new")}
+    graph = graphs.build(in_charge={}, requires={}, existing=[old, new], kept=())
+    assert graph[NodeKind.CLEANUP, "old"].requires == {(NodeKind.CLEANUP, "new")}
 
 
 @given(operations(), st.data())
@@ -88,12 +90,12 @@ def test_leaving_out_what_provably_stays_orders_the_clean_ups_as_the_full_graph_
         if data.draw(st.booleans()) and not any(one.id in o.requires for o in existing):
             gone.add(one.id)
     kept = {i for i in chosen if i not in gone}
-    wanted = {i: i for i in kept}
-    full = graphs.build(wanted=wanted, requires=needs, existing=existing, kept=())
-    pruned = graphs.build(wanted=wanted, requires=needs, existing=existing, kept=kept)
+    in_charge = {i: i for i in kept}
+    full = graphs.build(in_charge=in_charge, requires=needs, existing=existing, kept=())
+    pruned = graphs.build(in_charge=in_charge, requires=needs, existing=existing, kept=kept)
     for one in gone:
         for other in gone:
-            key, before = (Kind.CLEANUP, one), (Kind.CLEANUP, other)
+            key, before = (NodeKind.CLEANUP, one), (NodeKind.CLEANUP, other)
             assert _after(full, key, before) == _after(pruned, key, before)
 
 

@@ -121,7 +121,9 @@ def test_a_failed_update_at_every_position(
             row = await town.make(first.template, first.files, environment=first.environment)
             assert state(row) == "CREATE_COMPLETE", row.reason
             town.knob({"path_regex": WRITES, "method": "POST", "nth": position}, REFUSED)
-            operation = accept.Operation(Action.UPDATE, second, disable_rollback=not rollback)
+            operation = accept.OperationRequest(
+                Action.UPDATE, second, disable_rollback=not rollback
+            )
             await town.store.run(
                 lambda tx, ident=row.id, wanted=operation: accept.operate(
                     tx, ident, wanted, time.time(), new_id

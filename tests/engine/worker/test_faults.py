@@ -131,7 +131,7 @@ class Town(House):
 
     def made(self) -> Counter[str]:
         """How often each kind of thing was made."""
-        return Counter(account.kind_of(one) for one in self.objects())
+        return Counter(account.rtype_of(one) for one in self.objects())
 
     def alive(self) -> list[str]:
         return account.after_delete(self.objects())

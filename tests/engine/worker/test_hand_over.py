@@ -10,7 +10,7 @@ from hearth.sim.draw import revision_of
 from hearth.sim.history import PROGRAMS
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.world import World
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 
 CHAIN = {f"r{i}": {"after": [f"r{i - 1}"] if i else []} for i in range(4)}
 
@@ -51,7 +51,7 @@ def test_a_delete_that_comes_while_its_stack_is_given_back_is_begun_once():
             world.start_engines(1)
             stack_id = await world.create("s", revision_of({}), timeout_mins=60)
             await _turns(turns)
-            await world.operate(stack_id, Operation(Action.DELETE))
+            await world.operate(stack_id, OperationRequest(Action.DELETE))
             await world.rest(limit_s=60.0)
             assert world.stack(stack_id).state == "DELETE_COMPLETE"
             return [name for task in asyncio.all_tasks() if "_farewell" in (name := repr(task))]

@@ -14,7 +14,7 @@ class Lease:
         self.asked = 0
         clock = SimpleNamespace(now=lambda: 0.0, monotonic=lambda: 0.0, wall=lambda: 0.0)
         self.engine = Engine(SimpleNamespace(store=self, clock=clock, new_id=lambda: "e"))
-        self.engine._beaten = 0.0, 0.0
+        self.engine._last_heartbeat = 0.0, 0.0
 
     async def read(self, fn):
         self.asked += 1
@@ -45,7 +45,7 @@ def test_the_machine_stands_while_a_beat_is_under_way():
 
     async def main():
         lease = Lease()
-        async with lease.engine._beat_under_way:
+        async with lease.engine._heartbeat_under_way:
             confirmed = asyncio.create_task(lease.engine.confirmed())
             for _ in range(3):
                 await asyncio.sleep(0)
@@ -60,12 +60,12 @@ def test_a_beat_that_begins_meanwhile_is_waited_for():
 
     async def main():
         lease = Lease()
-        beat = lease.engine._beat_under_way
+        heartbeat = lease.engine._heartbeat_under_way
         read = lease.read
 
         async def read_while_a_beat_begins(fn):
             if lease.asked == 0:
-                await beat.acquire()
+                await heartbeat.acquire()
             return await read(fn)
 
         lease.read = read_while_a_beat_begins
@@ -73,7 +73,7 @@ def test_a_beat_that_begins_meanwhile_is_waited_for():
         for _ in range(5):
             await asyncio.sleep(0)
         assert not confirmed.done()
-        beat.release()
+        heartbeat.release()
         assert await confirmed
         assert lease.asked == 2
 

@@ -14,7 +14,7 @@ from hearth.sim.history import PROGRAMS
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.world import World
 from hearth.store import reads
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.rows import Event
 from hearth.store.tables import event
 
@@ -54,7 +54,7 @@ def test_each_end_that_is_stored_has_its_line(told: pytest.LogCaptureFixture, fa
         world.start_engines(1)
         stack_id = await world.create("s", revision_of(CHAIN), timeout_mins=60)
         await world.rest(limit_s=600.0)
-        await world.operate(stack_id, Operation(Action.DELETE))
+        await world.operate(stack_id, OperationRequest(Action.DELETE))
         await world.rest(limit_s=600.0)
         return stack_id
 

@@ -11,7 +11,7 @@ from hearth.resources.registry import default_catalog
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.world import World
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
 from hearth.template import Limits
 
@@ -78,7 +78,7 @@ def test_one_that_grew_too_large_is_rolled_back_and_may_shrink() -> None:
         await here.rest()
         states = []
         for count in (4, 1):
-            await here.operate(stack_id, Operation(Action.UPDATE, tree(count)))
+            await here.operate(stack_id, OperationRequest(Action.UPDATE, tree(count)))
             await here.rest()
             row = here.stack(stack_id)
             states += [row.state, row.first_failure or ""]

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from benchmarks.inside import CALLER, Inside, inside
 
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.heat.test_resource import TestResource
 from hearth.service.create_stack import create_stack
 from hearth.service.stack_request import StackRequest
@@ -51,8 +51,8 @@ PLACES = {
 def repeating(monkeypatch: pytest.MonkeyPatch) -> None:
     """A type whose failure repeats what it was given, as services do."""
 
-    async def begin(_: TestResource, live: Live) -> None:
-        words = f"Invalid value {live.properties['value']} of {live.properties['value']}."
+    async def begin(_: TestResource, ctx: ResourceContext) -> None:
+        words = f"Invalid value {ctx.properties['value']} of {ctx.properties['value']}."
         raise CloudFault("network", 400, "BadRequest", words)
 
     monkeypatch.setattr(TestResource, "begin", begin)

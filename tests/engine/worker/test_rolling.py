@@ -19,7 +19,7 @@ from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing
 from hearth.sim.world import World
 from hearth.store import reads
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
 from tests.daily import part_of
 
@@ -94,7 +94,7 @@ class Life:
                 if not number:
                     self.stack_id = await self.world.create("s", revision, timeout_mins=60)
                 else:
-                    operation = Operation(Action.UPDATE, revision)
+                    operation = OperationRequest(Action.UPDATE, revision)
                     await self.world.operate(self.stack_id, operation)
                 await self.world.rest(limit_s=rest_s)
 

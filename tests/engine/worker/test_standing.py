@@ -12,7 +12,7 @@ from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing, Token, Value
 from hearth.sim.world import World
-from hearth.store.accept import CONVERGE, Operation
+from hearth.store.accept import CONVERGE, OperationRequest
 from hearth.store.rows import Revision
 
 TYPES = (Thing(), Value(), Token())
@@ -50,7 +50,9 @@ class Life:
                 await world.rest()
             self.before = world.stack(self.child_id)
             self.old = {one.name: one.id for one in world.records(self.child_id)}
-            await world.operate(self.stack_id, Operation(Action.UPDATE, revisions[1], told=told))
+            await world.operate(
+                self.stack_id, OperationRequest(Action.UPDATE, revisions[1], told=told)
+            )
             await world.rest()
 
         try:
@@ -107,7 +109,7 @@ def test_one_with_an_unhealthy_resource_is_mended():
 
 def test_one_that_was_only_looked_at_is_updated_as_ever():
     async def check(world, child):
-        await world.operate(child, Operation(Action.CHECK))
+        await world.operate(child, OperationRequest(Action.CHECK))
 
     assert not Life(revision(), revision(), between=check).stood
 

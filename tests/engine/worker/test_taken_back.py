@@ -44,7 +44,7 @@ def test_a_port_has_its_address_again_after_a_rollback() -> None:
         plug = {"service": "compute", "method": "POST", "path_regex": "os-interface$", "nth": 1}
         town.knob(plug, refused)
         after = Revision(TEMPLATE.format(address=ADDRESS, policy="REPLACE_ALWAYS"))
-        operation = accept.Operation(Action.UPDATE, after, disable_rollback=False)
+        operation = accept.OperationRequest(Action.UPDATE, after, disable_rollback=False)
         ident = row.id
         await town.store.run(lambda tx: accept.operate(tx, ident, operation, time.time(), new_id))
         row = await town.rest(row.id)

@@ -82,7 +82,7 @@ class Trusting(House):
     async def ask(self, ident: str, name: str, action: Action, network: str = "b") -> str:
         """An operation by that user; the state in the end, with nothing under way any more."""
         revision = Revision(template=TEMPLATE.format(name=network))
-        operation = accept.Operation(
+        operation = accept.OperationRequest(
             action,
             revision if action is Action.UPDATE else None,
             requester=await self.facts_of(name),

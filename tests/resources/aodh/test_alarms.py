@@ -36,16 +36,16 @@ async def alarm(driver, **more):
 
 def test_the_rule_is_what_no_other_alarm_has():
     async def story(driver):
-        live = await alarm(driver, evaluation_periods=3, description="ours")
+        ctx = await alarm(driver, evaluation_periods=3, description="ours")
         await driver.delete_all()
-        return live, driver.left()
+        return ctx, driver.left()
 
-    live, left = drive(story)
-    assert live.body["name"] == live.physical_name
-    assert live.body["type"] == "gnocchi_resources_threshold"
-    assert live.body["description"] == "ours"
-    assert live.body["repeat_actions"] is True
-    assert live.body[RULE] == {**CPU, "evaluation_periods": 3, "granularity": 60}
+    ctx, left = drive(story)
+    assert ctx.body["name"] == ctx.physical_name
+    assert ctx.body["type"] == "gnocchi_resources_threshold"
+    assert ctx.body["description"] == "ours"
+    assert ctx.body["repeat_actions"] is True
+    assert ctx.body[RULE] == {**CPU, "evaluation_periods": 3, "granularity": 60}
     assert left == {}
 
 
@@ -84,10 +84,10 @@ def test_the_rule_is_what_no_other_alarm_has():
 )
 def test_every_type_has_its_rule(type_name, properties, rule):
     async def story(driver):
-        live = await alarm(driver)
+        ctx = await alarm(driver)
         kind = builtin_types()[type_name]
         values = coerce_all(kind.properties, properties, Span(), Findings())
-        other = replace(live, kind=kind, properties=values)
+        other = replace(ctx, kind=kind, properties=values)
         return kind.fields(other)[f"{kind.alarm_type}_rule"]
 
     assert drive(story) == rule
@@ -95,20 +95,20 @@ def test_every_type_has_its_rule(type_name, properties, rule):
 
 def test_actions_and_queues_are_told():
     async def story(driver):
-        live = await alarm(driver)
-        project = live.stack.project_id
+        ctx = await alarm(driver)
+        project = ctx.stack.project_id
         root = f"{HEAT}{project}"
         signal = f"{root}/stacks/web/1/resources/policy/signal"
         other = replace(
-            live,
-            stack=replace(live.stack, heat_url=root),
+            ctx,
+            stack=replace(ctx.stack, heat_url=root),
             properties={
-                **live.properties,
+                **ctx.properties,
                 "alarm_actions": [signal, "http://here/signal", "", None, f"trust+{signal}"],
                 "ok_queues": ["a queue&more"],
             },
         )
-        return signal, live.kind.fields(other)
+        return signal, ctx.kind.fields(other)
 
     signal, fields = drive(story)
     trusted = f"trust+{signal}"
@@ -122,12 +122,12 @@ def test_a_message_reaches_the_queue_of_the_alarm():
         client = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c"}
         queue = "/v2/queues/mine"
         await driver.cloud.request("messaging", "PUT", queue, headers=client)
-        live = await alarm(driver, alarm_queues=["mine"])
+        ctx = await alarm(driver, alarm_queues=["mine"])
         evaluation.receive(driver.running.cloud, {"metric": "cpu_util", "values": [90]})
         answer = await driver.cloud.request("messaging", "GET", f"{queue}/messages", headers=client)
         await driver.delete_all()
         trusts = len(driver.running.cloud.store.table("identity.trusts"))
-        return live.physical_name, answer.body["messages"], trusts
+        return ctx.physical_name, answer.body["messages"], trusts
 
     name, (message,), trusts = drive(story)
     assert (message["body"]["alarm_name"], message["body"]["current"]) == (name, "alarm")
@@ -136,11 +136,11 @@ def test_a_message_reaches_the_queue_of_the_alarm():
 
 def test_an_update_sends_all_of_it_and_keeps_its_state():
     async def story(driver):
-        live = await alarm(driver, severity="critical", description="was")
+        ctx = await alarm(driver, severity="critical", description="was")
         evaluation.receive(driver.running.cloud, {"metric": "cpu_util", "values": [90]})
         properties = {**CPU, "severity": "critical", "threshold": 90}
-        await driver.update(live, properties)
-        shown = await live.kind.show(live)
+        await driver.update(ctx, properties)
+        shown = await ctx.kind.show(ctx)
         await driver.delete_all()
         return shown
 
@@ -152,12 +152,12 @@ def test_an_update_sends_all_of_it_and_keeps_its_state():
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_suspended_one_is_off_and_a_resumed_one_as_the_template_says(enabled):
     async def story(driver):
-        live = await alarm(driver, enabled=enabled)
+        ctx = await alarm(driver, enabled=enabled)
         seen = []
         for action in (Action.SUSPEND, Action.RESUME):
-            await driver.run(live, action)
-            seen.append((await live.kind.show(live))["enabled"])
-        await driver.run(live, Action.CHECK)
+            await driver.run(ctx, action)
+            seen.append((await ctx.kind.show(ctx))["enabled"])
+        await driver.run(ctx, Action.CHECK)
         await driver.delete_all()
         return seen
 
@@ -166,10 +166,10 @@ def test_a_suspended_one_is_off_and_a_resumed_one_as_the_template_says(enabled):
 
 def test_a_check_of_one_that_is_gone_fails():
     async def story(driver):
-        live = await alarm(driver)
-        await driver.cloud.request("alarming", "DELETE", f"/v2/alarms/{live.physical_id}")
+        ctx = await alarm(driver)
+        await driver.cloud.request("alarming", "DELETE", f"/v2/alarms/{ctx.physical_id}")
         with pytest.raises(CloudFault, match="not found"):
-            await driver.run(live, Action.CHECK)
+            await driver.run(ctx, Action.CHECK)
         await driver.delete_all()
 
     drive(story)
@@ -179,26 +179,24 @@ def test_what_a_lost_call_made_is_found_by_its_name():
     async def story(driver):
         match = {"service": "alarming", "method": "POST", "times": 1}
         driver.knobs({"match": match, "effect": {"withhold": 0.02}})
-        live = await alarm(driver)
+        ctx = await alarm(driver)
         posts = [call for call in driver.writes() if call[0] == "POST"]
-        strays = await live.kind.strays(live)
+        orphans = await ctx.kind.orphans(ctx)
         await driver.delete_all()
-        return len(posts), strays, driver.left()
+        return len(posts), orphans, driver.left()
 
     assert drive(story) == (1, [], {})
 
 
 def test_what_somebody_changed_is_seen():
     async def story(driver):
-        live = await alarm(driver, evaluation_periods=2, enabled=True)
-        before = await live.kind.observe(live)
-        changed = {**live.body, "enabled": False, RULE: {**live.body[RULE], "metric": "memory"}}
-        await driver.cloud.request(
-            "alarming", "PUT", f"/v2/alarms/{live.physical_id}", json=changed
-        )
-        after = await live.kind.observe(live)
+        ctx = await alarm(driver, evaluation_periods=2, enabled=True)
+        before = await ctx.kind.observe(ctx)
+        changed = {**ctx.body, "enabled": False, RULE: {**ctx.body[RULE], "metric": "memory"}}
+        await driver.cloud.request("alarming", "PUT", f"/v2/alarms/{ctx.physical_id}", json=changed)
+        after = await ctx.kind.observe(ctx)
         await driver.delete_all()
-        return live.properties, before, after
+        return ctx.properties, before, after
 
     properties, before, after = drive(story)
     assert all(properties[name] == value for name, value in before.items())

@@ -15,8 +15,8 @@ def text(payload):
     return {"payload": payload, "payload_content_type": "text/plain"}
 
 
-async def shown(live, *names):
-    return [await live.kind.attribute(live, name) for name in names]
+async def shown(ctx, *names):
+    return [await ctx.kind.attribute(ctx, name) for name in names]
 
 
 def test_the_url_of_a_secret_stands_for_it():
@@ -54,9 +54,9 @@ def test_what_a_lost_call_made_is_found_by_its_generated_name():
         order = {"type": "key", "algorithm": "aes", "bit_length": 128}
         await driver.create("OS::Barbican::Order", order)
         made = [call for call in driver.writes() if call[0] == "POST"]
-        strays = [await live.kind.strays(live) for live in driver.made]
+        orphans = [await ctx.kind.orphans(ctx) for ctx in driver.made]
         await driver.delete_all()
-        return len(made), strays, driver.left()
+        return len(made), orphans, driver.left()
 
     assert drive(story) == (3, [[], [], []], {})
 

@@ -7,7 +7,7 @@ import pytest
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.base import Failed, Ready, SignalResult
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 from tests.resources.heat.test_wait_conditions import Desk, run
 
 HANDLE = "AWS::CloudFormation::WaitConditionHandle"
@@ -15,24 +15,24 @@ SIGNAL = {"UniqueId": "a", "Status": "SUCCESS", "Reason": "done", "Data": "d"}
 
 
 def handle(**more):
-    return run(live_of(HANDLE, {}, users=Desk(), **more), Action.CREATE)
+    return run(context_of(HANDLE, {}, users=Desk(), **more), Action.CREATE)
 
 
 def test_the_reference_is_the_signed_url():
-    live = handle()
-    assert live.kind.reference(live).startswith("http://cfn:8000/v1/waitcondition/arn%3A")
+    ctx = handle()
+    assert ctx.kind.reference(ctx).startswith("http://cfn:8000/v1/waitcondition/arn%3A")
 
 
 def test_signals_need_all_keys_and_null_is_ignored():
-    live = handle()
-    assert live.kind.signal(live, SIGNAL).metadata["a"]["Data"] == "d"
-    assert live.kind.signal(live, None) == SignalResult()
+    ctx = handle()
+    assert ctx.kind.signal(ctx, SIGNAL).metadata["a"]["Data"] == "d"
+    assert ctx.kind.signal(ctx, None) == SignalResult()
     with pytest.raises(Rejected, match="Metadata format invalid"):
-        live.kind.signal(live, {"UniqueId": "a"})
+        ctx.kind.signal(ctx, {"UniqueId": "a"})
 
 
 def test_a_handle_may_be_replaced_at_every_update():
-    assert live_of("OS::Heat::UpdateWaitConditionHandle", {}).kind.replaced_at_every_update
+    assert context_of("OS::Heat::UpdateWaitConditionHandle", {}).kind.replaced_at_every_update
     assert not handle().kind.replaced_at_every_update
 
 
@@ -41,11 +41,11 @@ def test_a_condition_reads_the_handle(status, ends):
     async def metadata(_reference):
         return {"a": {"Status": status, "Reason": "why", "Data": "d"}}
 
-    live = live_of(
+    ctx = context_of(
         "AWS::CloudFormation::WaitCondition",
         {"Handle": "url", "Timeout": 10},
         read_metadata=metadata,
     )
-    (step,) = live.kind.steps(Action.CREATE, live)
-    assert isinstance(asyncio.run(step.poll(live)), ends)
-    assert asyncio.run(live.kind.attribute(live, "Data")) == '{"a": "d"}'
+    (step,) = ctx.kind.steps(Action.CREATE, ctx)
+    assert isinstance(asyncio.run(step.poll(ctx)), ends)
+    assert asyncio.run(ctx.kind.attribute(ctx, "Data")) == '{"a": "d"}'

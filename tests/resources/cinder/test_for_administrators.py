@@ -20,15 +20,15 @@ def test_specifications_whose_answer_was_lost_are_found_and_show_no_key():
         first = await qos.kind.show(qos)
         await driver.update(qos, {"name": "slow", "specs": {"read_iops_sec": "7"}})
         second = await qos.kind.show(qos)
-        strays = list(await qos.kind.strays(qos))
+        orphans = list(await qos.kind.orphans(qos))
         await driver.delete_all()
-        return first, second, strays, driver.left()
+        return first, second, orphans, driver.left()
 
-    first, second, strays, left = drive(story, user="admin")
+    first, second, orphans, left = drive(story, user="admin")
     assert (first["name"], first["consumer"]) == ("slow", "front-end")
     assert first["specs"] == {"read_iops_sec": "100", "write_iops_sec": "50"}
     assert (second["consumer"], second["specs"]) == ("back-end", {"read_iops_sec": "7"})
-    assert strays == []
+    assert orphans == []
     assert left == {}
 
 

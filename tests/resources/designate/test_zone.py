@@ -40,7 +40,7 @@ def test_what_a_lost_call_made_is_found_and_gets_the_users_words():
             match = {**POSTS, "path_regex": path, "times": 1}
             driver.knobs({"match": match, "effect": {"withhold": 0.02}})
         made = [await zone(driver), await record(driver, name="www", description="theirs")]
-        shown = [(await live.kind.show(live))["description"] for live in made]
+        shown = [(await ctx.kind.show(ctx))["description"] for ctx in made]
         posts = [call for call in driver.writes() if call[0] == "POST"]
         await driver.delete_all()
         return shown, len(posts), driver.left()
@@ -52,7 +52,7 @@ def test_nothing_is_ready_before_the_name_servers_have_it():
     async def story(driver):
         driver.knobs({"match": {"service": "dns"}, "effect": {"slow_s": 0.05}})
         made = [await zone(driver), await record(driver, name="www")]
-        seen = [live.body["status"] for live in made]
+        seen = [ctx.body["status"] for ctx in made]
         await driver.update(made[1], {**made[1].properties, "ttl": 60})
         seen.append(made[1].body["status"])
         await driver.delete_all()
@@ -78,7 +78,7 @@ def test_a_record_set_whose_zone_is_gone_leaves_nothing_to_look_for():
         made, one = await zone(driver), await record(driver, name="www")
         await driver.delete(made)
         await driver.delete(one)
-        return await one.kind.strays(one)
+        return await one.kind.orphans(one)
 
     assert drive(story) == []
 

@@ -68,11 +68,11 @@ def test_a_lost_answer_makes_no_second_router():
                       "effect": {"withhold": 0.05}})  # fmt: skip
         vpc = await driver.create("AWS::EC2::VPC", {}, "vpc")
         driver.running.cloud.knobs.clear()
-        there, strays = driver.left(), await vpc.kind.strays(vpc)
+        there, orphans = driver.left(), await vpc.kind.orphans(vpc)
         await driver.delete_all()
-        return there, strays, driver.left()
+        return there, orphans, driver.left()
 
-    there, strays, left = drive(story)
+    there, orphans, left = drive(story)
     assert (there["network.routers"], there["network.networks"]) == (1, 1)
-    assert list(strays) == []
+    assert list(orphans) == []
     assert left == {}

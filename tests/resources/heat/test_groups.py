@@ -9,23 +9,23 @@ from hearth.resources.heat.resource_group import member_names
 from hearth.resources.registry import default_catalog
 from hearth.template import Environment, compile_template
 from hearth.template.scope import NOWHERE
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 
 GROUP = "OS::Heat::ResourceGroup"
 MEMBER = {"type": "OS::Nova::Server", "properties": {"name": "web-%index%", "n": [1, "%index%"]}}
 
 
 def group(properties, **more):
-    return live_of(GROUP, {"resource_def": MEMBER, **properties}, **more)
+    return context_of(GROUP, {"resource_def": MEMBER, **properties}, **more)
 
 
-def names(live):
-    return list(live.kind.child(live).template["resources"])
+def names(ctx):
+    return list(ctx.kind.child(ctx).template["resources"])
 
 
 def test_members_are_numbered_and_their_texts_filled_in():
-    live = group({"count": 2})
-    members = live.kind.child(live).template["resources"]
+    ctx = group({"count": 2})
+    members = ctx.kind.child(ctx).template["resources"]
     assert list(members) == ["0", "1"]
     assert members["1"]["properties"] == {"name": "web-1", "n": [1, "1"]}
 
@@ -37,8 +37,8 @@ def test_removed_names_are_skipped_and_replaced_by_the_next_free_ones():
 def test_a_removal_takes_effect_at_unchanged_count_and_is_kept():
     policies = [{"resource_list": ["1", "id-2", "unknown"]}]
     members = {str(n): {"reference": f"id-{n}", "attributes": {}} for n in range(3)}
-    live = group({"count": 3, "removal_policies": policies}, physical_id="child", members=members)
-    child = live.kind.child(live)
+    ctx = group({"count": 3, "removal_policies": policies}, physical_id="child", members=members)
+    child = ctx.kind.child(ctx)
     assert list(child.template["resources"]) == ["0", "3", "4"]
     assert json.loads(child.data["name_blacklist"]) == ["1", "2"]
     later = group({"count": 3}, physical_id="child", data=dict(child.data))
@@ -47,8 +47,8 @@ def test_a_removal_takes_effect_at_unchanged_count_and_is_kept():
 
 def test_mode_update_decides_anew():
     kept = {"name_blacklist": '["1"]'}
-    live = group({"count": 2, "removal_policies_mode": "update"}, physical_id="child", data=kept)
-    assert names(live) == ["0", "1"]
+    ctx = group({"count": 2, "removal_policies_mode": "update"}, physical_id="child", data=kept)
+    assert names(ctx) == ["0", "1"]
 
 
 def test_what_is_shown_of_members():
@@ -56,10 +56,10 @@ def test_what_is_shown_of_members():
         "10": {"reference": "k", "attributes": {"ip": "10"}},
         "2": {"reference": "c", "attributes": {"ip": "2"}},
     }
-    live = group({"count": 2}, members=members, physical_id="child")
+    ctx = group({"count": 2}, members=members, physical_id="child")
 
     def shown(name):
-        return asyncio.run(live.kind.attribute(live, name))
+        return asyncio.run(ctx.kind.attribute(ctx, name))
 
     assert shown("refs") == ["c", "k"]
     assert shown("refs_map") == {"2": "c", "10": "k"}

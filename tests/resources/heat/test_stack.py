@@ -10,7 +10,7 @@ from hearth.cloud.contract import Whoami
 from hearth.model.state import Action
 from hearth.resources.base import Change
 from tests.resources.driver import Broken, Driver
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 
 STACK = "OS::Heat::Stack"
 
@@ -63,22 +63,22 @@ class Elsewhere(ListingCloud):
 
 
 def stack_on(cloud, parameters):
-    return live_of(STACK, {"template": "{}", "parameters": parameters}, cloud=cloud)
+    return context_of(STACK, {"template": "{}", "parameters": parameters}, cloud=cloud)
 
 
 def test_a_stack_is_made_changed_suspended_and_removed():
     async def story():
         cloud = Elsewhere()
         driver = Driver(None, cloud)
-        live = stack_on(cloud, {"p": 1})
-        await driver.run(live, Action.CREATE)
-        first = live.kind.recordable(live)
-        live.properties = {**live.properties, "parameters": {"p": 2}}
+        ctx = stack_on(cloud, {"p": 1})
+        await driver.run(ctx, Action.CREATE)
+        first = ctx.kind.recordable(ctx)
+        ctx.properties = {**ctx.properties, "parameters": {"p": 2}}
         for action in (Action.UPDATE, Action.SUSPEND, Action.RESUME, Action.CHECK):
-            await driver.run(live, action)
-        second = await live.kind.attribute(live, "outputs")
-        found = await live.kind.find(live)
-        await driver.run(live, Action.DELETE)
+            await driver.run(ctx, action)
+        second = await ctx.kind.attribute(ctx, "outputs")
+        found = await ctx.kind.find(ctx)
+        await driver.run(ctx, Action.DELETE)
         return first, second, found.physical_id, cloud.stack
 
     first, second, found, left = asyncio.run(story())
@@ -90,9 +90,9 @@ def test_a_stack_is_made_changed_suspended_and_removed():
 
 def test_a_failed_stack_gives_its_reason():
     cloud = Elsewhere("FAILED")
-    live = stack_on(cloud, {})
+    ctx = stack_on(cloud, {})
     with pytest.raises(Broken, match="so it is"):
-        asyncio.run(Driver(None, cloud).run(live, Action.CREATE))
+        asyncio.run(Driver(None, cloud).run(ctx, Action.CREATE))
 
 
 def test_another_region_is_another_stack():
@@ -236,15 +236,15 @@ def test_any_certificate_is_trusted_where_it_is_said_so():
 def test_every_call_about_the_stack_is_made_where_it_is():
     async def story():
         cloud = Region(secret=json.dumps(APPLICATION))
-        live = stack_on(cloud, {})
+        ctx = stack_on(cloud, {})
         context = {"credential_secret_id": "s7", "region_name": "there"}
-        live.properties = {**live.properties, "context": context}
-        kind = live.kind
-        live.physical_id = (await kind.create(live)).physical_id
-        assert (await kind.find(live)).physical_id == "s1"
+        ctx.properties = {**ctx.properties, "context": context}
+        kind = ctx.kind
+        ctx.physical_id = (await kind.create(ctx)).physical_id
+        assert (await kind.find(ctx)).physical_id == "s1"
         for call in (kind.update, kind.updated, kind.act, kind.acted, kind.wait, kind.delete):
-            await call(live)
-        assert await kind.attribute(live, "outputs") == {}
+            await call(ctx)
+        assert await kind.attribute(ctx, "outputs") == {}
         return cloud.calls
 
     calls = asyncio.run(story())
@@ -295,11 +295,11 @@ def test_a_cloud_out_of_reach_is_never_taken_for_one_where_the_stack_is_gone(fau
     (told,) = in_context(cloud, credential_secret_id="s7")
     assert words in told
     assert "far" not in told
-    live = stack_on(cloud, {})
-    live.properties = {**live.properties, "context": {"credential_secret_id": "s7"}}
-    live.physical_id = "s1"
+    ctx = stack_on(cloud, {})
+    ctx.properties = {**ctx.properties, "context": {"credential_secret_id": "s7"}}
+    ctx.physical_id = "s1"
     with pytest.raises(CloudFault) as raised:
-        asyncio.run(live.kind.delete(live))
+        asyncio.run(ctx.kind.delete(ctx))
     assert raised.value.status == status
 
 

@@ -12,7 +12,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.base import Failed, Later, Ready, Users
 from hearth.resources.heat.signed_url import signature
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 
 HANDLE = "OS::Heat::WaitConditionHandle"
 
@@ -51,24 +51,24 @@ class Desk(Users):
         return f"token-of-{user_id}"
 
 
-def run(live, action):
-    for step in live.kind.steps(action, live):
-        made = asyncio.run(step.do(live))
+def run(ctx, action):
+    for step in ctx.kind.steps(action, ctx):
+        made = asyncio.run(step.do(ctx))
         if made is not None:
-            live.physical_id = made.physical_id or live.physical_id
-            merged = {**live.data, **made.data}
-            live.data = {k: v for k, v in merged.items() if v is not None}
-    return live
+            ctx.physical_id = made.physical_id or ctx.physical_id
+            merged = {**ctx.data, **made.data}
+            ctx.data = {k: v for k, v in merged.items() if v is not None}
+    return ctx
 
 
 def handle(transport=None, **more):
     properties = {"signal_transport": transport} if transport else {}
-    return run(live_of(HANDLE, properties, users=Desk(), **more), Action.CREATE)
+    return run(context_of(HANDLE, properties, users=Desk(), **more), Action.CREATE)
 
 
 def test_a_token_is_the_default_and_the_command_line_carries_it():
-    live = handle()
-    shown = live.kind.recordable(live)
+    ctx = handle()
+    shown = ctx.kind.recordable(ctx)
     assert shown["token"] == "token-of-id-of-web-thing-abc"
     assert shown["endpoint"] == (
         "http://heat:8004/v1/users/stacks/web/stack-id/resources/thing/signal"
@@ -78,48 +78,48 @@ def test_a_token_is_the_default_and_the_command_line_carries_it():
 
 
 def test_a_user_that_turns_up_after_all_is_a_stray():
-    live = handle()
-    assert list(asyncio.run(live.kind.strays(live))) == []
-    lost = replace(live, data={})
-    (found,) = asyncio.run(live.kind.strays(lost))
-    asyncio.run(live.kind.drop_stray(lost, found))
-    assert live.users.users == {}
+    ctx = handle()
+    assert list(asyncio.run(ctx.kind.orphans(ctx))) == []
+    lost = replace(ctx, data={})
+    (found,) = asyncio.run(ctx.kind.orphans(lost))
+    asyncio.run(ctx.kind.delete_orphan(lost, found))
+    assert ctx.users.users == {}
 
 
 def test_a_second_key_pair_that_turns_up_is_a_stray():
-    live = handle("CFN_SIGNAL")
-    assert list(asyncio.run(live.kind.strays(live))) == []
-    live.users.pairs.append("LATE")
-    (found,) = asyncio.run(live.kind.strays(live))
-    asyncio.run(live.kind.drop_stray(live, found))
-    assert live.users.pairs == ["ACCESS"]
+    ctx = handle("CFN_SIGNAL")
+    assert list(asyncio.run(ctx.kind.orphans(ctx))) == []
+    ctx.users.pairs.append("LATE")
+    (found,) = asyncio.run(ctx.kind.orphans(ctx))
+    asyncio.run(ctx.kind.delete_orphan(ctx, found))
+    assert ctx.users.pairs == ["ACCESS"]
 
 
 def test_a_user_whose_making_was_not_answered_is_found_and_finished():
-    live = handle()
-    (step, *_) = live.kind.steps(Action.CREATE, live)
-    made = asyncio.run(step.find(replace(live, data={})))
+    ctx = handle()
+    (step, *_) = ctx.kind.steps(Action.CREATE, ctx)
+    made = asyncio.run(step.find(replace(ctx, data={})))
     assert made.data["user_id"] == "id-of-web-thing-abc"
-    live.users.users.clear()
-    assert asyncio.run(step.find(replace(live, data={}))) is None
+    ctx.users.users.clear()
+    assert asyncio.run(step.find(replace(ctx, data={}))) is None
 
 
 def test_a_signed_url_has_the_signature_of_its_parts():
-    live = handle("CFN_SIGNAL")
-    url = json.loads(live.kind.recordable(live)["signal"])["alarm_url"]
+    ctx = handle("CFN_SIGNAL")
+    url = json.loads(ctx.kind.recordable(ctx)["signal"])["alarm_url"]
     parts = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
     given = query.pop("Signature")
     assert "Timestamp" not in query  # Keystone would refuse it after a quarter of an hour
     assert given == signature("PUT", f"http://{parts.netloc}{parts.path}", query, "SECRET")
     assert "/waitcondition/arn%3Aopenstack%3Aheat" in url
-    assert live.kind.recordable(live)["token"] is None
+    assert ctx.kind.recordable(ctx)["token"] is None
 
 
 def test_a_password_for_the_native_api():
-    live = handle("HEAT_SIGNAL")
-    signal = json.loads(live.kind.recordable(live)["signal"])
-    assert signal["password"] == live.data["password"]
+    ctx = handle("HEAT_SIGNAL")
+    signal = json.loads(ctx.kind.recordable(ctx)["signal"])
+    assert signal["password"] == ctx.data["password"]
     assert signal["auth_url"] == "http://keystone:5000/v3"
     assert signal["project_id"] == "users"
 
@@ -127,42 +127,42 @@ def test_a_password_for_the_native_api():
 def test_queues_are_refused_in_plain_words_and_nothing_needs_nothing():
     with pytest.raises(CloudFault, match="messaging"):
         handle("ZAQAR_SIGNAL")
-    live = handle("NO_SIGNAL")
-    assert live.users.users == {}
+    ctx = handle("NO_SIGNAL")
+    assert ctx.users.users == {}
 
 
 def test_without_a_domain_for_users_the_handle_says_so():
     with pytest.raises(CloudFault, match="no domain for the users"):
-        run(live_of(HANDLE, {}), Action.CREATE)
+        run(context_of(HANDLE, {}), Action.CREATE)
 
 
 def test_the_user_is_shut_out_let_in_and_dropped():
-    live = handle()
-    run(live, Action.SUSPEND)
-    assert [enabled for _, enabled in live.users.users.values()] == [False]
-    run(live, Action.RESUME)
-    assert [enabled for _, enabled in live.users.users.values()] == [True]
-    run(live, Action.DELETE)
-    assert live.users.users == {}
+    ctx = handle()
+    run(ctx, Action.SUSPEND)
+    assert [enabled for _, enabled in ctx.users.users.values()] == [False]
+    run(ctx, Action.RESUME)
+    assert [enabled for _, enabled in ctx.users.users.values()] == [True]
+    run(ctx, Action.DELETE)
+    assert ctx.users.users == {}
 
 
 def test_a_signal_fills_in_what_is_missing():
-    live = handle()
-    first = live.kind.signal(live, None)
+    ctx = handle()
+    first = ctx.kind.signal(ctx, None)
     assert first.metadata == {
         "1": {"data": None, "reason": "Signal 1 received", "status": "SUCCESS"}
     }
     assert first.reason == "status:SUCCESS reason:Signal 1 received"
-    again = replace(live, metadata=first.metadata)
+    again = replace(ctx, metadata=first.metadata)
     second = again.kind.signal(again, {"id": "1", "status": "FAILURE", "reason": "no"})
     assert second.metadata["1"]["status"] == "FAILURE"
 
 
 @pytest.mark.parametrize("details", [{"extra": 1}, {"status": "MAYBE"}, "text", [1]])
 def test_a_malformed_signal_is_refused(details):
-    live = handle()
+    ctx = handle()
     with pytest.raises(Rejected, match="Metadata format invalid"):
-        live.kind.signal(live, details)
+        ctx.kind.signal(ctx, details)
 
 
 def signals(*statuses):
@@ -178,11 +178,11 @@ def wait(found, now=10.0, **properties):
         return found
 
     given = {"handle": "the-handle", "timeout": 60, **properties}
-    live = live_of(
+    ctx = context_of(
         "OS::Heat::WaitCondition", given, read_metadata=metadata, started_at=0.0, now=now
     )
-    (step,) = live.kind.steps(Action.CREATE, live)
-    return asyncio.run(step.poll(live))
+    (step,) = ctx.kind.steps(Action.CREATE, ctx)
+    return asyncio.run(step.poll(ctx))
 
 
 def test_a_condition_counts_successes():
@@ -202,10 +202,10 @@ def test_too_late_comes_first_and_tells_what_came():
 
 
 def test_the_data_is_shown_as_json():
-    live = live_of(
+    ctx = context_of(
         "OS::Heat::WaitCondition", {"handle": "h", "timeout": 1}, body=signals("SUCCESS")
     )
-    assert json.loads(live.kind.recordable(live)["data"]) == {"0": 0}
+    assert json.loads(ctx.kind.recordable(ctx)["data"]) == {"0": 0}
 
 
 @pytest.mark.parametrize(
@@ -217,16 +217,16 @@ def test_the_data_is_shown_as_json():
     ],
 )
 def test_a_handle_takes_so_many_signals_and_no_more(there, details, words):
-    live = live_of(HANDLE, {})
-    live.metadata = {str(n): {"data": None} for n in range(1, there + 1)}
+    ctx = context_of(HANDLE, {})
+    ctx.metadata = {str(n): {"data": None} for n in range(1, there + 1)}
     with pytest.raises(Rejected) as rejected:
-        live.kind.signal(live, details)
+        ctx.kind.signal(ctx, details)
     assert words in rejected.value.problems[0].message
-    assert live.kind.signal(live, {"id": "1"}).metadata.keys() >= live.metadata.keys()
+    assert ctx.kind.signal(ctx, {"id": "1"}).metadata.keys() >= ctx.metadata.keys()
 
 
 def test_what_a_guest_says_is_cut():
-    live = live_of(HANDLE, {})
-    live.metadata = {}
-    done = live.kind.signal(live, {"id": "1", "reason": "x" * 60_000})
+    ctx = context_of(HANDLE, {})
+    ctx.metadata = {}
+    done = ctx.kind.signal(ctx, {"id": "1", "reason": "x" * 60_000})
     assert len(done.metadata["1"]["reason"]) == 4096

@@ -10,7 +10,7 @@ from hearth.model.problem import Rejected
 from hearth.resources.iam.user import admits
 from hearth.resources.registry import builtin_types, default_catalog
 from hearth.template import Environment, compile_template
-from tests.resources.fake import live_of
+from tests.resources.fake import context_of
 from tests.resources.heat.test_wait_conditions import Desk
 
 KEY = "AWS::IAM::AccessKey"
@@ -49,16 +49,16 @@ class Keys(Desk):
 def test_a_key_pair_is_the_same_at_every_attempt_and_found_again():
     async def story():
         users = Keys()
-        live = live_of(KEY, {"UserName": "reader"}, users=users)
-        (step,) = live.kind.create_steps(live)
-        assert await step.find(live) is None
-        made = [await step.do(live), await step.do(live), await step.find(live)]
-        live = replace(live, physical_id=made[0].physical_id, data=made[0].data)
-        secret = await live.kind.attribute(live, "SecretAccessKey")
+        ctx = context_of(KEY, {"UserName": "reader"}, users=users)
+        (step,) = ctx.kind.create_steps(ctx)
+        assert await step.find(ctx) is None
+        made = [await step.do(ctx), await step.do(ctx), await step.find(ctx)]
+        ctx = replace(ctx, physical_id=made[0].physical_id, data=made[0].data)
+        secret = await ctx.kind.attribute(ctx, "SecretAccessKey")
         there = dict(users.pairs)
-        (drop,) = live.kind.delete_steps(live)
-        await drop.do(live)
-        return made, secret, there, live.kind.reference(live), users.pairs
+        (drop,) = ctx.kind.delete_steps(ctx)
+        await drop.do(ctx)
+        return made, secret, there, ctx.kind.reference(ctx), users.pairs
 
     made, secret, there, reference, left = asyncio.run(story())
     assert made[0] == made[1] == made[2]
@@ -67,9 +67,9 @@ def test_a_key_pair_is_the_same_at_every_attempt_and_found_again():
 
 
 def test_a_key_for_nobody_is_refused():
-    live = live_of(KEY, {"UserName": "nobody"}, users=Keys())
+    ctx = context_of(KEY, {"UserName": "nobody"}, users=Keys())
     with pytest.raises(CloudFault, match="this stack has no user nobody"):
-        asyncio.run(live.kind.make_keys(live))
+        asyncio.run(ctx.kind.make_keys(ctx))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,6 @@ def test_a_policy_by_name_comes_first_and_must_be_there():
 
 def test_the_password_of_a_login_profile_is_the_users():
     kind = builtin_types()["AWS::IAM::User"]
-    given = live_of(kind.type_name, {"LoginProfile": {"Password": "one"}})
+    given = context_of(kind.type_name, {"LoginProfile": {"Password": "one"}})
     assert kind.password(given) == "one"
-    assert kind.password(live_of(kind.type_name, {})) not in ("", "one")
+    assert kind.password(context_of(kind.type_name, {})) not in ("", "one")

@@ -26,7 +26,7 @@ def test_a_service_its_endpoint_and_their_regions_are_made_once_each_though_answ
                 "url": "http://pies/",
             },
         )
-        shown = [await live.kind.show(live) for live in (far, near, service, endpoint)]
+        shown = [await ctx.kind.show(ctx) for ctx in (far, near, service, endpoint)]
         await driver.update(
             endpoint, {**endpoint.properties, "url": "http://pies/2", "region": "far"}
         )

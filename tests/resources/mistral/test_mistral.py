@@ -43,24 +43,24 @@ def unowned(monkeypatch):
 def test_a_workflow_is_defined_changed_and_deleted():
     async def story(driver):
         wanted = {"type": "direct", "tasks": [NOOP], "tags": ["mine"], "input": {"a": None, "b": 2}}
-        live = await driver.create("OS::Mistral::Workflow", wanted)
-        assert live.kind.reference(live) == live.physical_id == live.physical_name
+        ctx = await driver.create("OS::Mistral::Workflow", wanted)
+        assert ctx.kind.reference(ctx) == ctx.physical_id == ctx.physical_name
         (row,) = (await workflows(driver)).values()
-        assert (row["name"], row["input"]) == (live.physical_name, "a, b=2")
+        assert (row["name"], row["input"]) == (ctx.physical_name, "a, b=2")
         assert row["tags"][0] == "mine"
-        assert (await live.kind.find(live)).physical_id == live.physical_id
-        assert live.kind.recordable(live)["data"] == {
-            "name": live.physical_id,
+        assert (await ctx.kind.find(ctx)).physical_id == ctx.physical_id
+        assert ctx.kind.recordable(ctx)["data"] == {
+            "name": ctx.physical_id,
             "input": {"a": None, "b": 2},
         }
-        await driver.update(live, {**wanted, "description": "new", "params": {"env": {}}})
-        shown = await live.kind.attribute(live, "show")
-        assert yaml.safe_load(shown["definition"])[live.physical_id]["description"] == "new"
+        await driver.update(ctx, {**wanted, "description": "new", "params": {"env": {}}})
+        shown = await ctx.kind.attribute(ctx, "show")
+        assert yaml.safe_load(shown["definition"])[ctx.physical_id]["description"] == "new"
         assert shown["id"] == row["id"]
-        assert await live.kind.replace_failed(live) is False
-        await driver.delete(live)
+        assert await ctx.kind.replace_failed(ctx) is False
+        await driver.delete(ctx)
         assert await workflows(driver) == {}
-        assert await live.kind.replace_failed(live) is True
+        assert await ctx.kind.replace_failed(ctx) is True
 
     drive(story)
 
@@ -73,8 +73,8 @@ def test_a_workflow_of_somebody_else_is_not_taken():
         with pytest.raises(CloudFault) as refused:
             await driver.create("OS::Mistral::Workflow", wanted)
         assert refused.value.conflict
-        (live,) = driver.made
-        assert await live.kind.find(live) is None
+        (ctx,) = driver.made
+        assert await ctx.kind.find(ctx) is None
 
     drive(story)
 
@@ -86,16 +86,16 @@ def test_a_signal_starts_an_execution_of_a_workflow():
             "type": "direct", "tasks": [NOOP], "input": {"a": 1, "b": 2},
             "params": {"env": {"x": 1}},
         }  # fmt: skip
-        live = await driver.create("OS::Mistral::Workflow", wanted)
+        ctx = await driver.create("OS::Mistral::Workflow", wanted)
         for details in ({"input": {"b": 3}}, None):
-            ident = await live.kind.deliver(live, details)
-            done = live.kind.signal(live, ident)
-            live.data = {**live.data, **done.data}
+            ident = await ctx.kind.deliver(ctx, details)
+            done = ctx.kind.signal(ctx, ident)
+            ctx.data = {**ctx.data, **done.data}
             assert ident in done.reason
-        latest, first = await live.kind.attribute(live, "executions")
+        latest, first = await ctx.kind.attribute(ctx, "executions")
         assert json.loads(first["input"]) == {"a": 1, "b": 3}
         assert json.loads(latest["input"]) == {"a": 1, "b": 2}
-        assert latest["workflow_name"] == live.physical_id
+        assert latest["workflow_name"] == ctx.physical_id
 
     drive(story)
 
@@ -190,15 +190,15 @@ def test_a_cron_trigger_is_made_shown_and_deleted():
         await define(driver, ECHO)
         wanted = {"pattern": "0 3 * * *", "count": 2}
         workflow = {"name": "echo", "input": {"size": 1}}
-        live = await driver.create("OS::Mistral::CronTrigger", {**wanted, "workflow": workflow})
-        assert live.kind.reference(live) == live.physical_name
-        assert await live.kind.attribute(live, "remaining_executions") == 2
-        assert (await live.kind.attribute(live, "next_execution_time"))[11:] == "03:00:00"
-        assert (await live.kind.find(live)).physical_id == live.physical_id
+        ctx = await driver.create("OS::Mistral::CronTrigger", {**wanted, "workflow": workflow})
+        assert ctx.kind.reference(ctx) == ctx.physical_name
+        assert await ctx.kind.attribute(ctx, "remaining_executions") == 2
+        assert (await ctx.kind.attribute(ctx, "next_execution_time"))[11:] == "03:00:00"
+        assert (await ctx.kind.find(ctx)).physical_id == ctx.physical_id
         other = {**wanted, "workflow": {"name": "echo", "input": {"size": 2}}}
-        live.properties = other
-        assert await live.kind.find(live) is None
-        await driver.delete(live)
+        ctx.properties = other
+        assert await ctx.kind.find(ctx) is None
+        await driver.delete(ctx)
         assert "workflow.cron_triggers" not in driver.left()
 
     drive(story)
@@ -212,13 +212,13 @@ def test_an_external_resource_is_what_its_workflows_make_of_it():
     async def story(driver):
         await define(driver, ECHO)
         wanted = {"input": {"size": 3}, "actions": actions("CREATE", "UPDATE", "DELETE")}
-        live = await driver.create("OS::Mistral::ExternalResource", wanted)
-        assert live.physical_id == "thing"
-        assert (await live.kind.attribute(live, "output"))["size"] == 3
-        await driver.update(live, {**wanted, "input": {"size": 4}})
-        output = await live.kind.attribute(live, "output")
+        ctx = await driver.create("OS::Mistral::ExternalResource", wanted)
+        assert ctx.physical_id == "thing"
+        assert (await ctx.kind.attribute(ctx, "output"))["size"] == 3
+        await driver.update(ctx, {**wanted, "input": {"size": 4}})
+        output = await ctx.kind.attribute(ctx, "output")
         assert (output["size"], output["seen"]) == (4, 3)  # what was before is in the environment
-        await driver.delete(live)
+        await driver.delete(ctx)
         rows = await driver.cloud.listing("workflow", "/executions")
         assert [json.loads(row["input"])["size"] for row in rows] == [3, 4, 4]
         assert {row["description"] for row in rows} == {"Heat managed"}
@@ -254,15 +254,13 @@ def test_an_action_that_failed_is_another_execution_the_next_time():
     async def story(driver):
         await define(driver, ECHO)
         wanted = {"actions": actions("CREATE", "UPDATE")}
-        live = await driver.create(
-            "OS::Mistral::ExternalResource", {**wanted, "input": {"size": 1}}
-        )
-        live.started_at = 1.0
+        ctx = await driver.create("OS::Mistral::ExternalResource", {**wanted, "input": {"size": 1}})
+        ctx.started_at = 1.0
         with pytest.raises(Broken):
-            await driver.update(live, {**wanted, "input": {"size": 2, "bad": True}})
-        live.started_at = 2.0
-        await driver.update(live, {**wanted, "input": {"size": 3}})
-        assert (await live.kind.attribute(live, "output"))["size"] == 3
+            await driver.update(ctx, {**wanted, "input": {"size": 2, "bad": True}})
+        ctx.started_at = 2.0
+        await driver.update(ctx, {**wanted, "input": {"size": 3}})
+        assert (await ctx.kind.attribute(ctx, "output"))["size"] == 3
 
     drive(story)
 

@@ -56,11 +56,11 @@ def test_a_stranger_of_the_same_name_is_never_adopted():
             }
         )
         net = await driver.create(NET, {"name": "inner"})
-        return other.part("network")["id"], net.physical_id, await net.kind.strays(net)
+        return other.part("network")["id"], net.physical_id, await net.kind.orphans(net)
 
-    stranger, ours, strays = drive(story)
+    stranger, ours, orphans = drive(story)
     assert stranger != ours
-    assert strays == []
+    assert orphans == []
 
 
 def test_what_turns_up_later_under_the_key_is_a_stray():
@@ -68,14 +68,14 @@ def test_what_turns_up_later_under_the_key_is_a_stray():
         net = await driver.create(NET, {"name": "inner"})
         late = {"network": {"name": "inner", "description": f"hearth:{net.key}"}}
         await driver.cloud.request("network", "POST", "/v2.0/networks", json=late)
-        strays = await net.kind.strays(net)
-        for one in strays:
-            await net.kind.drop_stray(net, one)
-        return strays, net.physical_id, driver.left()
+        orphans = await net.kind.orphans(net)
+        for one in orphans:
+            await net.kind.delete_orphan(net, one)
+        return orphans, net.physical_id, driver.left()
 
-    strays, ours, left = drive(story)
-    assert len(strays) == 1
-    assert ours not in strays
+    orphans, ours, left = drive(story)
+    assert len(orphans) == 1
+    assert ours not in orphans
     assert left == {"network.networks": 1}
 
 

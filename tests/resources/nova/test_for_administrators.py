@@ -20,17 +20,17 @@ def test_an_aggregate_whose_answer_was_lost_is_found_filled_and_emptied_again():
         second = await made.kind.show(made)
         await driver.update(made, {"name": "slow", "hosts": [HOST]})
         third = await made.kind.show(made)
-        strays = list(await made.kind.strays(made))
+        orphans = list(await made.kind.orphans(made))
         await driver.delete_all()
-        return first, second, third, strays, driver.left()
+        return first, second, third, orphans, driver.left()
 
-    first, second, third, strays, left = drive(story, user="admin")
+    first, second, third, orphans, left = drive(story, user="admin")
     assert (first["name"], first["availability_zone"], first["hosts"]) == ("fast", "here", [HOST])
     assert first["metadata"] == {"availability_zone": "here", "ssd": "True"}
     assert (second["name"], second["availability_zone"], second["hosts"]) == ("slow", None, [])
     assert second["metadata"] == {"disk": "old"}
     assert (third["hosts"], third["metadata"]) == ([HOST], {})
-    assert (strays, left) == ([], {})
+    assert (orphans, left) == ([], {})
 
 
 def test_limits_below_what_is_in_use_are_refused_by_the_service():

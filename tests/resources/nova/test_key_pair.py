@@ -55,9 +55,9 @@ def test_what_was_made_and_never_recorded_is_found_and_dropped():
     async def story(driver):
         pair = await driver.create(PAIR, {"name": "mine"})
         pair.physical_id = None  # the engine died before it could write it down
-        strays = await pair.kind.strays(pair)
-        for one in strays:
-            await pair.kind.drop_stray(pair, one)
-        return strays, driver.left()
+        orphans = await pair.kind.orphans(pair)
+        for one in orphans:
+            await pair.kind.delete_orphan(pair, one)
+        return orphans, driver.left()
 
     assert drive(story) == (["mine"], {})

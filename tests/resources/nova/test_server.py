@@ -254,11 +254,11 @@ def test_a_port_that_turns_up_later_is_a_stray():
         server = await driver.create(SERVER, {**PLAIN, "networks": [{"subnet": "low"}]})
         late = {"network_id": net.physical_id, "description": f"hearth:{server.key}:0:late"}
         await driver.cloud.request("network", "POST", "/v2.0/ports", json={"port": late})
-        strays = await server.kind.strays(server)
-        for one in strays:
-            await server.kind.drop_stray(server, one)
+        orphans = await server.kind.orphans(server)
+        for one in orphans:
+            await server.kind.delete_orphan(server, one)
         await driver.delete_all()
-        return len(strays), driver.left()
+        return len(orphans), driver.left()
 
     assert drive(story) == (1, {})
 
@@ -346,5 +346,5 @@ def test_a_port_goes_where_another_is_asked_for():
     ],
 )
 def test_the_first_disk_that_can_boot_does_unless_another_is_told_to(disks, image, boot):
-    live = SimpleNamespace(given={"block_device_mapping_v2": disks, "image": image}.get)
-    assert [disk.get("boot_index") for disk in block_devices(live)] == boot
+    ctx = SimpleNamespace(given={"block_device_mapping_v2": disks, "image": image}.get)
+    assert [disk.get("boot_index") for disk in block_devices(ctx)] == boot

@@ -59,9 +59,9 @@ def test_what_a_lost_call_made_is_found_by_its_tag():
         posts = [
             path for method, path, _ in driver.writes() if "lbaas" in path and method == "POST"
         ]
-        strays = [await live.kind.strays(live) for live in (of, one, twin)]
+        orphans = [await ctx.kind.orphans(ctx) for ctx in (of, one, twin)]
         await driver.delete_all()
-        return len(posts), strays, driver.left()
+        return len(posts), orphans, driver.left()
 
     assert drive(story) == (5, [[], [], []], {})
 
@@ -74,8 +74,8 @@ def test_a_stray_that_cannot_be_deleted_yet_is_left_for_the_next_look():
         one = await driver.create(*member(of, 5))
         recorded, one.physical_id = one.physical_id, "another"
         looks = 0
-        while await one.kind.strays(one):
-            await one.kind.drop_stray(one, recorded)
+        while await one.kind.orphans(one):
+            await one.kind.delete_orphan(one, recorded)
             looks += 1
             await asyncio.sleep(0.05)
         driver.made.remove(one)
@@ -142,7 +142,7 @@ def test_a_part_whose_parent_is_gone_leaves_nothing_to_look_for():
         one = await driver.create(*member(of, 5))
         await driver.delete(of)
         await driver.delete(one)
-        return await one.kind.strays(one)
+        return await one.kind.orphans(one)
 
     assert drive(story) == []
 

@@ -21,21 +21,21 @@ async def ask(driver, method, path, **more):
 def test_a_queue_is_made_changed_and_deleted():
     async def story(driver):
         wanted = {"name": "orders", "metadata": {"a": 1, "b": {"c": 2}}}
-        live = await driver.create("OS::Zaqar::Queue", wanted)
-        assert (live.physical_id, live.kind.reference(live)) == ("orders", "orders")
-        assert (await live.kind.attribute(live, "href")).endswith("/messaging/v2/queues/orders")
-        assert await live.kind.attribute(live, "queue_id") == "orders"
-        shown = (await live.kind.attribute(live, "show"))["metadata"]
+        ctx = await driver.create("OS::Zaqar::Queue", wanted)
+        assert (ctx.physical_id, ctx.kind.reference(ctx)) == ("orders", "orders")
+        assert (await ctx.kind.attribute(ctx, "href")).endswith("/messaging/v2/queues/orders")
+        assert await ctx.kind.attribute(ctx, "queue_id") == "orders"
+        shown = (await ctx.kind.attribute(ctx, "show"))["metadata"]
         assert (shown["a"], shown["b"]) == (1, {"c": 2})
-        await driver.update(live, {"name": "orders", "metadata": {"b": 3, "x/y~z": 4}})
-        shown = (await live.kind.attribute(live, "show"))["metadata"]
+        await driver.update(ctx, {"name": "orders", "metadata": {"b": 3, "x/y~z": 4}})
+        shown = (await ctx.kind.attribute(ctx, "show"))["metadata"]
         assert ("a" in shown, shown["b"], shown["x/y~z"]) == (False, 3, 4)
-        assert (await live.kind.observe(live)) == {"metadata": {"b": 3, "x/y~z": 4}}
-        assert (await live.kind.find(live)).physical_id == "orders"
-        await driver.update(live, {"name": "orders"})
-        left = (await live.kind.attribute(live, "show"))["metadata"]
+        assert (await ctx.kind.observe(ctx)) == {"metadata": {"b": 3, "x/y~z": 4}}
+        assert (await ctx.kind.find(ctx)).physical_id == "orders"
+        await driver.update(ctx, {"name": "orders"})
+        left = (await ctx.kind.attribute(ctx, "show"))["metadata"]
         assert not {"b", "x/y~z"} & left.keys()
-        await driver.delete(live)
+        await driver.delete(ctx)
         assert driver.left() == {}
 
     drive(story)
@@ -58,8 +58,8 @@ def test_a_queue_whose_answer_was_lost_is_found_again():
             {"match": {"method": "PUT", "path_regex": QUEUES, "first": True},
              "effect": {"withhold": 0}},
         )  # fmt: skip
-        live = await driver.create("OS::Zaqar::Queue", {})
-        assert live.physical_id == live.physical_name
+        ctx = await driver.create("OS::Zaqar::Queue", {})
+        assert ctx.physical_id == ctx.physical_name
         assert driver.left() == {"messaging.queues": 1}
 
     drive(story)
@@ -69,10 +69,10 @@ def test_a_signed_url_is_shown_in_parts_and_as_a_query():
     async def story(driver):
         queue = await driver.create("OS::Zaqar::Queue", {})
         wanted = {"queue": queue.physical_id, "paths": ["messages"], "methods": ["POST", "GET"]}
-        live = await driver.create(
+        ctx = await driver.create(
             "OS::Zaqar::SignedQueueURL", {**wanted, "ttl": 60}, name="url", now=1_900_000_000.0
         )
-        shown = live.kind.recordable(live)
+        shown = ctx.kind.recordable(ctx)
         assert shown["methods"] == "GET,POST"
         assert shown["paths"] == f"{QUEUES}/{queue.physical_id}/messages"
         assert shown["expires"] == "2030-03-17T17:47:40"
@@ -93,16 +93,16 @@ def test_a_subscription_is_made_changed_and_found():
             other = {"subscriber": f"http://127.0.0.1:1/{number}"}
             await ask(driver, "POST", place, json=other)
         wanted = {"queue_name": queue.physical_id, "subscriber": "mailto:you@shop.example"}
-        live = await driver.create(
+        ctx = await driver.create(
             "OS::Zaqar::Subscription",
             {**wanted, "ttl": 60, "options": {"subject": "a"}},
             name="mail",
         )
-        assert (await live.kind.find(live)).physical_id == live.physical_id
+        assert (await ctx.kind.find(ctx)).physical_id == ctx.physical_id
         await driver.update(
-            live, {**wanted, "subscriber": "mailto:me@shop.example", "options": {"subject": "b"}}
+            ctx, {**wanted, "subscriber": "mailto:me@shop.example", "options": {"subject": "b"}}
         )
-        shown = await live.kind.attribute(live, "show")
+        shown = await ctx.kind.attribute(ctx, "show")
         assert (shown["subscriber"], shown["options"]) == (
             "mailto:me@shop.example",
             {"subject": "b"},
@@ -120,12 +120,12 @@ def test_a_trust_stays_when_what_is_sent_changes():
     async def story(driver):
         queue = await driver.create("OS::Zaqar::Queue", {})
         wanted = {"queue_name": queue.physical_id, "subscriber": "trust+http://127.0.0.1:1/"}
-        live = await driver.create("OS::Zaqar::Subscription", wanted, name="trusting")
-        before = (await live.kind.show(live))["options"]
-        await driver.update(live, {**wanted, "options": {"post_data": "x"}})
-        after = (await live.kind.show(live))["options"]
+        ctx = await driver.create("OS::Zaqar::Subscription", wanted, name="trusting")
+        before = (await ctx.kind.show(ctx))["options"]
+        await driver.update(ctx, {**wanted, "options": {"post_data": "x"}})
+        after = (await ctx.kind.show(ctx))["options"]
         assert after == {**before, "post_data": "x"}
-        assert (await live.kind.observe(live))["options"] == {"post_data": "x"}
+        assert (await ctx.kind.observe(ctx))["options"] == {"post_data": "x"}
 
     drive(story)
 
@@ -138,12 +138,12 @@ def test_a_trigger_sends_the_message_in_the_environment_of_an_execution():
             data="version: '2.0'\nheal: {input: [a], tasks: {t: {action: std.noop}}}",
         )  # fmt: skip
         wanted = {"queue_name": queue.physical_id, "workflow_id": "heal", "input": {"a": 1}}
-        live = await driver.create(
+        ctx = await driver.create(
             "OS::Zaqar::MistralTrigger",
             {**wanted, "params": {"env": {"place": "here"}, "task_name": "t"}},
             name="trigger",
         )
-        shown = await live.kind.show(live)
+        shown = await ctx.kind.show(ctx)
         base = await driver.cloud.endpoint("workflow")
         assert shown["subscriber"] == f"trust+{base}/executions"
         assert json.loads(shown["options"]["post_data"]) == {
@@ -154,8 +154,8 @@ def test_a_trigger_sends_the_message_in_the_environment_of_an_execution():
                 "task_name": "t",
             },
         }
-        await driver.update(live, {**wanted, "input": {"a": 2}})
-        assert (await live.kind.observe(live))["input"] == {"a": 2}
+        await driver.update(ctx, {**wanted, "input": {"a": 2}})
+        assert (await ctx.kind.observe(ctx))["input"] == {"a": 2}
         place = f"{QUEUES}/{queue.physical_id}/messages"
         await ask(driver, "POST", place, json={"messages": [{"body": "hello"}]})
         for _ in range(500):

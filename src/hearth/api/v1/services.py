@@ -8,7 +8,7 @@ from starlette.responses import Response
 import hearth
 from hearth.api.answer import JSONResponse
 from hearth.api.v1.context import services_of
-from hearth.engine.worker.ports import BEAT_S
+from hearth.engine.worker.ports import HEARTBEAT_S
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.store.engines import EngineRow, engines
@@ -31,7 +31,7 @@ def _view(one: EngineRow) -> dict[str, object]:
         "host": one.host,
         "hostname": one.host,
         "topic": "engine",
-        "report_interval": BEAT_S,
+        "report_interval": HEARTBEAT_S,
         "created_at": _time(one.started_at),
         "updated_at": _time(one.beat_at),
         "deleted_at": None,

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.resources.base import ResourceType
 from hearth.schema.describe import constraint_as_json
 from hearth.schema.prop import Prop
 
 Body = dict[str, Any]
 
-TYPES: Mapping[Kind, str] = {
-    Kind.STRING: "string",
-    Kind.INTEGER: "number",
-    Kind.NUMBER: "number",
-    Kind.BOOLEAN: "boolean",
-    Kind.LIST: "comma_delimited_list",
+TYPES: Mapping[ValueKind, str] = {
+    ValueKind.STRING: "string",
+    ValueKind.INTEGER: "number",
+    ValueKind.NUMBER: "number",
+    ValueKind.BOOLEAN: "boolean",
+    ValueKind.LIST: "comma_delimited_list",
 }
 CFN_TYPES = {
     "string": "String",
@@ -79,13 +79,13 @@ def _outputs(kind: ResourceType, about: str, value: str, read: Callable[[str], B
 
 
 def _type(prop: Prop) -> str:
-    if prop.kind is Kind.LIST and (_holds_maps(prop)):
+    if prop.kind is ValueKind.LIST and (_holds_maps(prop)):
         return "json"
     return TYPES.get(prop.kind, "json")
 
 
 def _holds_maps(prop: Prop) -> bool:
-    return isinstance(prop.schema, Prop) and prop.schema.kind is Kind.MAP
+    return isinstance(prop.schema, Prop) and prop.schema.kind is ValueKind.MAP
 
 
 def _parameter(prop: Prop) -> Body:

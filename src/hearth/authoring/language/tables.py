@@ -11,7 +11,7 @@ from hearth.authoring.language.history import CFN, HOT, presence, variant
 from hearth.authoring.language.markdown import as_json, code, codes, table
 from hearth.authoring.rules import RULES
 from hearth.model.state import Hook, RestrictedAction
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema import Prop
 from hearth.schema.convert import BAD, CONVERT
 from hearth.schema.patterns import PATIENCE_S
@@ -195,9 +195,9 @@ def parameter_samples() -> str:
 
 def property_samples() -> str:
     """Return how each kind of property converts the same values."""
-    kinds = [kind for kind in Kind if kind is not Kind.ANY]
+    kinds = [kind for kind in ValueKind if kind is not ValueKind.ANY]
 
-    def cell(kind: Kind, value: Any) -> str:
+    def cell(kind: ValueKind, value: Any) -> str:
         made = CONVERT[kind](Prop(kind), value)
         return "refused" if made is BAD else code(_value(made))
 

@@ -21,7 +21,7 @@ from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.locations import Location, What
 from hearth.authoring.lsp.schemas import Schemas
 from hearth.authoring.lsp.syntax_tree import Map
-from hearth.schema import AllowedValues, Kind
+from hearth.schema import AllowedValues, ValueKind
 
 
 class Completion:
@@ -104,7 +104,7 @@ class Completion:
             prop = self.schemas.prop(document, holder) if holder.steps else None
         if prop is None:
             return
-        if prop.kind is Kind.BOOLEAN:
+        if prop.kind is ValueKind.BOOLEAN:
             yield from map(hand.literal, words(("true", "false"), Sort.VALUE, rank=1))
         for constraint in prop.constraints:
             if isinstance(constraint, AllowedValues):

@@ -13,14 +13,14 @@ from hearth.authoring.lsp.files import Files, is_template_name, local
 from hearth.authoring.lsp.locations import Location, What
 from hearth.authoring.lsp.syntax_tree import List, Map, Node, scalar_text
 from hearth.authoring.types import AuthorCatalog
-from hearth.schema import Attr, Kind, Prop
+from hearth.schema import Attr, Prop, ValueKind
 from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.types import TypeInfo
 
 LOOK_AGAIN_S = 1.0
 """Seconds for which the environments on the disk are cached."""
 
-NO_SCHEMA = Prop(Kind.ANY)
+NO_SCHEMA = Prop(ValueKind.ANY)
 
 
 @dataclass(frozen=True, slots=True)

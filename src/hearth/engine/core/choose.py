@@ -20,14 +20,14 @@ BEGUN = 20  # more than the sum of all scores of an older record
 def choose(
     candidates: Sequence[Record],
     *,
-    wanted: str,
+    fingerprint: str,
     back_to: int | None,
     before: int,
     now: int | None = None,
 ) -> Record | None:
     """Return the record to continue with, or None where a new one must be created.
 
-    `wanted` is the fingerprint of the definition aimed at, `back_to` the revision a rollback
+    `fingerprint` is the fingerprint of the definition aimed at, `back_to` the revision a rollback
     returns to, `before` the revision the operation starts from, `now` its own: what this very
     operation has begun goes on after a take-over. A record whose delete has begun never comes back.
     """
@@ -44,7 +44,7 @@ def choose(
         made = record.status is Status.COMPLETE and not record.new
         if back_to is not None:
             points += AS_WANTED if record.in_charge_at(back_to) and not record.failed else 0
-        elif made and record.held.definition == wanted:
+        elif made and record.held.definition == fingerprint:
             points += AS_WANTED
         return points, record.updated_at or record.created_at
 

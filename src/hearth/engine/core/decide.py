@@ -33,7 +33,7 @@ class Verdict(StrEnum):
     FAIL = "fail"
 
 
-class Wanted(Struct, frozen=True):
+class Desired(Struct, frozen=True):
     """The desired state of a resource: its definition and its values."""
 
     definition: str
@@ -69,7 +69,7 @@ class Decision:
 
 def decide(
     record: Record,
-    wanted: Wanted,
+    desired: Desired,
     schema: Mapping[str, Prop],
     *,
     replace_failed: bool,
@@ -88,12 +88,12 @@ def decide(
         return Decision(Verdict.CREATE)
     held = record.held
     if (
-        not held.kind and EXTERNAL in wanted.parts
+        not held.kind and EXTERNAL in desired.parts
     ):  # the check of an external object failed before it was adopted
         return Decision(Verdict.CREATE)
-    if held.kind != wanted.kind and not substitute:
-        return Decision(Verdict.REPLACE, f"the type changed from {held.kind} to {wanted.kind}")
-    outside, wanted_outside = held.parts.get(EXTERNAL), wanted.parts.get(EXTERNAL)
+    if held.kind != desired.kind and not substitute:
+        return Decision(Verdict.REPLACE, f"the type changed from {held.kind} to {desired.kind}")
+    outside, wanted_outside = held.parts.get(EXTERNAL), desired.parts.get(EXTERNAL)
     if outside != wanted_outside:
         what = f"Update to property external_id of {record.name} ({record.type})"
         return Decision(Verdict.FAIL, f"{what} is not supported.")
@@ -107,15 +107,15 @@ def decide(
         return Decision(Verdict.REPLACE, f"its {record.action} failed")
     if always:
         return Decision(Verdict.REPLACE, "the type is replaced by every update")
-    changed = to_write(held, wanted.properties)
-    if not changed and not nested and wanted.parts == held.parts:
+    changed = to_write(held, desired.properties)
+    if not changed and not nested and desired.parts == held.parts:
         return Decision(Verdict.KEEP)
-    return _with_change(record, wanted, changed, schema, must_replace)
+    return _with_change(record, desired, changed, schema, must_replace)
 
 
 def _with_change(
     record: Record,
-    wanted: Wanted,
+    desired: Desired,
     changed: frozenset[str],
     schema: Mapping[str, Prop],
     must_replace: MustReplace,
@@ -124,7 +124,7 @@ def _with_change(
     if frozen:
         what = f"Update to properties {', '.join(frozen)} of {record.name} ({record.type})"
         return Decision(Verdict.FAIL, f"{what} is not supported.")
-    if why := must_replace(record.held.properties, wanted.properties, changed):
+    if why := must_replace(record.held.properties, desired.properties, changed):
         return Decision(Verdict.REPLACE, why, changed, late=True)
     fixed = sorted(n for n in changed if n in schema and not schema[n].update_allowed)
     if fixed:
@@ -133,10 +133,10 @@ def _with_change(
     return Decision(Verdict.UPDATE, ", ".join(sorted(changed)), changed)
 
 
-def to_write(held: Held, wanted: Values) -> frozenset[str]:
+def to_write(held: Held, desired: Values) -> frozenset[str]:
     """Return the names of the properties that an update must write."""
-    changed = differing(held.properties, wanted)
-    return changed if held.attempted is None else changed | differing(held.attempted, wanted)
+    changed = differing(held.properties, desired)
+    return changed if held.attempted is None else changed | differing(held.attempted, desired)
 
 
 def differing(before: Values, after: Values) -> frozenset[str]:

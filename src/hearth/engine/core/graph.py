@@ -16,10 +16,10 @@ from enum import StrEnum
 from hearth.engine.core.record import Record
 
 
-class Kind(StrEnum):
+class NodeKind(StrEnum):
     UPDATE = "update"
     CLEANUP = "cleanup"
-    VISIT = "visit"
+    WALK = "visit"
 
 
 class State(StrEnum):
@@ -29,7 +29,7 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-Key = tuple[Kind, str]
+Key = tuple[NodeKind, str]
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Node:
     waiting: int = 0
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> NodeKind:
         return self.key[0]
 
     @property
@@ -57,55 +57,55 @@ Graph = dict[Key, Node]
 
 def build(
     *,
-    wanted: Mapping[str, str],
+    in_charge: Mapping[str, str],
     requires: Mapping[str, Collection[str]],
     existing: Collection[Record],
     kept: Collection[str],
 ) -> Graph:
-    """The graph.
+    """Return the graph.
 
-    `wanted` maps each name of the template to the id of its record, `requires` names to the names
-    they need, `existing` are the records from before the operation, `kept` the ids of records that
-    provably stay as they are.
+    `in_charge` maps each name of the template to the id of its record, `requires` names to the
+    names they need, `existing` are the records from before the operation, `kept` the ids of records
+    that provably stay as they are.
     """
-    keys: list[Key] = [(Kind.UPDATE, i) for i in wanted.values() if i not in kept]
-    keys += [(Kind.CLEANUP, record.id) for record in existing if record.id not in kept]
+    keys: list[Key] = [(NodeKind.UPDATE, i) for i in in_charge.values() if i not in kept]
+    keys += [(NodeKind.CLEANUP, record.id) for record in existing if record.id not in kept]
     graph: Graph = {key: Node(key) for key in keys}
-    _updates(graph, wanted, requires)
+    _updates(graph, in_charge, requires)
     _cleanups(graph, [record for record in existing if record.id not in kept])
     _taken_back(graph, existing)
     return graph
 
 
 def _updates(
-    graph: Graph, wanted: Mapping[str, str], requires: Mapping[str, Collection[str]]
+    graph: Graph, in_charge: Mapping[str, str], requires: Mapping[str, Collection[str]]
 ) -> None:
-    for name, record_id in wanted.items():
-        update = graph.get((Kind.UPDATE, record_id))
+    for name, record_id in in_charge.items():
+        update = graph.get((NodeKind.UPDATE, record_id))
         if update is None:
             continue
         for required in sorted(requires.get(name, ())):
-            if required in wanted:
-                wait(graph, update, (Kind.UPDATE, wanted[required]))
-        if (cleanup := graph.get((Kind.CLEANUP, record_id))) is not None:
+            if required in in_charge:
+                wait(graph, update, (NodeKind.UPDATE, in_charge[required]))
+        if (cleanup := graph.get((NodeKind.CLEANUP, record_id))) is not None:
             wait(graph, cleanup, update.key)
 
 
 def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
     for record in existing:
         for provider in sorted(record.requires):
-            if (cleanup := graph.get((Kind.CLEANUP, provider))) is not None:
-                wait(graph, cleanup, (Kind.CLEANUP, record.id))
-        if record.replaces and (old := graph.get((Kind.CLEANUP, record.replaces))) is not None:
-            wait(graph, old, (Kind.CLEANUP, record.id))
+            if (cleanup := graph.get((NodeKind.CLEANUP, provider))) is not None:
+                wait(graph, cleanup, (NodeKind.CLEANUP, record.id))
+        if record.replaces and (old := graph.get((NodeKind.CLEANUP, record.replaces))) is not None:
+            wait(graph, old, (NodeKind.CLEANUP, record.id))
 
 
 def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
     """Clean up a replacement only after the record that it had replaced is in charge again."""
     for record in existing:
-        cleanup = graph.get((Kind.CLEANUP, record.replaced_by or ""))
-        if cleanup is not None and (Kind.UPDATE, record.replaced_by) not in graph:
-            wait(graph, cleanup, (Kind.UPDATE, record.id))
+        cleanup = graph.get((NodeKind.CLEANUP, record.replaced_by or ""))
+        if cleanup is not None and (NodeKind.UPDATE, record.replaced_by) not in graph:
+            wait(graph, cleanup, (NodeKind.UPDATE, record.id))
 
 
 def wait(graph: Graph, node: Node, key: Key) -> None:

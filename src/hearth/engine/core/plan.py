@@ -89,14 +89,14 @@ class Entry:
 class Plan:
     """What an operation will do.
 
-    `wanted` maps names to record ids, `kept` are records that provably stay, `new` are records to
-    be stored, `touched` records whose place in time changed. `world` are the predicted values,
+    `in_charge` maps names to record ids, `kept` are records that provably stay, `new` are records
+    to be stored, `touched` records whose place in time changed. `world` are the predicted values,
     where that was asked for.
     """
 
     target: Target
     entries: tuple[Entry, ...]
-    wanted: Mapping[str, str]
+    in_charge: Mapping[str, str]
     requires: Mapping[str, frozenset[str]]
     kept: frozenset[str]
     new: tuple[Record, ...] = ()
@@ -115,7 +115,7 @@ class Plan:
     def graph(self) -> graphs.Graph:
         """The graph of the operation."""
         return graphs.build(
-            wanted=self.wanted, requires=self.requires, existing=self.existing, kept=self.kept
+            in_charge=self.in_charge, requires=self.requires, existing=self.existing, kept=self.kept
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def plan(
 
     resources = program.resources if program else {}
     requires = program.requires if program else {}
-    wanted: dict[str, str] = {}
+    in_charge: dict[str, str] = {}
     kept: set[str] = set()
     kept_names: set[str] = set()
     entries: list[Entry] = []
@@ -160,7 +160,7 @@ def plan(
         definition = resources[name]
         record = choose(
             by_name.get(name, ()),
-            wanted=definition.fingerprint,
+            fingerprint=definition.fingerprint,
             back_to=target.back_to,
             before=target.before,
             now=target.revision,
@@ -168,7 +168,7 @@ def plan(
         if record is None:
             fresh = Record(new_id(), name, definition.type, target.revision, now)
             new.append(fresh)
-            wanted[name] = fresh.id
+            in_charge[name] = fresh.id
             entries.append(_created(fresh, definition, predictor))
         else:
             chosen.add(record.id)
@@ -178,10 +178,10 @@ def plan(
             if (
                 unmoved
                 and provably_kept(record, definition.fingerprint)
-                and not (examine is not None and examine(record, definition, wanted))
+                and not (examine is not None and examine(record, definition, in_charge))
                 and not (
                     predictor is not None
-                    and predictor.must_look(record, definition, requires[name], wanted)
+                    and predictor.must_look(record, definition, requires[name], in_charge)
                 )
             ):
                 kept.add(record.id)
@@ -189,18 +189,18 @@ def plan(
                 entries.append(_kept(record, definition, predictor))
             else:
                 entries.append(_open(record, definition, predictor))
-            wanted[name] = record.id
+            in_charge[name] = record.id
 
     for one in records:
         if one.id not in chosen:
-            entries.append(_going(one, wanted))
+            entries.append(_going(one, in_charge))
             if one.until is None and program is not None:  # else the record itself is deleted soon
                 touched.append(one.having(until=target.revision))
     return Plan(
         target,
         tuple(entries),
-        wanted,
-        {name: requires[name] for name in wanted},
+        in_charge,
+        {name: requires[name] for name in in_charge},
         frozenset(kept),
         tuple(new),
         tuple(touched),
@@ -242,13 +242,13 @@ class _Predictor:
     world: PredictedWorld
 
     def must_look(
-        self, record: Record, definition: Any, names: Iterable[str], wanted: Mapping[str, str]
+        self, record: Record, definition: Any, names: Iterable[str], in_charge: Mapping[str, str]
     ) -> bool:
         return self.preview.observe or must_look(
             record,
             definition,
             self.preview.traits(definition),
-            required=[wanted[name] for name in names],
+            required=[in_charge[name] for name in names],
             reads=self.preview.reads(definition),
             world=self.world,
         )
@@ -321,9 +321,13 @@ def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World)
     }
 
 
-def _going(record: Record, wanted: Collection[str]) -> Entry:
+def _going(record: Record, in_charge: Collection[str]) -> Entry:
     retained = record.held.deletion_policy == "Retain"
-    why = "an older resource of that name" if record.name in wanted else "no longer in the template"
+    why = (
+        "an older resource of that name"
+        if record.name in in_charge
+        else "no longer in the template"
+    )
     prediction = Prediction(
         PlannedAction.RETAIN if retained else PlannedAction.DELETE, (Reason(why),)
     )

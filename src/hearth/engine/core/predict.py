@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, to_write
 from hearth.engine.core.record import Record
-from hearth.engine.core.visit import asleep
+from hearth.engine.core.walk import asleep
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
 from hearth.schema import Add, Prop, Replace, Rule

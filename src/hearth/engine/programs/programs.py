@@ -14,7 +14,7 @@ from hearth.engine.core.predict import Traits
 from hearth.engine.core.record import Record
 from hearth.engine.programs.cache import Cache
 from hearth.engine.programs.compute.compute import Compute
-from hearth.resources.base import Change, Child, Live, ResourceType
+from hearth.resources.base import Change, Child, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.store.rows import Revision, StackRow, characters_of
 from hearth.template import (
@@ -41,10 +41,12 @@ Sources = tuple[str, Mapping[str, str], Environment, TypeCatalog, Limits]
 _Content = tuple[str, frozenset[tuple[str, str]], str]
 
 
-def read_of(program: Program | None, revision: Revision, name: str, kind: ResourceType) -> set[str]:
+def read_of(
+    program: Program | None, revision: Revision, name: str, rtype: ResourceType
+) -> set[str]:
     """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
-    wanted = {n for n in revision.exports if n in kind.attributes}
-    if isinstance(kind, NestedType):
+    wanted = {n for n in revision.exports if n in rtype.attributes}
+    if isinstance(rtype, NestedType):
         wanted.update(n for n in revision.exports if n.startswith(MEMBER))
     if program is not None:
         wanted |= names_read(program.reads.get(name, ()))
@@ -207,7 +209,7 @@ class Programs:
         files = {**files, **self.base.texts} if self.base.texts else files
         return replace(environment, base=self.base), files
 
-    def kind_of(self, definition: ResourceDefinition) -> ResourceType:
+    def rtype_of(self, definition: ResourceDefinition) -> ResourceType:
         """The resource type that carries out a definition."""
         if definition.child is not None:
             return self._template_type(definition.child)
@@ -216,23 +218,23 @@ class Programs:
 
     def traits_of(self, definition: ResourceDefinition, *, updating: bool = True) -> Traits:
         """What deciding on a definition needs of its type; `updating` unless it is a rollback."""
-        kind = self.kind_of(definition)
-        asks = type(kind).replace_failed is not ResourceType.replace_failed
+        rtype = self.rtype_of(definition)
+        asks = type(rtype).replace_failed is not ResourceType.replace_failed
 
         def succeeds(old: str) -> bool:
-            before = self.kind_named(old)
-            return before is not None and before.substitute == kind.name
+            before = self.rtype_named(old)
+            return before is not None and before.substitute == rtype.name
 
         return Traits(
-            name=kind.name,
-            schema=kind.properties,
-            must_replace=lambda before, after, changed: kind.must_replace(
+            name=rtype.name,
+            schema=rtype.properties,
+            must_replace=lambda before, after, changed: rtype.must_replace(
                 Change(before, after, changed)
             ),
-            nested=isinstance(kind, NestedType),
-            always=kind.replaced_at_every_update and updating,
-            replace_failed=(False if isinstance(kind, NestedType) else None) if asks else True,
-            rules=kind.translation,
+            nested=isinstance(rtype, NestedType),
+            always=rtype.replaced_at_every_update and updating,
+            replace_failed=(False if isinstance(rtype, NestedType) else None) if asks else True,
+            rules=rtype.translation,
             succeeds=succeeds,
         )
 
@@ -240,18 +242,18 @@ class Programs:
         """Whether an update to what is there already has nothing to look at: nothing nested, no
         hook, no type that is replaced at every update."""
         for name, binding in module.bindings.items():
-            kind = binding.type_info
+            rtype = binding.type_info
             if (
                 binding.child is not None
-                or not isinstance(kind, ResourceType)
-                or isinstance(kind, NestedType)
+                or not isinstance(rtype, ResourceType)
+                or isinstance(rtype, NestedType)
             ):
                 return False
-            if kind.replaced_at_every_update or module.environment.hooks(name):
+            if rtype.replaced_at_every_update or module.environment.hooks(name):
                 return False
         return True
 
-    def kind_named(self, name: str) -> ResourceType | None:
+    def rtype_named(self, name: str) -> ResourceType | None:
         """The resource type of a record, by the name its type gave itself."""
         template = self._template_type(None)
         if name == template.name:
@@ -261,7 +263,7 @@ class Programs:
 
     def type_of(self, record: Record) -> ResourceType | None:
         """The type of a record as it is now in the cloud."""
-        return self.kind_named(record.held.kind or record.type)
+        return self.rtype_named(record.held.kind or record.type)
 
     def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
         """The types of records by the same keys, as far as they are known."""
@@ -272,7 +274,7 @@ class Programs:
         self,
         program: Program,
         definition: ResourceDefinition,
-        live: Live,
+        ctx: ResourceContext,
         child: Child,
         exports: Iterable[str],
     ) -> Revision:
@@ -284,7 +286,7 @@ class Programs:
         entry = module.bindings[definition.name].entry
         environment = module.environment.for_child(definition.name, entry)
         template = child.template
-        rtype = self.kind_of(definition)
+        rtype = self.rtype_of(definition)
         asked = rtype.member_attributes if isinstance(rtype, NestedType) else frozenset()
         through = [(name,) for name in exports if name.startswith(MEMBER)]
         return Revision(
@@ -296,8 +298,8 @@ class Programs:
                 asked | asked_below([*program.reads.get(definition.name, ()), *through])
             ),
             facade={
-                "metadata": dict(live.metadata),
+                "metadata": dict(ctx.metadata),
                 "deletion_policy": str(definition.deletion_policy),
-                "update_policy": dict(live.update_policy),
+                "update_policy": dict(ctx.update_policy),
             },
         )

@@ -19,13 +19,13 @@ from hearth.store.held import held
 log = logging.getLogger(__name__)
 
 OUTAGE_PAUSE_S = 1.0  # between two looks whether the database is there again
-SILENT_MAX_S = 10.0  # no write call once the last beat is older than this
+SILENT_MAX_S = 10.0  # no write call once the last heartbeat is older than this
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
 MESSAGES_MAX = 500  # in one reading
 HAND_OVER_S = 10.0
 RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
-RECEIPTS_BEATS = 300  # beats after which old receipts are removed
+RECEIPTS_HEARTBEATS = 300  # heartbeats after which old receipts are removed
 
 
 class Engine:
@@ -36,15 +36,16 @@ class Engine:
         self.id = tools.new_id()
         self.committer = Committer(tools.store, tools.new_id)
         self.loader = Loader(tools.store, self._spawn, claim.load_all)
-        self.alive = Loader(tools.store, self._spawn, claim.live)
+        self.alive = Loader(tools.store, self._spawn, claim.alive)
         self.snapshots = Loader(tools.store, self._spawn, snapshots.of_stacks)
         self.workers: dict[str, StackWorker] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self.silences = Loader(tools.store, self._spawn, claim.silences)
         self._woken = asyncio.Event()
-        self._beaten = float("-inf"), float("-inf")  # when the last beat was sent: _clocks()
-        self._beat_under_way = asyncio.Lock()
-        self._beating: asyncio.Task[None] | None = None
+        # when the last heartbeat was sent: _clocks()
+        self._last_heartbeat = float("-inf"), float("-inf")
+        self._heartbeat_under_way = asyncio.Lock()
+        self._lease_task: asyncio.Task[None] | None = None
         self._stopping = False
         self._not_claiming = asyncio.Event()
         self._not_claiming.set()
@@ -53,7 +54,7 @@ class Engine:
     async def run(self) -> None:
         """Claim and work until stopped."""
         await self._arrive()
-        self._beating = self._spawn(self._beat())
+        self._lease_task = self._spawn(self._keep_lease())
         try:
             looks = 0
             while not self._stopping:
@@ -68,10 +69,10 @@ class Engine:
                         await self._woken.wait()
         finally:
             if not self._stopping:
-                self._beating.cancel()
+                self._lease_task.cancel()
 
     def wake(self) -> None:
-        """Look now: something was accepted or mail was sent."""
+        """Look now: something was accepted or a message was sent."""
         self._woken.set()
 
     def may_write(self) -> bool:
@@ -82,8 +83,11 @@ class Engine:
         return self.tools.clock.monotonic(), self.tools.clock.wall()
 
     def _silent_s(self) -> float:
-        """Seconds since the last beat, by whichever clock shows more: one may have stood."""
-        return max(now - then for now, then in zip(self._clocks(), self._beaten, strict=True))
+        """Return the seconds since the last heartbeat, by the clock that shows more: one may have
+        stood."""
+        return max(
+            now - then for now, then in zip(self._clocks(), self._last_heartbeat, strict=True)
+        )
 
     async def confirmed(self) -> bool:
         """Whether a write call may go out now, by what the database says of the lease.
@@ -93,7 +97,9 @@ class Engine:
         its own.
         """
         while True:
-            async with self._beat_under_way:  # it may have renewed the lease, and not looked around
+            async with (
+                self._heartbeat_under_way
+            ):  # it may have renewed the lease, and not looked around
                 pass
             try:
                 silent_s = await self.silences.load(self.id)
@@ -101,10 +107,10 @@ class Engine:
                 if not is_outage(problem):
                     raise
                 silent_s = None
-            if not self._beat_under_way.locked():
+            if not self._heartbeat_under_way.locked():
                 break
         if silent_s is None or silent_s >= SILENT_MAX_S:
-            self._beaten = float("-inf"), float("-inf")
+            self._last_heartbeat = float("-inf"), float("-inf")
         return self.may_write()
 
     async def stop(self) -> None:
@@ -124,8 +130,8 @@ class Engine:
         for worker in self.workers.values():
             worker.kill()  # a call of theirs does not end; the next owner looks for it
         log.info("released %d stacks, left %d with a call that has not ended", held - left, left)
-        if self._beating is not None:
-            self._beating.cancel()
+        if self._lease_task is not None:
+            self._lease_task.cancel()
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
 
     def kill(self) -> None:
@@ -153,32 +159,32 @@ class Engine:
         pid, host = os.getpid(), socket.gethostname()
         await self.tools.store.run(lambda tx: claim.announce(tx, self.id, host, pid))
 
-    async def _beat(self) -> None:
-        beats = 0
+    async def _keep_lease(self) -> None:
+        heartbeats = 0
         while True:
-            await asyncio.sleep(self.tools.beat_s)
-            beats += 1
+            await asyncio.sleep(self.tools.heartbeat_s)
+            heartbeats += 1
             try:
                 await self._renew()
-                if beats % RECEIPTS_BEATS == 0:
+                if heartbeats % RECEIPTS_HEARTBEATS == 0:
                     await self.tools.store.run(drop_receipts)
             except Exception:
                 log.exception("the lease could not be renewed")
 
     async def _renew(self) -> None:
-        """One beat. After a silence, by our clocks or the database's, others may have taken stacks
-        over: those are forgotten before any write call."""
-        async with self._beat_under_way:
+        """Send one heartbeat. After a silence, by our clocks or the database's, others may have
+        taken stacks over: those are forgotten before any write call."""
+        async with self._heartbeat_under_way:
             sent = self._clocks()
             silent = self._silent_s() >= SILENT_MAX_S
-            beat = await self.tools.store.run(lambda tx: claim.beat(tx, self.id))
-            if beat is None:
+            heartbeat = await self.tools.store.run(lambda tx: claim.heartbeat(tx, self.id))
+            if heartbeat is None:
                 await self._announce()
             else:
-                self.tools.clock.tells(beat.now, sent[0])
-            if silent or beat is None or beat.silent_s >= SILENT_MAX_S:
+                self.tools.clock.tells(heartbeat.now, sent[0])
+            if silent or heartbeat is None or heartbeat.silent_s >= SILENT_MAX_S:
                 await self._forget_lost()
-            self._beaten = sent
+            self._last_heartbeat = sent
 
     async def _forget_lost(self) -> None:
         mine = await self.tools.store.read(lambda tx: held(tx, self.id))
@@ -188,7 +194,7 @@ class Engine:
                 worker.kill()
 
     async def _look(self, *, compare: bool = False) -> None:
-        """Claim what wants an owner, and see to mail. A look that finds nothing only reads.
+        """Claim stacks that need an owner, and fetch messages. Read only, if there is nothing.
 
         What the rows say is ours and what is worked on here must be the same. Whenever their
         numbers differ, and with `compare` in any case, they are compared one by one.
@@ -208,7 +214,7 @@ class Engine:
                     self._take(one.stack_id, one.epoch)
             finally:
                 self._not_claiming.set()
-        if sight.mail and self.workers:
+        if sight.inbox and self.workers:
             await self._fetch_messages()
 
     async def _reconcile(self) -> None:
@@ -234,7 +240,7 @@ class Engine:
         self._odd = odd
 
     async def _fetch_messages(self) -> None:
-        """Have the mail that nobody here has seen delivered."""
+        """Deliver the messages that no worker of this engine has seen."""
         there = await self.tools.store.read(lambda tx: claim.inbox_of(tx, self.id))
         candidates = ((self.workers.get(stack_id), message_id) for message_id, stack_id in there)
         new = [i for worker, i in candidates if worker is not None and worker.wants(i)]

@@ -16,8 +16,8 @@ from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 
 LOOK_S = 1.0
-BEAT_S = 2.0
-STRAY_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
+HEARTBEAT_S = 2.0
+ORPHAN_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
 
 
 class Clouds(Protocol):
@@ -40,7 +40,7 @@ class Clouds(Protocol):
     async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
         """Delete the trusts that a newer one has replaced."""
 
-    async def farewell(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
+    async def teardown(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
         """Delete what was made for a root stack: its trust and its project."""
 
 
@@ -74,7 +74,7 @@ def allow_all_types(credential: tuple[str, Any], names: Collection[str]) -> None
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What an engine works with. `clouds` gives a cloud for a credential; `new_id` and `luck` are
+    """What an engine works with. `clouds` gives a cloud for a credential; `new_id` and `jitter` are
     chance, given from outside. Every `look_s` seconds an engine looks for work, unless it is woken
     before; every `beat_s` it renews its lease. Making or removing a resource is tried `retries`
     times more. `refused_types` returns why the requester of a credential may not have resources of
@@ -85,11 +85,11 @@ class Tools:
     programs: Programs
     clock: Clock
     new_id: Callable[[], str]
-    luck: Callable[[], float]
+    jitter: Callable[[], float]
     endpoints: Endpoints
     look_s: float = LOOK_S
-    stray_watch_s: float = STRAY_WATCH_S
-    beat_s: float = BEAT_S
+    orphan_watch_s: float = ORPHAN_WATCH_S
+    heartbeat_s: float = HEARTBEAT_S
     plugins: tuple[Plugin, ...] = ()
     retries: int = CREATE_RETRIES_MAX
     fetch: Callable[[str], Awaitable[str]] = fetch_nothing

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from hearth.cloud.contract import Body
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.neutron.order import at
 from hearth.schema import (
@@ -117,55 +117,55 @@ class Alarm(CollectionResource):
     alarm_type: ClassVar[str]
     collection = Collection(SERVICE, "/v2/alarms", body="", id_field="alarm_id", key_field=None)
 
-    def fields(self, live: Live) -> Body:
-        values = live.properties
+    def fields(self, ctx: ResourceContext) -> Body:
+        values = ctx.properties
         own = frozenset(self.properties) - frozenset(COMMON)
         told = {f"{state}_{kind}" for state in STATES for kind in ("actions", "queues")}
         return {
-            "name": live.physical_name,
+            "name": ctx.physical_name,
             "type": self.alarm_type,
-            **self.fields_of(live, values, frozenset(COMMON) - told),
-            **{f"{state}_actions": _urls(live, state) for state in STATES},
-            f"{self.alarm_type}_rule": self.rule(self.fields_of(live, values, own)),
+            **self.fields_of(ctx, values, frozenset(COMMON) - told),
+            **{f"{state}_actions": _urls(ctx, state) for state in STATES},
+            f"{self.alarm_type}_rule": self.rule(self.fields_of(ctx, values, own)),
         }
 
     def rule(self, fields: Body) -> Body:
         """The rule with these fields."""
         return fields
 
-    def changed_fields(self, live: Live) -> Body:
-        return self.fields(live) if live.changed else {}
+    def changed_fields(self, ctx: ResourceContext) -> Body:
+        return self.fields(ctx) if ctx.changed else {}
 
-    async def change(self, live: Live, fields: Body) -> Made | None:
-        now = await self.show(live) or {}
+    async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
+        now = await self.show(ctx) or {}
         whole = {name: now[name] for name in KEPT if name in now}
-        return await super().change(live, {**self.fields(live), **whole, **fields})
+        return await super().change(ctx, {**self.fields(ctx), **whole, **fields})
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("disable", self.disable),)
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("enable", self.enable),)
 
-    async def disable(self, live: Live) -> Made | None:
+    async def disable(self, ctx: ResourceContext) -> Made | None:
         """Nobody looks after it."""
-        return await self.change(live, {"enabled": False})
+        return await self.change(ctx, {"enabled": False})
 
-    async def enable(self, live: Live) -> Made | None:
+    async def enable(self, ctx: ResourceContext) -> Made | None:
         """It is looked after again, unless the template switches it off."""
-        return await self.change(live, {"enabled": live.given("enabled")})
+        return await self.change(ctx, {"enabled": ctx.given("enabled")})
 
-    async def members(self, live: Live) -> list[Body]:
-        asked = {"q.field": "name", "q.op": "eq", "q.value": live.physical_name}
+    async def members(self, ctx: ResourceContext) -> list[Body]:
+        asked = {"q.field": "name", "q.op": "eq", "q.value": ctx.physical_name}
         path = f"{self.collection.path}?{urlencode(asked)}"
-        return list(await live.cloud.listing(SERVICE, path))
+        return list(await ctx.cloud.listing(SERVICE, path))
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        answer = await live.cloud.request(SERVICE, "GET", self.url(live, live.physical))
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        answer = await ctx.cloud.request(SERVICE, "GET", self.url(ctx, ctx.physical))
         return dict(answer.body)
 
-    def observed(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = super().observed(live, {**body.get(f"{self.alarm_type}_rule", {}), **body})
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = super().observed(ctx, {**body.get(f"{self.alarm_type}_rule", {}), **body})
         return {name: value for name, value in found.items() if name != "query"}  # the service's
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
@@ -184,16 +184,16 @@ class Alarm(CollectionResource):
         return super().implicit_requires(name, definition, program)
 
 
-def _urls(live: Live, state: str) -> list[str]:
+def _urls(ctx: ResourceContext, state: str) -> list[str]:
     """Whom the alarm tells of a state."""
-    actions = [_called(live, str(url)) for url in live.given(f"{state}_actions") or [] if url]
-    queues = live.given(f"{state}_queues") or []
+    actions = [_called(ctx, str(url)) for url in ctx.given(f"{state}_actions") or [] if url]
+    queues = ctx.given(f"{state}_queues") or []
     return actions + [f"trust+zaqar://?queue_name={quote(str(name), safe='')}" for name in queues]
 
 
-def _called(live: Live, url: str) -> str:
+def _called(ctx: ResourceContext, url: str) -> str:
     """The URL; the orchestration API's own takes a token, which comes by a trust."""
-    stack = live.stack
+    stack = ctx.stack
     root = stack.heat_url.rstrip("/").removesuffix(stack.project_id)
     ours = root and url.startswith(root) and url.endswith("/signal")
     return f"trust+{url}" if ours else url

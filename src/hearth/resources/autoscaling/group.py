@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.resources.autoscaling.launch_configuration import like
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.heat.instance_group import (
     BALANCERS,
     INSTANCE_LIST,
@@ -65,25 +65,25 @@ class AutoScalingGroup(Scalable, Instances):
     attributes = {"InstanceList": INSTANCE_LIST}
     update_policy = {"AutoScalingRollingUpdate": Prop(MAP, "Update in batches.", schema=ROLLING)}
 
-    async def prepare(self, live: Live) -> None:
-        await super().prepare(live)
-        if live.given("InstanceId") and MEMBER not in live.data:
-            live.found = {"properties": await like(live, str(live.given("InstanceId")))}
+    async def prepare(self, ctx: ResourceContext) -> None:
+        await super().prepare(ctx)
+        if ctx.given("InstanceId") and MEMBER not in ctx.data:
+            ctx.found = {"properties": await like(ctx, str(ctx.given("InstanceId")))}
 
-    def member(self, live: Live) -> Mapping[str, Any]:
-        found = self._member(live)
-        if subnets := live.given("VPCZoneIdentifier"):
+    def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
+        found = self._member(ctx)
+        if subnets := ctx.given("VPCZoneIdentifier"):
             properties = {**found["properties"], "SubnetId": subnets[0]}
             return {**found, "properties": properties}
         return found
 
-    def _member(self, live: Live) -> Mapping[str, Any]:
-        if live.given(LAUNCH):
-            return super().member(live)
-        if MEMBER in live.data:
-            before: Mapping[str, Any] = json.loads(live.data[MEMBER])
+    def _member(self, ctx: ResourceContext) -> Mapping[str, Any]:
+        if ctx.given(LAUNCH):
+            return super().member(ctx)
+        if MEMBER in ctx.data:
+            before: Mapping[str, Any] = json.loads(ctx.data[MEMBER])
             return before
-        return self.instance(live, live.found.get("properties", {}))
+        return self.instance(ctx, ctx.found.get("properties", {}))
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         yield from super().check_properties(properties)

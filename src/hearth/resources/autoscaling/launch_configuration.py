@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.path import segment
-from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.base import NOTHING_MADE, IntentKey, Made, ResourceContext, ResourceType, Step
+from hearth.resources.context import INHERITED
 from hearth.resources.ec2.instance import DEVICES
 from hearth.resources.ec2.tags import pairs
-from hearth.resources.live import INHERITED
 from hearth.schema import LIST, STRING, Prop, Support
 
 NEEDED = ("ImageId", "InstanceType")
@@ -41,14 +41,14 @@ class LaunchConfiguration(ResourceType):
         "UserData": Prop(STRING, "Script for the first start."),
     }
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("look", self.look),)
 
-    async def look(self, live: Live) -> Made:
+    async def look(self, ctx: ResourceContext) -> Made:
         """Take what the server has, if there is one to be like."""
-        server = live.given("InstanceId")
-        data = {INHERITED: json.dumps(await like(live, str(server)))} if server else {}
-        return Made(physical_id=live.physical_name, data=data)
+        server = ctx.given("InstanceId")
+        data = {INHERITED: json.dumps(await like(ctx, str(server)))} if server else {}
+        return Made(physical_id=ctx.physical_name, data=data)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         if properties.get("InstanceId"):
@@ -58,9 +58,9 @@ class LaunchConfiguration(ResourceType):
                 yield f"If without InstanceId, {name} is required."
 
 
-async def like(live: Live, server_id: str) -> dict[str, Any]:
+async def like(ctx: ResourceContext, server_id: str) -> dict[str, Any]:
     """Properties of a server that is there, in the words of launch configurations."""
-    answer = await live.cloud.request("compute", "GET", f"/servers/{segment(server_id)}")
+    answer = await ctx.cloud.request("compute", "GET", f"/servers/{segment(server_id)}")
     server = answer.part("server")
     groups = {str(one["name"]): None for one in server.get("security_groups") or []}
     found = {

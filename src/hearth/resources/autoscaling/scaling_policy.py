@@ -5,7 +5,7 @@ Source: spec/groups-and-nesting.md, section 6.4.
 
 from typing import Any
 
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.heat.scaling_policy import Policy
 from hearth.schema import INTEGER, STRING, AllowedValues, Attr, Prop, Range, Support
 
@@ -44,8 +44,8 @@ class ScalingPolicy(Policy):
     }
     attributes = {"AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False)}
 
-    def reference(self, live: Live) -> str:
-        return live.data.get("ec2_signed_url", live.name)
+    def reference(self, ctx: ResourceContext) -> str:
+        return ctx.data.get("ec2_signed_url", ctx.name)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"AlarmUrl": live.data.get("ec2_signed_url")}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"AlarmUrl": ctx.data.get("ec2_signed_url")}

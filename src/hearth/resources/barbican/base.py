@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, IntentKey, Later, Live, Made, Progress, Ready
+from hearth.resources.base import Failed, IntentKey, Later, Made, Progress, Ready, ResourceContext
 from hearth.resources.collection import POLL_S, Collection, CollectionResource
 
 SERVICE = "key-manager"
@@ -38,27 +38,27 @@ class BarbicanResource(CollectionResource):
     keyless_with = frozenset({"name"})
     word: ClassVar[str]
 
-    async def create(self, live: Live) -> Made:
-        answer = await live.cloud.request(
-            SERVICE, "POST", self.collection.path, json=self.fields(live)
+    async def create(self, ctx: ResourceContext) -> Made:
+        answer = await ctx.cloud.request(
+            SERVICE, "POST", self.collection.path, json=self.fields(ctx)
         )
         return Made(physical_id=str(answer.body[self.collection.id_field]))
 
-    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+    def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         match body.get("status"):
             case "ACTIVE":
                 return Ready(body)
             case "ERROR":
                 why = f"{body.get('error_status_code')} - {body.get('error_reason')}"
-                return Failed(f"{self.word} '{live.wanted_name}' failed: {why}", "Error")
+                return Failed(f"{self.word} '{ctx.wanted_name}' failed: {why}", "Error")
         return Later(POLL_S, body)
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        url = self.url(live, live.physical)
-        shown: Body = (await live.cloud.request(SERVICE, "GET", url)).body
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        url = self.url(ctx, ctx.physical)
+        shown: Body = (await ctx.cloud.request(SERVICE, "GET", url)).body
         return shown
 
-    def in_url(self, live: Live, physical_id: str) -> str:
+    def in_url(self, ctx: ResourceContext, physical_id: str) -> str:
         return id_of(physical_id)
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.resources.barbican.base import BarbicanResource, kept
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.schema import (
     LIST,
     MAP,
@@ -30,9 +30,9 @@ class Container(BarbicanResource):
     word = "Container"
     kind: ClassVar[str]
 
-    def fields(self, live: Live) -> Body:
-        refs = [{"name": name, "secret_ref": ref} for name, ref in self.secrets(live.properties)]
-        return {"name": live.wanted_name, "type": self.kind, "secret_refs": refs}
+    def fields(self, ctx: ResourceContext) -> Body:
+        refs = [{"name": name, "secret_ref": ref} for name, ref in self.secrets(ctx.properties)]
+        return {"name": ctx.wanted_name, "type": self.kind, "secret_refs": refs}
 
     def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         """Names and URLs: those in `secrets`; certificate_ref is the one called certificate."""
@@ -42,13 +42,13 @@ class Container(BarbicanResource):
             if name.endswith("_ref") and properties.get(name):
                 yield name.removesuffix("_ref"), properties[name]
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {**super().recordable(live), **_by_name(live.body or {})}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {**super().recordable(ctx), **_by_name(ctx.body or {})}
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name != "secret_refs":
-            return await super().attribute(live, name)
-        return _by_name(await self.show(live) or {})["secret_refs"]
+            return await super().attribute(ctx, name)
+        return _by_name(await self.show(ctx) or {})["secret_refs"]
 
 
 def _by_name(body: Mapping[str, Any]) -> dict[str, Any]:

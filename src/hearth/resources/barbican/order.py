@@ -6,7 +6,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.schema import (
     INTEGER,
     STRING,
@@ -101,29 +101,27 @@ class Order(BarbicanResource):
         RequiredFor("request_data", "request_type", "simple-cmc"),
     )
 
-    def fields(self, live: Live) -> Body:
-        meta = super().fields(live)
+    def fields(self, ctx: ResourceContext) -> Body:
+        meta = super().fields(ctx)
         if "source_container_ref" in meta:
             meta["container_ref"] = meta.pop("source_container_ref")
         return {"type": meta.pop("type"), "meta": meta}
 
-    async def ours(self, live: Live) -> list[Body]:
-        orders = await live.cloud.listing(SERVICE, str(self.collection.detail))
-        return [one for one in orders if (one.get("meta") or {}).get("name") == live.physical_name]
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        orders = await ctx.cloud.listing(SERVICE, str(self.collection.detail))
+        return [one for one in orders if (one.get("meta") or {}).get("name") == ctx.physical_name]
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name not in MADE:
-            return await super().attribute(live, name)
-        ref = (await self.show(live) or {}).get("container_ref")
+            return await super().attribute(ctx, name)
+        ref = (await self.show(ctx) or {}).get("container_ref")
         if ref is None:
             return None
         try:
-            found = await live.cloud.request(
-                SERVICE, "GET", f"/v1/containers/{segment(id_of(ref))}"
-            )
+            found = await ctx.cloud.request(SERVICE, "GET", f"/v1/containers/{segment(id_of(ref))}")
         except CloudFault as fault:
             if fault.not_found:
                 return None
             raise
         refs = {one["name"]: one["secret_ref"] for one in found.body["secret_refs"]}
-        return await payload(live.cloud, refs[name]) if name in refs else None
+        return await payload(ctx.cloud, refs[name]) if name in refs else None

@@ -4,7 +4,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.resources.barbican.base import BarbicanResource, kept, payload
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.schema import (
     INTEGER,
     STRING,
@@ -72,13 +72,13 @@ class Secret(BarbicanResource):
         OnlyFor("payload_content_encoding", "payload_content_type", BYTES),
     )
 
-    def fields(self, live: Live) -> Body:
-        fields = super().fields(live)
+    def fields(self, ctx: ResourceContext) -> Body:
+        fields = super().fields(ctx)
         return {"payload_content_type": TEXT, **fields} if "payload" in fields else fields
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name != "decrypted_payload":
-            return await super().attribute(live, name)
-        if live.given("payload_content_type") == BYTES:
-            return live.given("payload")
-        return await payload(live.cloud, live.physical)
+            return await super().attribute(ctx, name)
+        if ctx.given("payload_content_type") == BYTES:
+            return ctx.given("payload")
+        return await payload(ctx.cloud, ctx.physical)

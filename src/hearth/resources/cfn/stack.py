@@ -6,7 +6,7 @@ Source: spec/groups-and-nesting.md, section 2.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hearth.resources.base import Child, Live
+from hearth.resources.base import Child, ResourceContext
 from hearth.resources.capabilities import NestedType, identifier
 from hearth.schema import INTEGER, MAP, STRING, Prop, Support
 
@@ -35,18 +35,18 @@ class Stack(NestedType):
         url = properties.get("TemplateURL")
         return [url] if isinstance(url, str) else []
 
-    async def prepare(self, live: Live) -> None:
-        live.found = {"template": await live.fetched(str(live.given("TemplateURL")))}
+    async def prepare(self, ctx: ResourceContext) -> None:
+        ctx.found = {"template": await ctx.fetched(str(ctx.given("TemplateURL")))}
 
-    def child(self, live: Live) -> Child:
+    def child(self, ctx: ResourceContext) -> Child:
         return Child(
-            template=live.found["template"],
-            parameters=dict(live.given("Parameters") or {}),
-            timeout_mins=live.given("TimeoutInMinutes"),
+            template=ctx.found["template"],
+            parameters=dict(ctx.given("Parameters") or {}),
+            timeout_mins=ctx.given("TimeoutInMinutes"),
         )
 
-    def reference(self, live: Live) -> str:
-        return identifier(live)
+    def reference(self, ctx: ResourceContext) -> str:
+        return identifier(ctx)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {f"{OUTPUTS}{name}": value for name, value in live.outputs.items()}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {f"{OUTPUTS}{name}": value for name, value in ctx.outputs.items()}

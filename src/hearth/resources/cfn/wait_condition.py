@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import Live, Made, SignalResult, Step
+from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import Signalled
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
@@ -18,22 +18,22 @@ STATUSES = ("SUCCESS", "FAILURE")
 class SignedHandle(Signalled, StackUser):
     """Receives signals by a signed URL, which is its reference id."""
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (*self.user_steps(live, keys=True), Step("url", self.sign))
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*self.user_steps(ctx, keys=True), Step("url", self.sign))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.drop_user_steps(live)
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.drop_user_steps(ctx)
 
-    async def sign(self, live: Live) -> Made:
+    async def sign(self, ctx: ResourceContext) -> Made:
         """Make the signed URL; it stays the same from then on."""
-        data = live.data
-        url = signed_url(live, data["access_key"], data["secret_key"], "waitcondition")
-        return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
+        data = ctx.data
+        url = signed_url(ctx, data["access_key"], data["secret_key"], "waitcondition")
+        return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
 
-    def reference(self, live: Live) -> str:
-        return live.data.get("ec2_signed_url", live.name)
+    def reference(self, ctx: ResourceContext) -> str:
+        return ctx.data.get("ec2_signed_url", ctx.name)
 
-    def signal(self, live: Live, details: Any) -> SignalResult:
+    def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         if details is None:
             return SignalResult()
         if not isinstance(details, Mapping) or details.keys() != {*KEYS, "UniqueId"}:
@@ -42,7 +42,7 @@ class SignedHandle(Signalled, StackUser):
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
         entry = {name: details[name] for name in KEYS}
         reason = f"status:{entry['Status']} reason:{entry['Reason']}"
-        return SignalResult({**live.metadata, str(details["UniqueId"]): entry}, reason=reason)
+        return SignalResult({**ctx.metadata, str(details["UniqueId"]): entry}, reason=reason)
 
 
 class WaitConditionHandle(SignedHandle):

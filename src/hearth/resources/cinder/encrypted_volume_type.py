@@ -3,7 +3,7 @@
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Live, Made
+from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Resolve, Support
 
@@ -44,41 +44,41 @@ class EncryptedVolumeType(CollectionResource):
     collection = Collection(SERVICE, "/types", body="encryption", key_field=None)
     not_sent = frozenset({"volume_type"})
 
-    async def create(self, live: Live) -> Made:
-        ident = str(live.properties["volume_type"])
-        json = {"encryption": self.fields(live)}
-        answer = await live.cloud.request(
+    async def create(self, ctx: ResourceContext) -> Made:
+        ident = str(ctx.properties["volume_type"])
+        json = {"encryption": self.fields(ctx)}
+        answer = await ctx.cloud.request(
             SERVICE, "POST", f"/types/{segment(ident)}/encryption", json=json
         )
         return Made(physical_id=ident, body=answer.part("encryption"))
 
-    async def ours(self, live: Live) -> list[Body]:
-        ident = str(live.properties["volume_type"])
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        ident = str(ctx.properties["volume_type"])
         try:
-            now = await self.read(live, ident)
+            now = await self.read(ctx, ident)
         except CloudFault as fault:
             if fault.not_found:
                 return []
             raise
-        same = all(now.get(name) == value for name, value in self.fields(live).items())
+        same = all(now.get(name) == value for name, value in self.fields(ctx).items())
         return [{**now, "id": ident}] if same else []
 
-    async def change(self, live: Live, fields: Body) -> Made | None:
-        path = f"/types/{segment(live.physical)}/encryption/provider"
+    async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
+        path = f"/types/{segment(ctx.physical)}/encryption/provider"
         body = {"encryption": fields}
-        await live.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
+        await ctx.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
         return None
 
-    async def drop(self, live: Live, physical_id: str) -> None:
+    async def drop(self, ctx: ResourceContext, physical_id: str) -> None:
         path = f"/types/{segment(physical_id)}/encryption/provider"
-        await live.cloud.request(SERVICE, "DELETE", path, idempotent=True)
+        await ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True)
 
-    async def show(self, live: Live) -> Body:
-        return await self.read(live, live.physical)
+    async def show(self, ctx: ResourceContext) -> Body:
+        return await self.read(ctx, ctx.physical)
 
-    async def read(self, live: Live, volume_type: str) -> Body:
+    async def read(self, ctx: ResourceContext, volume_type: str) -> Body:
         """The encryption of a type; CloudFault when it has none."""
-        answer = await live.cloud.request(
+        answer = await ctx.cloud.request(
             SERVICE, "GET", f"/types/{segment(volume_type)}/encryption"
         )
         if not answer.body:

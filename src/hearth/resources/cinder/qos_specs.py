@@ -4,7 +4,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Live, Made
+from hearth.resources.base import Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.mark import mark
 from hearth.resources.parts import Call, Members
@@ -34,40 +34,40 @@ class QoSSpecs(CollectionResource):
     collection = Collection(SERVICE, "/qos-specs", body="qos_specs", key_field="hearth_key")
     before_delete = (Call("GET", "/qos-specs/{id}/disassociate_all", undoes=True),)
 
-    def fields(self, live: Live) -> Body:
-        return {**specs_of(live.properties), "name": live.wanted_name}
+    def fields(self, ctx: ResourceContext) -> Body:
+        return {**specs_of(ctx.properties), "name": ctx.wanted_name}
 
-    async def ours(self, live: Live) -> list[Body]:
-        members = await live.cloud.listing(SERVICE, "/qos-specs")
-        return [one for one in members if one.get("specs", {}).get("hearth_key") == mark(live)]
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        members = await ctx.cloud.listing(SERVICE, "/qos-specs")
+        return [one for one in members if one.get("specs", {}).get("hearth_key") == mark(ctx)]
 
-    def wanted_key_field(self, live: Live) -> Any:
+    def wanted_key_field(self, ctx: ResourceContext) -> Any:
         return ""
 
-    async def describe(self, live: Live) -> Made | None:
-        return await self.remove(live, {"hearth_key"})
+    async def describe(self, ctx: ResourceContext) -> Made | None:
+        return await self.remove(ctx, {"hearth_key"})
 
-    async def update(self, live: Live) -> Made | None:
-        wanted, before = specs_of(live.properties), specs_of(live.before)
-        await self.remove(live, before.keys() - wanted.keys())
+    async def update(self, ctx: ResourceContext) -> Made | None:
+        wanted, before = specs_of(ctx.properties), specs_of(ctx.before)
+        await self.remove(ctx, before.keys() - wanted.keys())
         if CONSUMER in before:
             wanted.setdefault(CONSUMER, "back-end")
-        return await self.change(live, wanted)
+        return await self.change(ctx, wanted)
 
-    async def remove(self, live: Live, names: set[str]) -> Made | None:
+    async def remove(self, ctx: ResourceContext, names: set[str]) -> Made | None:
         """Remove those of the specifications that are there."""
-        there = (await self.show(live)).get("specs", {})
+        there = (await self.show(ctx)).get("specs", {})
         if keys := sorted(names & there.keys()):
-            path = f"/qos-specs/{segment(live.physical)}/delete_keys"
-            await live.cloud.request(SERVICE, "PUT", path, json={"keys": keys})
+            path = f"/qos-specs/{segment(ctx.physical)}/delete_keys"
+            await ctx.cloud.request(SERVICE, "PUT", path, json={"keys": keys})
         return None
 
-    async def change(self, live: Live, fields: Body) -> Made | None:
-        await super().change(live, fields)
+    async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
+        await super().change(ctx, fields)
         return None
 
-    async def show(self, live: Live) -> Body:
-        answer = await live.cloud.request(SERVICE, "GET", f"/qos-specs/{segment(live.physical)}")
+    async def show(self, ctx: ResourceContext) -> Body:
+        answer = await ctx.cloud.request(SERVICE, "GET", f"/qos-specs/{segment(ctx.physical)}")
         return answer.part("qos_specs")
 
 

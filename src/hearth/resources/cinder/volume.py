@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.cinder import backups
 from hearth.resources.collection import Collection, CollectionResource, went_to
 from hearth.resources.mark import mark, unmarked
@@ -107,49 +107,49 @@ class Volume(CollectionResource):
     not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
     relations = (AtMostOne("snapshot_id", "source_volid", "image", "imageRef"),)
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         create: tuple[Step, ...] = (Step("create", self.create, self.find, self.poll),)
-        if live.given("backup_id"):
+        if ctx.given("backup_id"):
             create = (backups.restore_step(self.poll), Step("rename", self.rename))
-        describe = (Step("describe", self.describe),) if live.given("description") else ()
-        return (*create, *describe, *self.after_create(live))
+        describe = (Step("describe", self.describe),) if ctx.given("description") else ()
+        return (*create, *describe, *self.after_create(ctx))
 
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        return (Step("read-only", self.guard),) if live.given("read_only") else ()
+    def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("read-only", self.guard),) if ctx.given("read_only") else ()
 
-    def fields(self, live: Live) -> Body:
-        fields = super().fields(live)
-        if live.given("image") or live.given("imageRef"):
-            fields["imageRef"] = live.given("image") or live.given("imageRef")
-        if live.given("multiattach"):
+    def fields(self, ctx: ResourceContext) -> Body:
+        fields = super().fields(ctx)
+        if ctx.given("image") or ctx.given("imageRef"):
+            fields["imageRef"] = ctx.given("image") or ctx.given("imageRef")
+        if ctx.given("multiattach"):
             fields["multiattach"] = True
         if not fields.get("metadata"):
             fields.pop("metadata", None)
         return fields
 
-    async def create(self, live: Live) -> Made:
-        body: Body = {"volume": {**self.fields(live), "description": mark(live)}}
-        if hints := await scheduler_hints(live, live.given("scheduler_hints")):
+    async def create(self, ctx: ResourceContext) -> Made:
+        body: Body = {"volume": {**self.fields(ctx), "description": mark(ctx)}}
+        if hints := await scheduler_hints(ctx, ctx.given("scheduler_hints")):
             body["OS-SCH-HNT:scheduler_hints"] = hints
-        answer = await live.cloud.request(SERVICE, "POST", "/volumes", json=body)
+        answer = await ctx.cloud.request(SERVICE, "POST", "/volumes", json=body)
         made = answer.part("volume")
         return Made(physical_id=str(made["id"]), body=made)
 
-    async def rename(self, live: Live) -> Made | None:
+    async def rename(self, ctx: ResourceContext) -> Made | None:
         """Give a restored volume its name and metadata."""
-        fields: Body = {"name": live.wanted_name}
-        if live.given("metadata"):
-            fields["metadata"] = live.given("metadata")
-        return await self.change(live, fields)
+        fields: Body = {"name": ctx.wanted_name}
+        if ctx.given("metadata"):
+            fields["metadata"] = ctx.given("metadata")
+        return await self.change(ctx, fields)
 
-    async def guard(self, live: Live) -> Made | None:
+    async def guard(self, ctx: ResourceContext) -> Made | None:
         """Have it read-only, or not any more."""
-        flag = {"readonly": bool(live.given("read_only"))}
-        await self.act(live, {"os-update_readonly_flag": flag})
+        flag = {"readonly": bool(ctx.given("read_only"))}
+        await self.act(ctx, {"os-update_readonly_flag": flag})
         return None
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        changed = live.changed
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        changed = ctx.changed
         steps: list[Step] = []
         if changed & {"name", "description"}:
             steps.append(Step("update", self.update))
@@ -161,61 +161,61 @@ class Volume(CollectionResource):
             steps.append(Step("extend", self.extend, self.extended, self.grown))
         if "read_only" in changed:
             steps.append(Step("read-only", self.guard))
-        if "backup_id" in changed and live.given("backup_id"):
+        if "backup_id" in changed and ctx.given("backup_id"):
             steps.append(backups.restore_step(self.poll))
         return tuple(steps)
 
-    async def update(self, live: Live) -> Made | None:
+    async def update(self, ctx: ResourceContext) -> Made | None:
         fields: Body = {}
-        if "name" in live.changed:
-            fields["name"] = live.wanted_name
-        if "description" in live.changed:
-            fields["description"] = live.given("description") or ""
-        return await self.change(live, fields)
+        if "name" in ctx.changed:
+            fields["name"] = ctx.wanted_name
+        if "description" in ctx.changed:
+            fields["description"] = ctx.given("description") or ""
+        return await self.change(ctx, fields)
 
-    async def put_metadata(self, live: Live) -> Made | None:
+    async def put_metadata(self, ctx: ResourceContext) -> Made | None:
         """Make the metadata that of the properties."""
-        wanted = {str(k): str(v) for k, v in (live.given("metadata") or {}).items()}
-        path = f"/volumes/{segment(live.physical)}/metadata"
-        await live.cloud.request(SERVICE, "PUT", path, json={"metadata": wanted}, idempotent=True)
+        wanted = {str(k): str(v) for k, v in (ctx.given("metadata") or {}).items()}
+        path = f"/volumes/{segment(ctx.physical)}/metadata"
+        await ctx.cloud.request(SERVICE, "PUT", path, json={"metadata": wanted}, idempotent=True)
         return None
 
-    async def retype(self, live: Live) -> Made | None:
+    async def retype(self, ctx: ResourceContext) -> Made | None:
         """Have it become one of another type."""
-        body = await self.show(live) or {}
-        if body.get("volume_type") != live.given("volume_type"):
-            wanted = {"new_type": live.given("volume_type"), "migration_policy": "on-demand"}
-            await self.act(live, {"os-retype": wanted})
+        body = await self.show(ctx) or {}
+        if body.get("volume_type") != ctx.given("volume_type"):
+            wanted = {"new_type": ctx.given("volume_type"), "migration_policy": "on-demand"}
+            await self.act(ctx, {"os-retype": wanted})
         return Made(body={"status": "retyping"})
 
-    async def extend(self, live: Live) -> Made | None:
+    async def extend(self, ctx: ResourceContext) -> Made | None:
         """Have it grow; one that is attached grows where it is."""
-        if int(live.before.get("size") or 0) > int(live.properties["size"]):
+        if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return None  # `grown` says so
-        body = await self.show(live) or {}
+        body = await self.show(ctx) or {}
         version = VERSION_EXTEND_IN_USE if body.get("status") == "in-use" else None
-        await self.act(live, {"os-extend": {"new_size": live.properties["size"]}}, version)
+        await self.act(ctx, {"os-extend": {"new_size": ctx.properties["size"]}}, version)
         return None
 
-    async def extended(self, live: Live) -> Made | None:
-        body = await self.show(live) or {}
-        begun = body.get("status") == "extending" or body.get("size") == live.given("size")
+    async def extended(self, ctx: ResourceContext) -> Made | None:
+        body = await self.show(ctx) or {}
+        begun = body.get("status") == "extending" or body.get("size") == ctx.given("size")
         return Made(body=body) if begun else None
 
-    async def grown(self, live: Live) -> Progress:
+    async def grown(self, ctx: ResourceContext) -> Progress:
         """Whether it has its new size."""
-        if int(live.before.get("size") or 0) > int(live.properties["size"]):
+        if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return Failed("Shrinking volume is not supported.", "NotSupported")
-        body = await self.show(live) or {}
+        body = await self.show(ctx) or {}
         if body.get("status") == "extending":
             return Later(body=body)
-        if int(body.get("size") or 0) >= int(live.properties["size"]):
+        if int(body.get("size") or 0) >= int(ctx.properties["size"]):
             return Ready(body)
         if body.get("status") in {"available", "in-use"}:
             return Later(body=body)
         return Failed(went_to(body.get("status"), "Volume resize failed"))
 
-    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+    def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         status = str(body.get("status", "")).lower()
         if status in {"available", "in-use"}:
             return Ready(body)
@@ -223,32 +223,32 @@ class Volume(CollectionResource):
             return Failed(went_to(status, "Unknown"), retry=True)
         return Later(body=body)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        if live.physical_id is None:
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        if ctx.physical_id is None:
             return ()
         return (
             Step("settle", self.nothing, poll=self.settled),
             Step("delete", self.delete, poll=self.gone),
         )
 
-    async def settled(self, live: Live) -> Progress:
+    async def settled(self, ctx: ResourceContext) -> Progress:
         """Whether nothing holds it any more."""
-        progress = await self.gone(live)
+        progress = await self.gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") in DETACHED:
             return Ready(progress.body)
         return progress
 
-    async def gone(self, live: Live) -> Progress:
-        progress = await super().gone(live)
+    async def gone(self, ctx: ResourceContext) -> Progress:
+        progress = await super().gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") == "error_deleting":
             return Failed(went_to("error_deleting", "Unknown"), retry=True)
         return progress
 
-    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (backups.BACKUP,)
 
-    async def drop_snapshot(self, live: Live) -> None:
-        await backups.drop(live)
+    async def drop_snapshot(self, ctx: ResourceContext) -> None:
+        await backups.drop(ctx)
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
         backup = data.get("backup_id")
@@ -257,22 +257,22 @@ class Volume(CollectionResource):
         sources = ("snapshot_id", "source_volid", "image", "imageRef")
         return {**properties, **dict.fromkeys(sources), "backup_id": backup}
 
-    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (backups.BACKUP, *self.delete_steps(live)) if live.physical_id else ()
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (backups.BACKUP, *self.delete_steps(ctx)) if ctx.physical_id else ()
 
-    async def act(self, live: Live, action: Body, version: str | None = None) -> None:
+    async def act(self, ctx: ResourceContext, action: Body, version: str | None = None) -> None:
         """One action on the volume."""
-        path = f"/volumes/{segment(live.physical)}/action"
-        await live.cloud.request(SERVICE, "POST", path, json=action, microversion=version)
+        path = f"/volumes/{segment(ctx.physical)}/action"
+        await ctx.cloud.request(SERVICE, "POST", path, json=action, microversion=version)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        shown = shown_of(live.body or {})
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        shown = shown_of(ctx.body or {})
         return {
             n: v for n, v in shown.items() if n in self.attributes and self.attributes[n].cached
         }
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        body = await self.show(live) or {}
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        body = await self.show(ctx) or {}
         return dict(body) if name == "show" else shown_of(body).get(name)
 
 

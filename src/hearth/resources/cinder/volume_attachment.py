@@ -10,10 +10,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -38,62 +38,62 @@ class VolumeAttachment(ResourceType):
     identified_by = IntentKey.NATURAL_KEY
     known_by = "server and volume; a volume is attached to a server once"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("attach", self.attach, self.find, self.attached),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (
             Step("detach", self.detach_before, poll=self.detached_before),
-            *self.create_steps(live),
+            *self.create_steps(ctx),
         )
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        if live.physical_id is None:
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        if ctx.physical_id is None:
             return ()
         return (Step("detach", self.detach, poll=self.detached),)
 
-    async def attach(self, live: Live) -> Made:
+    async def attach(self, ctx: ResourceContext) -> Made:
         """Ask for the attachment."""
-        fields: Body = {"volumeId": live.properties["volume_id"]}
-        if live.given("mountpoint"):
-            fields["device"] = live.given("mountpoint")
-        answer = await live.cloud.request(
-            "compute", "POST", path_of(live.properties), json={"volumeAttachment": fields}
+        fields: Body = {"volumeId": ctx.properties["volume_id"]}
+        if ctx.given("mountpoint"):
+            fields["device"] = ctx.given("mountpoint")
+        answer = await ctx.cloud.request(
+            "compute", "POST", path_of(ctx.properties), json={"volumeAttachment": fields}
         )
         made = answer.part("volumeAttachment")
         return Made(physical_id=str(made.get("id") or fields["volumeId"]), body=made)
 
-    async def find(self, live: Live) -> Made | None:
-        for one in await live.cloud.listing("compute", path_of(live.properties)):
-            if one.get("volumeId") == live.properties["volume_id"]:
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        for one in await ctx.cloud.listing("compute", path_of(ctx.properties)):
+            if one.get("volumeId") == ctx.properties["volume_id"]:
                 return Made(physical_id=str(one.get("id") or one["volumeId"]), body=one)
         return None
 
-    async def attached(self, live: Live) -> Progress:
+    async def attached(self, ctx: ResourceContext) -> Progress:
         """Whether the volume is in use."""
-        volume = await volume_of(live, live.properties)
+        volume = await volume_of(ctx, ctx.properties)
         status = (volume or {}).get("status")
         if status == "in-use":
-            return Ready(live.body)
+            return Ready(ctx.body)
         if status in ON_THE_WAY:
             return Later()
         return Failed(f'Went to status {status} due to "Volume attachment failed"', retry=True)
 
-    async def detach(self, live: Live) -> Made | None:
+    async def detach(self, ctx: ResourceContext) -> Made | None:
         """Ask for the end of the attachment; what is gone already is done."""
-        await detach_from(live, live.properties)
+        await detach_from(ctx, ctx.properties)
         return None
 
-    async def detached(self, live: Live) -> Progress:
-        return await gone_from(live, live.properties)
+    async def detached(self, ctx: ResourceContext) -> Progress:
+        return await gone_from(ctx, ctx.properties)
 
-    async def detach_before(self, live: Live) -> Made | None:
+    async def detach_before(self, ctx: ResourceContext) -> Made | None:
         """End the attachment as it was before the update."""
-        await detach_from(live, live.before)
+        await detach_from(ctx, ctx.before)
         return None
 
-    async def detached_before(self, live: Live) -> Progress:
-        return await gone_from(live, live.before)
+    async def detached_before(self, ctx: ResourceContext) -> Progress:
+        return await gone_from(ctx, ctx.before)
 
 
 def path_of(properties: Mapping[str, Any]) -> str:
@@ -101,18 +101,18 @@ def path_of(properties: Mapping[str, Any]) -> str:
     return f"/servers/{segment(properties['instance_uuid'])}/os-volume_attachments"
 
 
-async def detach_from(live: Live, properties: Mapping[str, Any]) -> None:
+async def detach_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> None:
     """Detach the volume, unless it is detached or on its way."""
-    volume = await volume_of(live, properties)
+    volume = await volume_of(ctx, properties)
     if volume is None or volume.get("status") in {"available", "detaching"}:
         return
     path = f"{path_of(properties)}/{segment(properties['volume_id'])}"
-    await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
+    await forgiving(ctx.cloud.request("compute", "DELETE", path, idempotent=True))
 
 
-async def gone_from(live: Live, properties: Mapping[str, Any]) -> Progress:
+async def gone_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> Progress:
     """Whether the volume has left the server."""
-    volume = await volume_of(live, properties)
+    volume = await volume_of(ctx, properties)
     servers = {one.get("server_id") for one in (volume or {}).get("attachments") or []}
     if volume is None or properties["instance_uuid"] not in servers:
         settled = volume is None or volume.get("status") != "detaching"
@@ -120,10 +120,10 @@ async def gone_from(live: Live, properties: Mapping[str, Any]) -> Progress:
     return Later(1.0)
 
 
-async def volume_of(live: Live, properties: Mapping[str, Any]) -> Body | None:
+async def volume_of(ctx: ResourceContext, properties: Mapping[str, Any]) -> Body | None:
     """The volume; None when it is gone."""
     try:
-        return await live.cloud.member(
+        return await ctx.cloud.member(
             "block-storage", "/volumes", str(properties["volume_id"]), detail="/volumes/detail"
         )
     except CloudFault as fault:

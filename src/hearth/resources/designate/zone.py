@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hearth.resources.base import Live, Made
+from hearth.resources.base import Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.schema import (
     INTEGER,
@@ -178,15 +178,15 @@ class RecordSet(DesignateResource):
     collection = named("zones/{zone}/recordsets", "PUT")
     not_sent = frozenset({"zone"})
 
-    async def create(self, live: Live) -> Made:
-        properties = {**live.properties, "name": await _full_name(live)}
-        return await super().create(replace(live, properties=properties))
+    async def create(self, ctx: ResourceContext) -> Made:
+        properties = {**ctx.properties, "name": await _full_name(ctx)}
+        return await super().create(replace(ctx, properties=properties))
 
 
-async def _full_name(live: Live) -> str:
+async def _full_name(ctx: ResourceContext) -> str:
     """The name of a record set, up to the dot at its end."""
-    name = live.given("name") or live.physical_name[-LABEL_MAX:].lstrip("-")
+    name = ctx.given("name") or ctx.physical_name[-LABEL_MAX:].lstrip("-")
     if name.endswith("."):
         return str(name)
-    zone = await live.cloud.member(SERVICE, "/v2/zones", live.properties["zone"])
+    zone = await ctx.cloud.member(SERVICE, "/v2/zones", ctx.properties["zone"])
     return f"{name}.{zone['name']}"

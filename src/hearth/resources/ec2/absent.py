@@ -1,9 +1,9 @@
 """Properties that the service of these names has, and clouds of this kind do not."""
 
-from hearth.schema import Constraint, Kind, Prop
+from hearth.schema import Constraint, Prop, ValueKind
 
 
-def absent(kind: Kind, *constraints: Constraint) -> Prop:
+def absent(kind: ValueKind, *constraints: Constraint) -> Prop:
     """A property that is known by name and can not be given."""
     words = "Not implemented: it can not be given."
     return Prop(kind, words, constraints=constraints, implemented=False)

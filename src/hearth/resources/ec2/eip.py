@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.problem import Problem, Rejected
-from hearth.resources.base import Change, Live, Made, Step
+from hearth.resources.base import Change, Made, ResourceContext, Step
 from hearth.resources.lookup import Names
 from hearth.resources.neutron import order
 from hearth.resources.neutron.pointer import Pointer
@@ -42,32 +42,32 @@ class EIP(Reworded):
     attributes = {"AllocationId": Attr(STRING, "Id of the floating IP.")}
     comes_after = (order.Routes(),)
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        point = (Step("point", self.point),) if live.given("InstanceId") else ()
-        return (*super().create_steps(live), Step("note", self.note), *point)
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        point = (Step("point", self.point),) if ctx.given("InstanceId") else ()
+        return (*super().create_steps(ctx), Step("note", self.note), *point)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("point", self.point),) if "InstanceId" in live.changed else ()
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("point", self.point),) if "InstanceId" in ctx.changed else ()
 
-    async def note(self, live: Live) -> Made:
+    async def note(self, ctx: ResourceContext) -> Made:
         """Keep the address: it is what other resources refer to."""
-        body = live.body or await self.show(live) or {}
+        body = ctx.body or await self.show(ctx) or {}
         return Made(data={"address": str(body["floating_ip_address"])})
 
-    async def point(self, live: Live) -> Made | None:
+    async def point(self, ctx: ResourceContext) -> Made | None:
         """Point it to the server, or nowhere; doing it again changes nothing."""
-        server = live.given("InstanceId")
-        port = await port_of_server(live, server) if server else None
-        await live.request("PUT", json={"floatingip": {"port_id": port}}, idempotent=True)
+        server = ctx.given("InstanceId")
+        port = await port_of_server(ctx, server) if server else None
+        await ctx.request("PUT", json={"floatingip": {"port_id": port}}, idempotent=True)
         return None
 
-    def reference(self, live: Live) -> str:
-        return live.data.get("address", live.name)
+    def reference(self, ctx: ResourceContext) -> str:
+        return ctx.data.get("address", ctx.name)
 
-    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"AllocationId": body.get("id")}
 
 
@@ -94,21 +94,21 @@ class EIPAssociation(Pointer):
     field = "port_id"
     known_again = True
 
-    async def held(self, live: Live) -> str:
-        if live.given("AllocationId"):
-            return str(live.given("AllocationId"))
-        names = Names(live.cloud)
-        found = await names.id_of("neutron.floating_ip", str(live.given("EIP")))
+    async def held(self, ctx: ResourceContext) -> str:
+        if ctx.given("AllocationId"):
+            return str(ctx.given("AllocationId"))
+        names = Names(ctx.cloud)
+        found = await names.id_of("neutron.floating_ip", str(ctx.given("EIP")))
         if isinstance(found, Problem):
             raise Rejected([found])
         return found
 
-    async def aim(self, live: Live) -> str:
-        port = live.given("NetworkInterfaceId")
-        return str(port) if port else await port_of_server(live, str(live.given("InstanceId")))
+    async def aim(self, ctx: ResourceContext) -> str:
+        port = ctx.given("NetworkInterfaceId")
+        return str(port) if port else await port_of_server(ctx, str(ctx.given("InstanceId")))
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        leave = (Step("leave", self.leave),) if live.physical_id else ()
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        leave = (Step("leave", self.leave),) if ctx.physical_id else ()
         return (*leave, Step("point", self.point))
 
     def must_replace(self, change: Change) -> str | None:
@@ -117,5 +117,5 @@ class EIPAssociation(Pointer):
         given = {name for name in change.changed if change.after.get(name)}
         return "address and server change at once" if all(given & one for one in ends) else None
 
-    def reference(self, live: Live) -> str:
-        return live.physical_name if live.physical_id else live.name
+    def reference(self, ctx: ResourceContext) -> str:
+        return ctx.physical_name if ctx.physical_id else ctx.name

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Live, Made, Progress, Step
+from hearth.resources.base import Made, Progress, ResourceContext, Step
 from hearth.resources.cinder.volume_attachment import VolumeAttachment
 from hearth.resources.ec2.absent import absent
 from hearth.resources.ec2.tags import as_map, pairs
@@ -143,7 +143,7 @@ class Instance(Reworded):
                 words = "an id is needed, or a map of NetworkInterfaceId and DeviceIndex"
                 yield Violation(f"NetworkInterfaces[{number}]", words)
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         given = properties.get
         groups = [*(given("SecurityGroups") or []), *(given("SecurityGroupIds") or [])]
         return {
@@ -159,25 +159,25 @@ class Instance(Reworded):
             "networks": networks(properties),
         }
 
-    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        zone = body.get("OS-EXT-AZ:availability_zone") or live.given("AvailabilityZone")
+    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        zone = body.get("OS-EXT-AZ:availability_zone") or ctx.given("AvailabilityZone")
         addresses = (ips[0] for _, ips in sorted(networks_of(body).items(), reverse=True) if ips)
         names = ("PrivateDnsName", "PrivateIp", "PublicDnsName", "PublicIp")
         return {"AvailabilityZone": zone, **dict.fromkeys(names, next(addresses, NOWHERE))}
 
     # volumes
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (*super().create_steps(live), *_attaching(live))
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*super().create_steps(ctx), *_attaching(ctx))
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """The new server wants the same volumes and ports."""
-        leave = _detaching(live) if live.physical_id else ()
-        return (*leave, *self.through(self.other.replaced_steps(self.told(live))))
+        leave = _detaching(ctx) if ctx.physical_id else ()
+        return (*leave, *self.through(self.other.replaced_steps(self.told(ctx))))
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
-        back = self.through(self.other.taken_back_steps(self.told(live)))
-        return (*back, *_attaching(live))
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        back = self.through(self.other.taken_back_steps(self.told(ctx)))
+        return (*back, *_attaching(ctx))
 
 
 def networks(properties: Mapping[str, Any]) -> list[Body] | None:
@@ -218,46 +218,46 @@ def is_number(value: Any) -> bool:
 _attachment = VolumeAttachment()
 
 
-def _as_attachment(live: Live, volume: Mapping[str, Any]) -> Live:
+def _as_attachment(ctx: ResourceContext, volume: Mapping[str, Any]) -> ResourceContext:
     told = {
-        "instance_uuid": live.physical,
+        "instance_uuid": ctx.physical,
         "volume_id": volume["VolumeId"],
         "mountpoint": volume["Device"],
     }
-    return replace(live, kind=_attachment, properties=told)
+    return replace(ctx, kind=_attachment, properties=told)
 
 
-def _attaching(live: Live) -> Iterator[Step]:
+def _attaching(ctx: ResourceContext) -> Iterator[Step]:
     """A step for each volume: two at once are refused while the first is on its way."""
-    for number, volume in enumerate(live.given("Volumes") or [], 1):
+    for number, volume in enumerate(ctx.given("Volumes") or [], 1):
         yield _attach_step(f"attach-{number}", volume)
 
 
 def _attach_step(name: str, volume: Mapping[str, Any]) -> Step:
-    async def attach(live: Live) -> Made | None:
-        if await find(live) is None:
-            await _attachment.attach(_as_attachment(live, volume))
+    async def attach(ctx: ResourceContext) -> Made | None:
+        if await find(ctx) is None:
+            await _attachment.attach(_as_attachment(ctx, volume))
         return None
 
-    async def find(live: Live) -> Made | None:
-        return None if await _attachment.find(_as_attachment(live, volume)) is None else Made()
+    async def find(ctx: ResourceContext) -> Made | None:
+        return None if await _attachment.find(_as_attachment(ctx, volume)) is None else Made()
 
-    async def attached(live: Live) -> Progress:
-        return await _attachment.attached(_as_attachment(live, volume))
+    async def attached(ctx: ResourceContext) -> Progress:
+        return await _attachment.attached(_as_attachment(ctx, volume))
 
     return Step(name, attach, find, attached)
 
 
-def _detaching(live: Live) -> Iterator[Step]:
-    for number, volume in enumerate(live.given("Volumes") or [], 1):
+def _detaching(ctx: ResourceContext) -> Iterator[Step]:
+    for number, volume in enumerate(ctx.given("Volumes") or [], 1):
         yield _detach_step(f"detach-{number}", volume)
 
 
 def _detach_step(name: str, volume: Mapping[str, Any]) -> Step:
-    async def detach(live: Live) -> Made | None:
-        return await _attachment.detach(_as_attachment(live, volume))
+    async def detach(ctx: ResourceContext) -> Made | None:
+        return await _attachment.detach(_as_attachment(ctx, volume))
 
-    async def detached(live: Live) -> Progress:
-        return await _attachment.detached(_as_attachment(live, volume))
+    async def detached(ctx: ResourceContext) -> Progress:
+        return await _attachment.detached(_as_attachment(ctx, volume))
 
     return Step(name, detach, poll=detached)

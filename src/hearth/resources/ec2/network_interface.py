@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hearth.resources.base import Live, Step
+from hearth.resources.base import ResourceContext, Step
 from hearth.resources.ec2.absent import absent
 from hearth.resources.ec2.tags import ignored_tags
 from hearth.resources.ec2.vpc import network_of
@@ -34,7 +34,7 @@ class NetworkInterface(Reworded):
         Resolve(("GroupSet",), "neutron.security_group"),
     )
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         address = {
             "subnet": properties.get("SubnetId"),
             "ip_address": properties.get("PrivateIpAddress"),
@@ -45,20 +45,20 @@ class NetworkInterface(Reworded):
             "fixed_ips": [address],
         }
 
-    async def seen(self, live: Live) -> Live:
-        told = self.told(live)
-        if live.physical_id is not None:
+    async def seen(self, ctx: ResourceContext) -> ResourceContext:
+        told = self.told(ctx)
+        if ctx.physical_id is not None:
             return told
-        network = await network_of(live, str(live.properties["SubnetId"]))
+        network = await network_of(ctx, str(ctx.properties["SubnetId"]))
         return replace(told, properties={**told.properties, "network": network})
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """The new one may want the same address."""
-        return self.through(self.other.replaced_steps(self.told(live)))
+        return self.through(self.other.replaced_steps(self.told(ctx)))
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.taken_back_steps(self.told(live)))
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.taken_back_steps(self.told(ctx)))
 
-    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         addresses = body.get("fixed_ips") or [{}]
         return {"PrivateIpAddress": addresses[0].get("ip_address")}

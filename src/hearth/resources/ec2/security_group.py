@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.ec2.absent import absent
 from hearth.resources.neutron.security_group import SecurityGroup as NeutronGroup
 from hearth.resources.reworded import Reworded
@@ -46,7 +46,7 @@ class SecurityGroup(Reworded):
         Resolve((name, "SourceSecurityGroupName"), "neutron.security_group") for name in DIRECTIONS
     )
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "description": properties.get("GroupDescription"),
             "rules": list(rules(properties)),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.resources.base import Live, Step
+from hearth.resources.base import ResourceContext, Step
 from hearth.resources.cinder.volume import Volume as CinderVolume
 from hearth.resources.cinder.volume_attachment import VolumeAttachment as CinderAttachment
 from hearth.resources.ec2.tags import as_map, pairs
@@ -27,7 +27,7 @@ class Volume(Reworded):
     known_by = "the description, which stays"
     snapshot_policy_allowed = True
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "availability_zone": properties.get("AvailabilityZone"),
             "size": properties.get("Size"),
@@ -35,18 +35,18 @@ class Volume(Reworded):
             "metadata": as_map(properties.get("Tags")),
         }
 
-    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.snapshot_steps(self.told(live)))
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.snapshot_steps(self.told(ctx)))
 
-    async def drop_snapshot(self, live: Live) -> None:
-        await self.other.drop_snapshot(live)
+    async def drop_snapshot(self, ctx: ResourceContext) -> None:
+        await self.other.drop_snapshot(ctx)
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
         backup = data.get("backup_id")
         return {**properties, "SnapshotId": backup} if backup else properties
 
-    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.through(self.other.snapshot_delete_steps(self.told(live)))
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.other.snapshot_delete_steps(self.told(ctx)))
 
 
 class VolumeAttachment(Reworded):
@@ -70,7 +70,7 @@ class VolumeAttachment(Reworded):
         ),
     }
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "instance_uuid": properties.get("InstanceId"),
             "volume_id": properties.get("VolumeId"),

@@ -15,10 +15,10 @@ from hearth.resources.base import (
     NOTHING_MADE,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -35,7 +35,7 @@ from hearth.resources.reworded import Reworded
 from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
 
 ROUTERS = "/v2.0/routers"
-ROUTER = "router:"  # before the id of a stray router, which is no network
+ROUTER = "router:"  # before the id of an orphan router, which is no network
 LEG = "network:router_interface"  # and what begins so: owners of ports of routers
 ROUTE_TABLE = "AWS::EC2::RouteTable"
 
@@ -59,58 +59,58 @@ class VPC(Reworded):
     }
     router = Router()
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
-    def as_router(self, live: Live) -> Live:
+    def as_router(self, ctx: ResourceContext) -> ResourceContext:
         """The same record as its router."""
-        told = replace(self.told(live), kind=self.router, physical_id=live.data.get("router_id"))
+        told = replace(self.told(ctx), kind=self.router, physical_id=ctx.data.get("router_id"))
         return replace(told, properties={"admin_state_up": True})
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (
-            *super().create_steps(live),
+            *super().create_steps(ctx),
             Step("router", self.make_router, self.find_router, self.router_ready),
         )
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        router = (Step("drop-router", self.drop_router),) if "router_id" in live.data else ()
-        return (*router, *super().delete_steps(live))
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        router = (Step("drop-router", self.drop_router),) if "router_id" in ctx.data else ()
+        return (*router, *super().delete_steps(ctx))
 
-    async def make_router(self, live: Live) -> Made:
+    async def make_router(self, ctx: ResourceContext) -> Made:
         """Make the router."""
-        return _of_router(await self.router.create(self.as_router(live)))
+        return _of_router(await self.router.create(self.as_router(ctx)))
 
-    async def find_router(self, live: Live) -> Made | None:
+    async def find_router(self, ctx: ResourceContext) -> Made | None:
         """The router of an earlier attempt."""
-        found = await self.router.find(self.as_router(live))
+        found = await self.router.find(self.as_router(ctx))
         return None if found is None else _of_router(found)
 
-    async def router_ready(self, live: Live) -> Progress:
+    async def router_ready(self, ctx: ResourceContext) -> Progress:
         """Whether the router is there; what is shown stays the network."""
-        match await self.router.poll(replace(self.as_router(live), body=None)):
+        match await self.router.poll(replace(self.as_router(ctx), body=None)):
             case Ready():
-                return Ready(live.body)
+                return Ready(ctx.body)
             case Later(after_s):
-                return Later(after_s, live.body)
+                return Later(after_s, ctx.body)
             case failed:
                 return failed
 
-    async def drop_router(self, live: Live) -> Made:
+    async def drop_router(self, ctx: ResourceContext) -> Made:
         """Delete the router."""
-        await forgiving(self.router.drop(self.as_router(live), live.data["router_id"]))
+        await forgiving(self.router.drop(self.as_router(ctx), ctx.data["router_id"]))
         return Made(data={"router_id": None})
 
-    async def strays(self, live: Live) -> Sequence[str]:
-        routers = await self.router.strays(self.as_router(live))
-        return [*await super().strays(live), *(f"{ROUTER}{ident}" for ident in routers)]
+    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
+        routers = await self.router.orphans(self.as_router(ctx))
+        return [*await super().orphans(ctx), *(f"{ROUTER}{ident}" for ident in routers)]
 
-    async def drop_stray(self, live: Live, physical_id: str) -> None:
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         if physical_id.startswith(ROUTER):
             router = physical_id.removeprefix(ROUTER)
-            await self.router.drop_stray(self.as_router(live), router)
+            await self.router.delete_orphan(self.as_router(ctx), router)
         else:
-            await super().drop_stray(live, physical_id)
+            await super().delete_orphan(ctx, physical_id)
 
 
 class Subnet(Reworded):
@@ -129,7 +129,7 @@ class Subnet(Reworded):
     }
     attributes = {"AvailabilityZone": Attr(STRING, "The availability zone that was given.")}
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         block = str(properties.get("CidrBlock"))
         return {
             "network": properties.get("VpcId"),
@@ -137,29 +137,29 @@ class Subnet(Reworded):
             "ip_version": 6 if ":" in block else 4,
         }
 
-    def shown(self, live: Live, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"AvailabilityZone": live.given("AvailabilityZone")}
+    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"AvailabilityZone": ctx.given("AvailabilityZone")}
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (*super().create_steps(live), Step("route", self.route))
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*super().create_steps(ctx), Step("route", self.route))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        leave = (Step("leave", self.leave),) if live.physical_id else ()
-        return (*leave, *super().delete_steps(live))
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        leave = (Step("leave", self.leave),) if ctx.physical_id else ()
+        return (*leave, *super().delete_steps(ctx))
 
-    async def route(self, live: Live) -> Made | None:
+    async def route(self, ctx: ResourceContext) -> Made | None:
         """Put it behind the VPC's router, unless it is behind one."""
-        if await router_of_subnet(live, live.properties["VpcId"], live.physical) is None:
-            router = await router_of_vpc(live, live.properties["VpcId"])
+        if await router_of_subnet(ctx, ctx.properties["VpcId"], ctx.physical) is None:
+            router = await router_of_vpc(ctx, ctx.properties["VpcId"])
             if router is not None:
-                await join(live, router, live.physical)
+                await join(ctx, router, ctx.physical)
         return None
 
-    async def leave(self, live: Live) -> Made | None:
+    async def leave(self, ctx: ResourceContext) -> Made | None:
         """Take it from its router."""
-        router = await router_of_subnet(live, live.properties["VpcId"], live.physical)
+        router = await router_of_subnet(ctx, ctx.properties["VpcId"], ctx.physical)
         if router is not None:
-            await part(live, router, live.physical)
+            await part(ctx, router, ctx.physical)
         return None
 
 
@@ -168,7 +168,7 @@ class InternetGateway(ResourceType):
 
     type_name = "AWS::EC2::InternetGateway"
     properties = {"Tags": ignored_tags()}
-    pure = True
+    immediate = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0
@@ -186,7 +186,7 @@ class RouteTable(Reworded):
         "VpcId": Prop(STRING, "The VPC.", required=True),
     }
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"tags": [tag_of(str(properties.get("VpcId")))]}
 
 
@@ -211,24 +211,24 @@ class VPCGatewayAttachment(ResourceType):
             if same and not order.reaches(program, other, name):
                 yield other
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("attach", self.attach),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("detach", self.detach),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("detach", self.detach),) if ctx.physical_id else ()
 
-    async def attach(self, live: Live) -> Made:
+    async def attach(self, ctx: ResourceContext) -> Made:
         """Set the gateway of all routers of the VPC's route tables."""
-        vpc = str(live.properties["VpcId"])
-        gateway = {"network_id": await outside(live)}
-        for router in await route_tables(live, vpc):
-            await set_gateway(live, router, gateway)
+        vpc = str(ctx.properties["VpcId"])
+        gateway = {"network_id": await outside(ctx)}
+        for router in await route_tables(ctx, vpc):
+            await set_gateway(ctx, router, gateway)
         return Made(physical_id=vpc)
 
-    async def detach(self, live: Live) -> Made | None:
+    async def detach(self, ctx: ResourceContext) -> Made | None:
         """Take the gateways away."""
-        for router in await route_tables(live, live.physical):
-            await forgiving(set_gateway(live, router, {}))
+        for router in await route_tables(ctx, ctx.physical):
+            await forgiving(set_gateway(ctx, router, {}))
         return None
 
 
@@ -244,47 +244,47 @@ class SubnetRouteTableAssociation(ResourceType):
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the port of the router in the subnet; a subnet of a VPC has one router"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("leave", self.leave), Step("join", self.join, self.find))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("return", self.give_back),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("return", self.give_back),) if ctx.physical_id else ()
 
-    async def leave(self, live: Live) -> Made | None:
+    async def leave(self, ctx: ResourceContext) -> Made | None:
         """Take the subnet from the router that it is behind now."""
-        subnet = str(live.properties["SubnetId"])
-        now = await router_of_subnet(live, await network_of(live, subnet), subnet)
-        if now is not None and now != live.properties["RouteTableId"]:
-            await part(live, now, subnet)
+        subnet = str(ctx.properties["SubnetId"])
+        now = await router_of_subnet(ctx, await network_of(ctx, subnet), subnet)
+        if now is not None and now != ctx.properties["RouteTableId"]:
+            await part(ctx, now, subnet)
         return None
 
-    async def join(self, live: Live) -> Made:
+    async def join(self, ctx: ResourceContext) -> Made:
         """Put the subnet behind the router of the route table."""
-        router, subnet = live.properties["RouteTableId"], live.properties["SubnetId"]
-        await join(live, router, subnet)
+        router, subnet = ctx.properties["RouteTableId"], ctx.properties["SubnetId"]
+        await join(ctx, router, subnet)
         return Made(physical_id=f"{router}:{subnet}")
 
-    async def find(self, live: Live) -> Made | None:
-        router, subnet = live.properties["RouteTableId"], live.properties["SubnetId"]
-        port = await port_of(live, router, {"subnet_id": subnet})
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        router, subnet = ctx.properties["RouteTableId"], ctx.properties["SubnetId"]
+        port = await port_of(ctx, router, {"subnet_id": subnet})
         return None if port is None else Made(physical_id=f"{router}:{subnet}")
 
-    async def give_back(self, live: Live) -> Made | None:
+    async def give_back(self, ctx: ResourceContext) -> Made | None:
         """Put the subnet behind the VPC's own router again, unless it has gone elsewhere."""
-        router, _, subnet = live.physical.partition(":")
+        router, _, subnet = ctx.physical.partition(":")
         try:
-            network = await network_of(live, subnet)
+            network = await network_of(ctx, subnet)
         except CloudFault as fault:
             if fault.not_found:
                 return None
             raise
-        now = await router_of_subnet(live, network, subnet)
+        now = await router_of_subnet(ctx, network, subnet)
         if now == router:
-            await part(live, router, subnet)
+            await part(ctx, router, subnet)
         if now in (router, None):
-            own = await router_of_vpc(live, network)
+            own = await router_of_vpc(ctx, network)
             if own is not None:
-                await join(live, own, subnet)
+                await join(ctx, own, subnet)
         return None
 
 
@@ -293,62 +293,62 @@ def tag_of(vpc: str) -> str:
     return f"vpc={vpc}"
 
 
-async def route_tables(live: Live, vpc: str) -> list[str]:
+async def route_tables(ctx: ResourceContext, vpc: str) -> list[str]:
     """Ids of the routers of a VPC's route tables."""
-    found = await live.cloud.listing("network", f"{ROUTERS}?tags={tag_of(vpc)}")
+    found = await ctx.cloud.listing("network", f"{ROUTERS}?tags={tag_of(vpc)}")
     return [str(one["id"]) for one in found]
 
 
-async def router_of_vpc(live: Live, vpc: str) -> str | None:
+async def router_of_vpc(ctx: ResourceContext, vpc: str) -> str | None:
     """Id of the router that has the network's name; None when it is gone."""
     try:
-        network = await live.cloud.member("network", "/v2.0/networks", vpc)
+        network = await ctx.cloud.member("network", "/v2.0/networks", vpc)
     except CloudFault as fault:
         if fault.not_found:
             return None
         raise
-    for router in await live.cloud.listing("network", ROUTERS):
+    for router in await ctx.cloud.listing("network", ROUTERS):
         if router["name"] == network["name"]:
             return str(router["id"])
     return None
 
 
-async def router_of_subnet(live: Live, network: str, subnet: str) -> str | None:
+async def router_of_subnet(ctx: ResourceContext, network: str, subnet: str) -> str | None:
     """Id of the router that a subnet is behind."""
-    for port in await live.cloud.listing("network", f"/v2.0/ports?network_id={segment(network)}"):
+    for port in await ctx.cloud.listing("network", f"/v2.0/ports?network_id={segment(network)}"):
         subnets = {one.get("subnet_id") for one in port["fixed_ips"]}
         if str(port["device_owner"]).startswith(LEG) and subnet in subnets:
             return str(port["device_id"])
     return None
 
 
-async def network_of(live: Live, subnet: str) -> str:
+async def network_of(ctx: ResourceContext, subnet: str) -> str:
     """The network of a subnet."""
-    return str((await live.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
+    return str((await ctx.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
 
 
-async def join(live: Live, router: str, subnet: str) -> None:
+async def join(ctx: ResourceContext, router: str, subnet: str) -> None:
     """Put a subnet behind a router; a call of an earlier attempt may come first, even now."""
     path, leg = f"{ROUTERS}/{segment(router)}/add_router_interface", {"subnet_id": subnet}
     try:
-        await live.cloud.request("network", "PUT", path, json=leg)
+        await ctx.cloud.request("network", "PUT", path, json=leg)
     except CloudFault:
-        if await port_of(live, router, leg) is None:
+        if await port_of(ctx, router, leg) is None:
             raise
 
 
-async def part(live: Live, router: str, subnet: str) -> None:
+async def part(ctx: ResourceContext, router: str, subnet: str) -> None:
     """Take a subnet from a router; what is gone already is done."""
     path = f"{ROUTERS}/{segment(router)}/remove_router_interface"
     await forgiving(
-        live.cloud.request("network", "PUT", path, json={"subnet_id": subnet}, idempotent=True)
+        ctx.cloud.request("network", "PUT", path, json={"subnet_id": subnet}, idempotent=True)
     )
 
 
-async def set_gateway(live: Live, router: str, gateway: Body) -> None:
+async def set_gateway(ctx: ResourceContext, router: str, gateway: Body) -> None:
     """Set or clear the way out of a router."""
     body = {"router": {"external_gateway_info": gateway}}
-    await live.cloud.request(
+    await ctx.cloud.request(
         "network", "PUT", f"{ROUTERS}/{segment(router)}", json=body, idempotent=True
     )
 

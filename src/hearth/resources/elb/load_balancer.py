@@ -8,7 +8,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources import capabilities
-from hearth.resources.base import Live, Made, Step
+from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.ec2.absent import absent
 from hearth.resources.mark import mark
 from hearth.resources.octavia.base import SERVICE, OctaviaResource, lbaas
@@ -111,87 +111,87 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
 
     # made at once with all its parts
 
-    async def create(self, live: Live) -> Made:
-        places = [await place_of(live, server) for server in live.given("Instances") or []]
+    async def create(self, ctx: ResourceContext) -> Made:
+        places = [await place_of(ctx, server) for server in ctx.given("Instances") or []]
         fields: Body = {
-            "name": live.physical_name,
-            "tags": [mark(live)],
-            "vip_subnet_id": await subnet_of(live, places),
-            "listeners": [listener(live, one, places) for one in live.properties["Listeners"]],
+            "name": ctx.physical_name,
+            "tags": [mark(ctx)],
+            "vip_subnet_id": await subnet_of(ctx, places),
+            "listeners": [listener(ctx, one, places) for one in ctx.properties["Listeners"]],
         }
-        if live.given("SecurityGroups"):
-            fields["vip_sg_ids"] = list(live.given("SecurityGroups"))
-        answer = await live.cloud.request(
-            SERVICE, "POST", self.path(live), json={"loadbalancer": fields}
+        if ctx.given("SecurityGroups"):
+            fields["vip_sg_ids"] = list(ctx.given("SecurityGroups"))
+        answer = await ctx.cloud.request(
+            SERVICE, "POST", self.path(ctx), json={"loadbalancer": fields}
         )
         made = answer.part("loadbalancer")
         return Made(physical_id=str(made["id"]), body=made)
 
-    async def drop(self, live: Live, physical_id: str) -> None:
-        path = f"{self.url(live, physical_id)}?cascade=true"
-        await live.cloud.request(SERVICE, "DELETE", path, idempotent=True)
+    async def drop(self, ctx: ResourceContext, physical_id: str) -> None:
+        path = f"{self.url(ctx, physical_id)}?cascade=true"
+        await ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True)
 
     # changed in place
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         steps = {"Instances": self.settle, "SecurityGroups": self.guard}
         return tuple(
             Step(name.lower(), do, poll=self.checked)
             for name, do in steps.items()
-            if name in live.changed
+            if name in ctx.changed
         )
 
-    async def settle(self, live: Live) -> Made | None:
+    async def settle(self, ctx: ResourceContext) -> Made | None:
         """Have the servers of the properties behind it."""
-        await self.set_instances(live, live.given("Instances") or [])
+        await self.set_instances(ctx, ctx.given("Instances") or [])
         return None
 
-    async def guard(self, live: Live) -> Made | None:
+    async def guard(self, ctx: ResourceContext) -> Made | None:
         """Have the security groups of the properties."""
-        return await self.change(live, {"vip_sg_ids": list(live.given("SecurityGroups") or [])})
+        return await self.change(ctx, {"vip_sg_ids": list(ctx.given("SecurityGroups") or [])})
 
-    async def set_instances(self, live: Live, instances: Sequence[str]) -> None:
+    async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
         """Make the members of its pools exactly these servers; doing it again changes nothing.
 
         The service takes one change at a time: with several pools the second one may be refused as
         a conflict (see `busy`), and all of it is to be done again a little later.
         """
-        places = [await place_of(live, server) for server in dict.fromkeys(instances)]
-        path = f"{POOLS}?loadbalancer_id={live.physical}"
-        pools = {one["name"]: one["id"] for one in await live.cloud.listing(SERVICE, path)}
-        for one in live.properties["Listeners"]:
-            path = f"{POOLS}/{segment(pools[pool_name(live, one)])}/members"
-            wanted = [member(live, one, place) for place in places]
-            if _ends(await live.cloud.listing(SERVICE, path)) != _ends(wanted):
+        places = [await place_of(ctx, server) for server in dict.fromkeys(instances)]
+        path = f"{POOLS}?loadbalancer_id={ctx.physical}"
+        pools = {one["name"]: one["id"] for one in await ctx.cloud.listing(SERVICE, path)}
+        for one in ctx.properties["Listeners"]:
+            path = f"{POOLS}/{segment(pools[pool_name(ctx, one)])}/members"
+            wanted = [member(ctx, one, place) for place in places]
+            if _ends(await ctx.cloud.listing(SERVICE, path)) != _ends(wanted):
                 body = {"members": wanted}
-                await live.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
+                await ctx.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("switch-off", self.switch_off, poll=self.checked),)
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("switch-on", self.switch_on, poll=self.checked),)
 
-    async def switch_off(self, live: Live) -> Made | None:
+    async def switch_off(self, ctx: ResourceContext) -> Made | None:
         """Take no connections."""
-        return await self.change(live, {"admin_state_up": False})
+        return await self.change(ctx, {"admin_state_up": False})
 
-    async def switch_on(self, live: Live) -> Made | None:
+    async def switch_on(self, ctx: ResourceContext) -> Made | None:
         """Take connections again."""
-        return await self.change(live, {"admin_state_up": True})
+        return await self.change(ctx, {"admin_state_up": True})
 
     # shown
 
-    def reference(self, live: Live) -> str:
-        return live.name
+    def reference(self, ctx: ResourceContext) -> str:
+        return ctx.name
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
-            return await self.show(live)
-        return self.shown(live.body or await self.show(live) or {}).get(name)
+            return await self.show(ctx)
+        return self.shown(ctx.body or await self.show(ctx) or {}).get(name)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return self.shown(live.body) if live.body else {}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return self.shown(ctx.body) if ctx.body else {}
 
     def shown(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes that a body gives; those that mean nothing here are empty."""
@@ -199,34 +199,34 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return {**none, **dict.fromkeys(ADDRESSES, body.get("vip_address"))}
 
 
-def listener(live: Live, one: Mapping[str, Any], places: Sequence[Place]) -> Body:
+def listener(ctx: ResourceContext, one: Mapping[str, Any], places: Sequence[Place]) -> Body:
     """A listener with its pool, health monitor and members."""
     pool: Body = {
-        "name": pool_name(live, one),
+        "name": pool_name(ctx, one),
         "protocol": one["Protocol"],
         "lb_algorithm": "ROUND_ROBIN",
-        "members": [member(live, one, place) for place in places],
+        "members": [member(ctx, one, place) for place in places],
     }
-    if live.given("HealthCheck"):
-        pool["healthmonitor"] = monitor(live.properties["HealthCheck"])
+    if ctx.given("HealthCheck"):
+        pool["healthmonitor"] = monitor(ctx.properties["HealthCheck"])
     return {
-        "name": pool_name(live, one),
+        "name": pool_name(ctx, one),
         "protocol": one["Protocol"],
         "protocol_port": one["LoadBalancerPort"],
         "default_pool": pool,
     }
 
 
-def pool_name(live: Live, one: Mapping[str, Any]) -> str:
+def pool_name(ctx: ResourceContext, one: Mapping[str, Any]) -> str:
     """What tells the pools of a balancer apart."""
-    return f"{live.physical_name}-{one['LoadBalancerPort']}"
+    return f"{ctx.physical_name}-{one['LoadBalancerPort']}"
 
 
-def member(live: Live, one: Mapping[str, Any], place: Place) -> Body:
+def member(ctx: ResourceContext, one: Mapping[str, Any], place: Place) -> Body:
     """A server in the pool of a listener."""
     address, subnet = place
     fields = {"address": address, "subnet_id": subnet, "protocol_port": one["InstancePort"]}
-    asked = TARGET.match((live.given("HealthCheck") or {}).get("Target", ""))
+    asked = TARGET.match((ctx.given("HealthCheck") or {}).get("Target", ""))
     if asked and int(asked[2]) != one["InstancePort"]:
         fields["monitor_port"] = int(asked[2])
     return fields
@@ -248,27 +248,27 @@ def monitor(check: Mapping[str, Any]) -> Body:
     return fields
 
 
-async def place_of(live: Live, server: str) -> Place:
+async def place_of(ctx: ResourceContext, server: str) -> Place:
     """The first address of a server, and its subnet."""
-    for port in await live.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}"):
+    for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}"):
         for one in port["fixed_ips"]:
             return str(one["ip_address"]), str(one["subnet_id"])
     words = f"Instances: server {server} has no address"
     raise CloudFault("network", 400, "BadRequest", words)
 
 
-async def subnet_of(live: Live, places: Sequence[Place]) -> str:
+async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
     """The subnet for the address."""
-    if live.given("Subnets"):
-        return str(live.given("Subnets")[0])
+    if ctx.given("Subnets"):
+        return str(ctx.given("Subnets")[0])
     if places:
         return places[0][1]
     usable = [
         one
-        for one in await live.cloud.listing("network", "/v2.0/networks")
+        for one in await ctx.cloud.listing("network", "/v2.0/networks")
         if one["subnets"] and not one.get("router:external")
     ]
-    own = [one for one in usable if one["project_id"] == live.stack.project_id] or usable
+    own = [one for one in usable if one["project_id"] == ctx.stack.project_id] or usable
     if len(own) == 1:
         return str(own[0]["subnets"][0])
     words = f"Subnets: one is needed, for there are {len(own)} networks to choose from"

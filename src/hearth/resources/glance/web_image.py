@@ -5,7 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import (
     POLL_S,
     Collection,
@@ -145,81 +145,81 @@ class WebImage(CollectionResource):
 
     # steps
 
-    def after_create(self, live: Live) -> tuple[Step, ...]:
+    def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
         steps = [
             Step("forget-key", self.forget_key),
             Step("import", self.fetch, poll=self.fetched),
         ]
-        if live.given("members"):
+        if ctx.given("members"):
             steps.append(Step("members", self.share))
-        if not live.given("active"):
+        if not ctx.given("active"):
             steps.append(Step("active", self.switch))
         return tuple(steps)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         steps = []
-        if "members" in live.changed:
+        if "members" in ctx.changed:
             steps.append(Step("members", self.share))
-        if live.changed - {"active", "members"}:
+        if ctx.changed - {"active", "members"}:
             steps.append(Step("update", self.update))
-        if "active" in live.changed:
+        if "active" in ctx.changed:
             steps.append(Step("active", self.switch))
         return tuple(steps)
 
-    def fields(self, live: Live) -> Body:
-        return {**extras(live.properties), **super().fields(live)}
+    def fields(self, ctx: ResourceContext) -> Body:
+        return {**extras(ctx.properties), **super().fields(ctx)}
 
-    async def create(self, live: Live) -> Made:
-        fields = {**self.fields(live), KEY: mark(live)}
-        made = (await live.cloud.request("image", "POST", "/v2/images", json=fields)).body
+    async def create(self, ctx: ResourceContext) -> Made:
+        fields = {**self.fields(ctx), KEY: mark(ctx)}
+        made = (await ctx.cloud.request("image", "POST", "/v2/images", json=fields)).body
         return Made(physical_id=str(made["id"]), body=made)
 
-    async def ours(self, live: Live) -> list[Body]:
-        members = await live.cloud.listing(
-            "image", f"/v2/images?visibility=all&{KEY}={segment(mark(live))}"
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        members = await ctx.cloud.listing(
+            "image", f"/v2/images?visibility=all&{KEY}={segment(mark(ctx))}"
         )
-        return [member for member in members if member.get(KEY) == mark(live)]
+        return [member for member in members if member.get(KEY) == mark(ctx)]
 
-    async def poll(self, live: Live) -> Progress:
+    async def poll(self, ctx: ResourceContext) -> Progress:
         """It is there without its data; the import is waited for."""
-        return Ready(live.body)
+        return Ready(ctx.body)
 
-    async def forget_key(self, live: Live) -> Made | None:
+    async def forget_key(self, ctx: ResourceContext) -> Made | None:
         """Remove the key, now that the id is recorded."""
-        return await self.patch(live, {}, {KEY})
+        return await self.patch(ctx, {}, {KEY})
 
-    async def fetch(self, live: Live) -> Made | None:
+    async def fetch(self, ctx: ResourceContext) -> Made | None:
         """Ask the service to fetch the data, unless it does so already."""
-        if str((await self.show(live) or {}).get("status")) == "queued":
-            method = {"name": "web-download", "uri": live.properties["location"]}
-            await live.request("POST", "import", {"method": method})
+        if str((await self.show(ctx) or {}).get("status")) == "queued":
+            method = {"name": "web-download", "uri": ctx.properties["location"]}
+            await ctx.request("POST", "import", {"method": method})
         return None
 
-    async def fetched(self, live: Live) -> Progress:
+    async def fetched(self, ctx: ResourceContext) -> Progress:
         """Whether the data are there; an import that failed leaves the image queued."""
-        body = await self.show(live) or {}
+        body = await self.show(ctx) or {}
         status = str(body.get("status"))
         if status in {"active", "deactivated"}:
             return Ready(body)
         if status in {"killed", "deleted"} or body.get("os_glance_failed_import"):
-            why = f"location: {live.properties['location']} could not be imported"
+            why = f"location: {ctx.properties['location']} could not be imported"
             return Failed(went_to(status, why), retry=True)
         return Later(POLL_S, body)
 
-    async def update(self, live: Live) -> Made | None:
+    async def update(self, ctx: ResourceContext) -> Made | None:
         """Change and remove properties, in one call."""
-        wanted = {**extras(live.properties), **self.changed_fields(live)}
-        lost = extras(live.before).keys() - wanted.keys()
+        wanted = {**extras(ctx.properties), **self.changed_fields(ctx)}
+        lost = extras(ctx.before).keys() - wanted.keys()
         lost |= {name for name in FREE & wanted.keys() if wanted[name] is None}
         kept = {name: value for name, value in wanted.items() if name not in lost}
         if "tags" in kept:
             kept["tags"] = kept["tags"] or []
         kept = {name: value for name, value in kept.items() if value is not None}
-        return await self.patch(live, kept, set(lost))
+        return await self.patch(ctx, kept, set(lost))
 
-    async def patch(self, live: Live, wanted: Body, lost: set[str]) -> Made | None:
+    async def patch(self, ctx: ResourceContext, wanted: Body, lost: set[str]) -> Made | None:
         """Set some properties and remove others, as far as they are there."""
-        now = await self.show(live) or {}
+        now = await self.show(ctx) or {}
         changes: list[Body] = [
             {"op": "replace" if name in now else "add", "path": pointer(name), "value": value}
             for name, value in wanted.items()
@@ -228,29 +228,27 @@ class WebImage(CollectionResource):
         if not changes and not gone:
             return None
         again = not gone  # what is gone already cannot be removed: it is looked at first
-        answer = await live.request(
-            "PATCH", json=[*changes, *gone], headers=PATCH, idempotent=again
-        )
+        answer = await ctx.request("PATCH", json=[*changes, *gone], headers=PATCH, idempotent=again)
         return Made(body=answer.body)
 
-    async def share(self, live: Live) -> Made | None:
+    async def share(self, ctx: ResourceContext) -> Made | None:
         """Let exactly the wanted projects use it."""
-        rows = (await live.request("GET", "members")).body["members"]
-        now, wanted = {row["member_id"] for row in rows}, set(live.given("members") or [])
+        rows = (await ctx.request("GET", "members")).body["members"]
+        now, wanted = {row["member_id"] for row in rows}, set(ctx.given("members") or [])
         for project in sorted(wanted - now):
-            await live.request("POST", "members", {"member": project})
+            await ctx.request("POST", "members", {"member": project})
         for project in sorted(now - wanted):
-            await forgiving(live.request("DELETE", f"members/{segment(project)}", idempotent=True))
+            await forgiving(ctx.request("DELETE", f"members/{segment(project)}", idempotent=True))
         return None
 
-    async def switch(self, live: Live) -> Made | None:
+    async def switch(self, ctx: ResourceContext) -> Made | None:
         """Let its data be used, or not."""
-        verb = "reactivate" if live.given("active") else "deactivate"
-        await live.request("POST", f"actions/{verb}", idempotent=True)
+        verb = "reactivate" if ctx.given("active") else "deactivate"
+        await ctx.request("POST", f"actions/{verb}", idempotent=True)
         return None
 
-    async def checked(self, live: Live) -> Progress:
-        return await self.fetched(live)
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        return await self.fetched(ctx)
 
 
 def extras(properties: Mapping[str, Any]) -> Body:

@@ -20,7 +20,7 @@ class AccessPolicy(ResourceType):
     properties = {
         ALLOWED: Prop(LIST, "Names of resources of this stack.", required=True),
     }
-    pure = True
+    immediate = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0

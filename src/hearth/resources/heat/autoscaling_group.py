@@ -6,7 +6,7 @@ Source: spec/groups-and-nesting.md, section 6.
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.heat.group import (
     MAX_BATCH_SIZE,
     MIN_IN_SERVICE,
@@ -78,8 +78,8 @@ class AutoScalingGroup(Scalable):
         "refs_map": Attr(MAP, "References of the members, by name.", since="7.0.0"),
     }
 
-    def member(self, live: Live) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = live.properties["resource"]
+    def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = ctx.properties["resource"]
         return found
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
@@ -90,16 +90,16 @@ class AutoScalingGroup(Scalable):
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
         return known_size(properties.get("desired_capacity") or properties.get("min_size"))
 
-    def pace(self, live: Live) -> Pace | None:
-        if "resource" not in live.changed:
+    def pace(self, ctx: ResourceContext) -> Pace | None:
+        if "resource" not in ctx.changed:
             return None
-        given = live.properties["rolling_updates"]
+        given = ctx.properties["rolling_updates"]
         return Pace(given["max_batch_size"], given["min_in_service"], given["pause_time"])
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        names = self.ordered(live.members)
-        outputs = by_member(live.members, names)
-        refs = references(live.members, names)
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        names = self.ordered(ctx.members)
+        outputs = by_member(ctx.members, names)
+        refs = references(ctx.members, names)
         return {
             "current_size": len(names),
             "outputs": outputs,

@@ -8,10 +8,10 @@ from hearth.resources.base import (
     NOTHING_MADE,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -57,27 +57,27 @@ class Delay(ResourceType):
     known_by = NOTHING_MADE
     visibility_delay_s = 0
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.begin, poll=self.wait),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.begin, poll=self.wait),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.begin, poll=self.wait),) if ctx.physical_id else ()
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("suspend", self.begin, poll=self.wait),)
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("resume", self.begin, poll=self.wait),)
 
-    async def begin(self, live: Live) -> Made:
+    async def begin(self, ctx: ResourceContext) -> Made:
         """Nothing to make."""
-        return Made(physical_id=live.physical_id or live.physical_name)
+        return Made(physical_id=ctx.physical_id or ctx.physical_name)
 
-    async def wait(self, live: Live) -> Progress:
+    async def wait(self, ctx: ResourceContext) -> Progress:
         """Whether the time is over."""
-        if live.action.value not in (live.given("actions") or []):
+        if ctx.action.value not in (ctx.given("actions") or []):
             return Ready()
-        left_s = live.started_at + wait_s(live.properties, luck_of(live)) - live.now
+        left_s = ctx.started_at + wait_s(ctx.properties, luck_of(ctx)) - ctx.now
         return Later(left_s) if left_s > 0 else Ready()
 
 
@@ -88,7 +88,7 @@ def wait_s(properties: Mapping[str, Any], luck: float) -> float:
     return float(properties.get("min_wait") or 0) + jitter * factor
 
 
-def luck_of(live: Live) -> float:
+def luck_of(ctx: ResourceContext) -> float:
     """A number in [0, 1) that stays the same for one action of one record."""
-    digest = hashlib.sha256(f"{live.key}:{live.action}".encode()).digest()
+    digest = hashlib.sha256(f"{ctx.key}:{ctx.action}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hearth.model.unknown import Unknown, unknown_in
-from hearth.resources.base import Child, Live
+from hearth.resources.base import Child, ResourceContext
 from hearth.resources.capabilities import NestedType, of_member
 from hearth.resources.heat.batches import Course, batches
 from hearth.schema import INTEGER, NUMBER, Prop, Range
@@ -58,16 +58,16 @@ class Group(NestedType):
         """The names of the members that are shown, in their order."""
         raise NotImplementedError
 
-    def reference(self, live: Live) -> str:
-        return live.physical_id or live.name
+    def reference(self, ctx: ResourceContext) -> str:
+        return ctx.physical_id or ctx.name
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name.startswith("resource."):
-            return of_member(self.numbered(live.members), name)
-        shown = self.recordable(live)
+            return of_member(self.numbered(ctx.members), name)
+        shown = self.recordable(ctx)
         if name in shown or name in self.attributes:
             return shown.get(name)
-        return [live.members[one]["attributes"].get(name) for one in self.ordered(live.members)]
+        return [ctx.members[one]["attributes"].get(name) for one in self.ordered(ctx.members)]
 
     def numbered(self, members: Members) -> Members:
         """The members by the names under which templates reach them."""
@@ -129,13 +129,13 @@ def as_stored(definition: Any) -> Any:
 
 
 def demand_time(
-    live: Live, pace: Pace, course: Course, size: int, renewed: int, *, by_index: bool
+    ctx: ResourceContext, pace: Pace, course: Course, size: int, renewed: int, *, by_index: bool
 ) -> None:
     """Raises ValueError where the pauses alone take all the time that the stack has."""
     if not pace.pause_s:
         return
     left = sum(1 for _ in batches(course, size, renewed, by_index=by_index))
-    limit_s = 60.0 * (live.stack.timeout_mins or TIMEOUT_MINS)
+    limit_s = 60.0 * (ctx.stack.timeout_mins or TIMEOUT_MINS)
     if (left - 1) * pace.pause_s >= limit_s:
         raise ValueError(NO_TIME)
 
@@ -146,7 +146,7 @@ def changed_by(before: Definitions, after: Definitions) -> frozenset[str]:
 
 
 def stage(
-    live: Live,
+    ctx: ResourceContext,
     after: Definitions,
     data: Mapping[str, str | None],
     *,
@@ -154,5 +154,5 @@ def stage(
     pause_s: float = 0.0,
 ) -> Child:
     """The child with these members."""
-    touched = changed_by(live.definitions, after)
+    touched = changed_by(ctx.definitions, after)
     return Child(template_of(after), data=data, more=more, pause_s=pause_s, touched=touched)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.heat.adjustment import Bounds
 from hearth.resources.heat.group import Pace
 from hearth.resources.heat.scaling_group import ScalingGroup
@@ -51,51 +51,51 @@ class Instances(ScalingGroup):
     group_tag = "metering.groupname"
     rolling = "RollingUpdate"
 
-    async def prepare(self, live: Live) -> None:
+    async def prepare(self, ctx: ResourceContext) -> None:
         """Servers have the metadata of the launch configuration, which tells them what to be."""
-        if launch := live.given("LaunchConfigurationName"):
-            live.found = {"metadata": await live.metadata_of(launch)}
+        if launch := ctx.given("LaunchConfigurationName"):
+            ctx.found = {"metadata": await ctx.metadata_of(launch)}
 
-    def member(self, live: Live) -> Mapping[str, Any]:
-        launch = live.given("LaunchConfigurationName")
-        given = live.properties_of(launch) if launch else None
+    def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
+        launch = ctx.given("LaunchConfigurationName")
+        given = ctx.properties_of(launch) if launch else None
         if given is None:
             words = f"{launch} is not a launch configuration of this stack"
             raise ValueError(f"LaunchConfigurationName: {words}; refer to one that is.")
         own = {n: value for n, value in given.items() if value is not None and n != "InstanceId"}
-        return self.instance(live, own)
+        return self.instance(ctx, own)
 
-    def instance(self, live: Live, properties: Mapping[str, Any]) -> dict[str, Any]:
+    def instance(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
         """A server with these properties."""
-        definition = {"type": INSTANCE, "properties": {**properties, "Tags": self.tags(live)}}
-        metadata = live.found.get("metadata")
+        definition = {"type": INSTANCE, "properties": {**properties, "Tags": self.tags(ctx)}}
+        metadata = ctx.found.get("metadata")
         return {**definition, "metadata": metadata} if metadata else definition
 
-    def tags(self, live: Live) -> list[dict[str, str]]:
+    def tags(self, ctx: ResourceContext) -> list[dict[str, str]]:
         """The tags of a member; one names the group, unless the user meters otherwise."""
-        given = [dict(one) for one in live.given("Tags") or []]
+        given = [dict(one) for one in ctx.given("Tags") or []]
         if any(str(one["Key"]).startswith(METERING) for one in given):
             return given
-        return [*given, {"Key": self.group_tag, "Value": self.group_name(live)}]
+        return [*given, {"Key": self.group_tag, "Value": self.group_name(ctx)}]
 
-    def group_name(self, live: Live) -> str:
+    def group_name(self, ctx: ResourceContext) -> str:
         """The name by which meters know the group."""
-        return live.physical_name
+        return ctx.physical_name
 
-    def pace(self, live: Live) -> Pace | None:
-        given = live.update_policy.get(self.rolling)
-        if not given or "LaunchConfigurationName" not in live.changed:
+    def pace(self, ctx: ResourceContext) -> Pace | None:
+        given = ctx.update_policy.get(self.rolling)
+        if not given or "LaunchConfigurationName" not in ctx.changed:
             return None
         batch, in_service = given["MaxBatchSize"], given["MinInstancesInService"]
         return Pace(batch, in_service, seconds(given["PauseTime"]))
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        members = [live.members[name]["attributes"] for name in self.ordered(live.members)]
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        members = [ctx.members[name]["attributes"] for name in self.ordered(ctx.members)]
         addresses = [str(one["PublicIp"]) for one in members if one.get("PublicIp")]
         return {"InstanceList": ",".join(addresses) or None}
 
-    def balancers(self, live: Live) -> Sequence[str]:
-        return [str(name) for name in live.given("LoadBalancerNames") or []]
+    def balancers(self, ctx: ResourceContext) -> Sequence[str]:
+        return [str(name) for name in ctx.given("LoadBalancerNames") or []]
 
 
 class InstanceGroup(Instances):

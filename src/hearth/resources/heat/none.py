@@ -10,7 +10,7 @@ class NoneResource(ResourceType):
     type_name = "OS::Heat::None"
     support = Support(version="5.0.0")
     properties = {}
-    pure = True
+    immediate = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0

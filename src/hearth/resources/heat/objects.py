@@ -6,23 +6,23 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.heat.stack_user import password_of
 
 OBJECTS = "object-store"
 KEY = "x-account-meta-temp-url-key"
 
 
-async def temporary_url_key(live: Live) -> str:
+async def temporary_url_key(ctx: ResourceContext) -> str:
     """The key of the account's temporary URLs, set if there is none.
 
     Several may set it at once: the one that stands then is everybody's.
     """
-    account = await live.cloud.request(OBJECTS, "HEAD", "")
+    account = await ctx.cloud.request(OBJECTS, "HEAD", "")
     if not account.headers.get(KEY):
-        headers = {"X-Account-Meta-Temp-URL-Key": password_of(live)}
-        await live.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
-        account = await live.cloud.request(OBJECTS, "HEAD", "")
+        headers = {"X-Account-Meta-Temp-URL-Key": password_of(ctx)}
+        await ctx.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
+        account = await ctx.cloud.request(OBJECTS, "HEAD", "")
     return account.headers[KEY]
 
 
@@ -32,7 +32,7 @@ async def put_document(cloud: Cloud, container: str, name: str, document: Any) -
     await cloud.request(OBJECTS, "PUT", path, data=json.dumps(document), idempotent=True)
 
 
-async def drop_object(live: Live, container: str, name: str) -> None:
+async def drop_object(ctx: ResourceContext, container: str, name: str) -> None:
     """Delete an object, and its container if that was the last one.
 
     In a container with versions each call brings the one before back, until there is none.
@@ -40,12 +40,12 @@ async def drop_object(live: Live, container: str, name: str) -> None:
     path = f"/{segment(container)}/{segment(name)}"
     try:
         while True:
-            await live.cloud.request(OBJECTS, "DELETE", path, idempotent=True)
+            await ctx.cloud.request(OBJECTS, "DELETE", path, idempotent=True)
     except CloudFault as fault:
         if not fault.not_found:
             raise
     try:
-        await live.cloud.request(OBJECTS, "DELETE", f"/{segment(container)}", idempotent=True)
+        await ctx.cloud.request(OBJECTS, "DELETE", f"/{segment(container)}", idempotent=True)
     except CloudFault as fault:
         if not (fault.not_found or fault.conflict):
             raise

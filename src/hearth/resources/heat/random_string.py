@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from typing import Any
 
-from hearth.resources.base import NOTHING_MADE, IntentKey, Live, Made, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, Made, ResourceContext, ResourceType
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -119,22 +119,22 @@ class RandomString(ResourceType):
     attributes = {
         "value": Attr(STRING, "The value.", cached=False),
     }
-    pure = True
+    immediate = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0
 
-    def make(self, live: Live) -> Made:
-        return Made(physical_id=live.physical_name, data={"value": text_of(live)})
+    def make(self, ctx: ResourceContext) -> Made:
+        return Made(physical_id=ctx.physical_name, data={"value": text_of(ctx)})
 
-    def reference(self, live: Live) -> str:
-        return text_of(live) if live.physical_id else live.name
+    def reference(self, ctx: ResourceContext) -> str:
+        return text_of(ctx) if ctx.physical_id else ctx.name
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"value": text_of(live)}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"value": text_of(ctx)}
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return text_of(live) if name == "value" else None
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return text_of(ctx) if name == "value" else None
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         length = properties.get("length")
@@ -142,12 +142,12 @@ class RandomString(ResourceType):
             yield "length is smaller than all the minimums together"
 
 
-def text_of(live: Live) -> str:
+def text_of(ctx: ResourceContext) -> str:
     """The string of a record: the one kept, else the one that follows from its secret."""
-    if "value" in live.data:
-        return live.data["value"]
-    luck = Luck(live.secret() or live.key)
-    return random_text(sets_of(live.properties), int(live.properties["length"]), luck)
+    if "value" in ctx.data:
+        return ctx.data["value"]
+    luck = Luck(ctx.secret() or ctx.key)
+    return random_text(sets_of(ctx.properties), int(ctx.properties["length"]), luck)
 
 
 def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:

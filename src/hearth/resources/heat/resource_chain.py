@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.unknown import Unknown
-from hearth.resources.base import Child, Live
+from hearth.resources.base import Child, ResourceContext
 from hearth.resources.heat.group import (
     Group,
     Members,
@@ -45,17 +45,17 @@ class ResourceChain(Group):
             one["depends_on"] = [name for name in one.get("depends_on", ()) if name in known]
         return template_of(known)
 
-    def child(self, live: Live) -> Child:
-        return Child(template_of(_members(live.properties)))
+    def child(self, ctx: ResourceContext) -> Child:
+        return Child(template_of(_members(ctx.properties)))
 
     def ordered(self, members: Members) -> list[str]:
         return sorted(members, key=int)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        names = self.ordered(live.members)
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        names = self.ordered(ctx.members)
         return {
-            "attributes": by_member(live.members, names),
-            "refs": references(live.members, names),
+            "attributes": by_member(ctx.members, names),
+            "refs": references(ctx.members, names),
         }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown
-from hearth.resources.base import Child, Live
+from hearth.resources.base import Child, ResourceContext
 from hearth.resources.heat.group import (
     MAX_BATCH_SIZE,
     MIN_IN_SERVICE,
@@ -128,33 +128,33 @@ class ResourceGroup(Group):
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
         return known_size(properties.get("count"))
 
-    def child(self, live: Live) -> Child:
-        return self._stage(live, removed_names(live))
+    def child(self, ctx: ResourceContext) -> Child:
+        return self._stage(ctx, removed_names(ctx))
 
-    def next_child(self, live: Live) -> Child | None:
-        wanted = self._stage(live, _removed_before(live), again=True)
-        same = not wanted.more and wanted.template == template_of(live.definitions)
+    def next_child(self, ctx: ResourceContext) -> Child | None:
+        wanted = self._stage(ctx, _removed_before(ctx), again=True)
+        same = not wanted.more and wanted.template == template_of(ctx.definitions)
         return None if same else wanted
 
-    def _stage(self, live: Live, removed: Sequence[str], *, again: bool = False) -> Child:
+    def _stage(self, ctx: ResourceContext, removed: Sequence[str], *, again: bool = False) -> Child:
         """The next members on the way to what is wanted. Raises ValueError."""
-        count = int(live.properties["count"])
+        count = int(ctx.properties["count"])
         kept = {REMOVED: json.dumps(removed)}
-        pace = self._pace(live)
+        pace = self._pace(ctx)
         if pace is None:
-            every = member_definitions(live.properties, count, removed)
-            return stage(live, every, kept)
+            every = member_definitions(ctx.properties, count, removed)
+            return stage(ctx, every, kept)
         gone = set(removed)
-        before = {name: one for name, one in live.definitions.items() if name not in gone}
+        before = {name: one for name, one in ctx.definitions.items() if name not in gone}
         most = max(count, len(before)) + min(pace.in_service, count) + pace.batch
-        wanted = as_stored(member_definitions(live.properties, most, removed))
+        wanted = as_stored(member_definitions(ctx.properties, most, removed))
         aims = member_names(count, removed)
         old = [name for name in aims if before.get(name) != wanted[name]]
         course, renewed = pace.course(count), count - len(old)
-        demand_time(live, pace, course, len(before), renewed, by_index=True)
+        demand_time(ctx, pace, course, len(before), renewed, by_index=True)
         step = course.step(len(before), renewed)
         if step is None:
-            return stage(live, {name: wanted[name] for name in aims}, kept)
+            return stage(ctx, {name: wanted[name] for name in aims}, kept)
         size, changes = step
         after = {name: before.get(name, wanted[name]) for name in member_names(size, removed)}
         changes -= len(after.keys() - before.keys())
@@ -163,17 +163,17 @@ class ResourceGroup(Group):
         left = sum(after.get(name) != wanted[name] for name in aims)
         more = course.step(size, count - left) is not None
         pause_s = pace.pause_s if again else 0.0
-        return stage(live, after, kept, more=more, pause_s=pause_s)
+        return stage(ctx, after, kept, more=more, pause_s=pause_s)
 
-    def _pace(self, live: Live) -> Pace | None:
+    def _pace(self, ctx: ResourceContext) -> Pace | None:
         """How members are brought to what is wanted; None: all at once."""
-        if live.at_once:
+        if ctx.at_once:
             return None
-        if live.action is Action.CREATE:
-            given = live.update_policy.get("batch_create")
+        if ctx.action is Action.CREATE:
+            given = ctx.update_policy.get("batch_create")
         else:
-            changes = live.action is Action.UPDATE and "resource_def" in live.changed
-            given = live.update_policy.get("rolling_update") if changes else None
+            changes = ctx.action is Action.UPDATE and "resource_def" in ctx.changed
+            given = ctx.update_policy.get("rolling_update") if changes else None
         if not given:
             return None
         return Pace(given["max_batch_size"], given.get("min_in_service", 0), given["pause_time"])
@@ -181,45 +181,45 @@ class ResourceGroup(Group):
     def ordered(self, members: Members) -> list[str]:
         return sorted(members, key=_order)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        names = self.ordered(live.members)
-        refs = references(live.members, names)
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        names = self.ordered(ctx.members)
+        refs = references(ctx.members, names)
         return {
-            "removed_rsrc_list": json.loads(live.data.get(REMOVED, "[]")),
+            "removed_rsrc_list": json.loads(ctx.data.get(REMOVED, "[]")),
             "refs": refs,
             "refs_map": dict(zip(names, refs, strict=True)),
-            "attributes": by_member(live.members, names),
+            "attributes": by_member(ctx.members, names),
         }
 
 
-def _removed_before(live: Live) -> list[str]:
-    return [str(name) for name in json.loads(live.data.get(REMOVED, "[]"))]
+def _removed_before(ctx: ResourceContext) -> list[str]:
+    return [str(name) for name in json.loads(ctx.data.get(REMOVED, "[]"))]
 
 
-def removed_names(live: Live) -> list[str]:
+def removed_names(ctx: ResourceContext) -> list[str]:
     """Names that are not to be used, after the policies of now."""
-    kept = _removed_before(live)
+    kept = _removed_before(ctx)
     wanted = [
         str(one)
-        for policy in live.given("removal_policies") or []
+        for policy in ctx.given("removal_policies") or []
         for one in policy.get("resource_list") or []
     ]
-    if live.physical_id is not None:
-        known = {**{name: name for name in kept}, **names_now(live, kept)}
+    if ctx.physical_id is not None:
+        known = {**{name: name for name in kept}, **names_now(ctx, kept)}
         wanted = [known[one] for one in wanted if one in known]
-    if live.given("removal_policies_mode") == "append":
+    if ctx.given("removal_policies_mode") == "append":
         wanted = [*kept, *wanted]
     return sorted(dict.fromkeys(wanted), key=_order)
 
 
-def names_now(live: Live, removed: Sequence[str]) -> dict[str, str]:
+def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
     """The members as they are, by name and by reference id: {either: name}."""
     found: dict[str, str] = {}
-    for name, one in live.members.items():
+    for name, one in ctx.members.items():
         if one.get("reference"):
             found[str(one["reference"])] = name
-    count = int(live.before.get("count", live.properties["count"]))
-    names = list(live.members) or member_names(count, removed)
+    count = int(ctx.before.get("count", ctx.properties["count"]))
+    names = list(ctx.members) or member_names(count, removed)
     return {**found, **{name: name for name in names}}
 
 

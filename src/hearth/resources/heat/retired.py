@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hearth.resources.base import Live, Made
+from hearth.resources.base import Made, ResourceContext
 from hearth.resources.heat.none import NoneResource
 from hearth.resources.known import advice
 from hearth.schema import Support, SupportStatus
@@ -27,5 +27,5 @@ class Retired(NoneResource):
         made: Retired = type(name.replace("::", ""), (cls,), own)()
         return made
 
-    def make(self, live: Live) -> Made:
-        return Made(physical_id=live.record_id)
+    def make(self, ctx: ResourceContext) -> Made:
+        return Made(physical_id=ctx.record_id)

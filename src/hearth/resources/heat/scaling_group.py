@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from hearth.model.state import Action, Status
-from hearth.resources.base import Child, Live
+from hearth.resources.base import Child, ResourceContext
 from hearth.resources.heat.adjustment import Bounds
 from hearth.resources.heat.group import (
     Group,
@@ -35,7 +35,7 @@ COOLDOWN = "cooldown_end"  # in the metadata: {time: what it was for}
 class ScalingGroup(Group):
     """Any number of equal members; which of them go is the group's choice."""
 
-    def member(self, live: Live) -> Mapping[str, Any]:
+    def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
         """What a member shall be. Raises ValueError."""
         raise NotImplementedError
 
@@ -47,45 +47,45 @@ class ScalingGroup(Group):
         """The size that an operation on the stack brings; `now` is None before the create."""
         raise NotImplementedError
 
-    def pace(self, live: Live) -> Pace | None:
+    def pace(self, ctx: ResourceContext) -> Pace | None:
         """How an update replaces the members; None: they stay as they are."""
         raise NotImplementedError
 
-    def child(self, live: Live) -> Child:
-        member = as_stored(self.member(live))
-        before = live.definitions
+    def child(self, ctx: ResourceContext) -> Child:
+        member = as_stored(self.member(ctx))
+        before = ctx.definitions
         now = None
-        if live.action is not Action.CREATE:
-            now = int(live.data.get(SIZE, len(before)))
-        size = self.wanted_size(live.properties, now)
-        if live.action is Action.ADOPT:  # all that is there is taken in; the next update may differ
+        if ctx.action is not Action.CREATE:
+            now = int(ctx.data.get(SIZE, len(before)))
+        size = self.wanted_size(ctx.properties, now)
+        if ctx.action is Action.ADOPT:  # all that is there is taken in; the next update may differ
             size = len(before)
         kept: dict[str, str | None] = {MEMBER: json.dumps(member), SIZE: str(size)}
-        if PENDING in live.data:  # whatever scales it now is taken over
+        if PENDING in ctx.data:  # whatever scales it now is taken over
             kept[PENDING] = None
-        pace = self.pace(live) if live.action is Action.UPDATE else None
+        pace = self.pace(ctx) if ctx.action is Action.UPDATE else None
         if pace is None:
-            return stage(live, resized(live, size, member), kept)
-        if live.at_once:
-            return stage(live, dict.fromkeys(resized(live, size, member), member), kept)
+            return stage(ctx, resized(ctx, size, member), kept)
+        if ctx.at_once:
+            return stage(ctx, dict.fromkeys(resized(ctx, size, member), member), kept)
         course = pace.course(min(size, len(before)))
         renewed = sum(one == member for one in before.values())
-        demand_time(live, pace, course, len(before), renewed, by_index=False)
+        demand_time(ctx, pace, course, len(before), renewed, by_index=False)
         step = course.step(len(before), renewed)
         if step is None:  # all are as they shall be; now as many
-            return stage(live, resized(live, size, member), kept, pause_s=pace.pause_s)
+            return stage(ctx, resized(ctx, size, member), kept, pause_s=pace.pause_s)
         between, changes = step
-        after = resized(live, between, member)
+        after = resized(ctx, between, member)
         changes -= len(after.keys() - before.keys())
         for name in [name for name in after if after[name] != member][:changes]:
             after[name] = member
         renewed = sum(one == member for one in after.values())
         more = pace.course(min(size, between)).step(between, renewed) is not None
-        return stage(live, after, kept, more=more or between != size, pause_s=pace.pause_s)
+        return stage(ctx, after, kept, more=more or between != size, pause_s=pace.pause_s)
 
-    def next_child(self, live: Live) -> Child | None:
-        wanted = self.child(live)
-        same = not wanted.more and wanted.template == template_of(live.definitions)
+    def next_child(self, ctx: ResourceContext) -> Child | None:
+        wanted = self.child(ctx)
+        same = not wanted.more and wanted.template == template_of(ctx.definitions)
         return None if same else wanted
 
     def ordered(self, members: Members) -> list[str]:
@@ -143,30 +143,32 @@ class Scalable(ScalingGroup):
         if desired is not None and not least <= int(desired) <= most:
             yield f"{self.desired} must be between {self.least} and {self.most}"
 
-    def after_scaling(self, live: Live) -> Mapping[str, Any] | None:
-        """The metadata once a scaling has ended, from what `live.data` notes of it."""
-        note = pending(live.data)
-        if note is None or len(self.ordered(live.members)) == note.before:
+    def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """The metadata once a scaling has ended, from what `ctx.data` notes of it."""
+        note = pending(ctx.data)
+        if note is None or len(self.ordered(ctx.members)) == note.before:
             return None
-        rest_s = live.given(self.cooldown) if note.cooldown_s is None else note.cooldown_s
-        return self.cooled(live, rest_s, note.reason)
+        rest_s = ctx.given(self.cooldown) if note.cooldown_s is None else note.cooldown_s
+        return self.cooled(ctx, rest_s, note.reason)
 
-    def metadata_after(self, live: Live) -> Mapping[str, Any] | None:
-        size = int(live.data.get(SIZE, 0))
-        return self.cooled(live, live.given(self.cooldown), f"ExactCapacity : {size}")
+    def metadata_after(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        size = int(ctx.data.get(SIZE, 0))
+        return self.cooled(ctx, ctx.given(self.cooldown), f"ExactCapacity : {size}")
 
-    def cooled(self, live: Live, cooldown_s: float | None, reason: str) -> Mapping[str, Any] | None:
+    def cooled(
+        self, ctx: ResourceContext, cooldown_s: float | None, reason: str
+    ) -> Mapping[str, Any] | None:
         """The metadata of a group that shall not be scaled for a while; None: at any time."""
         if not cooldown_s:
             return None
-        ends = max(live.now + float(cooldown_s), cooldown_end(live.metadata))
+        ends = max(ctx.now + float(cooldown_s), cooldown_end(ctx.metadata))
         until = datetime.fromtimestamp(ends, UTC).isoformat()
-        return {**live.metadata, COOLDOWN: {until: reason}}
+        return {**ctx.metadata, COOLDOWN: {until: reason}}
 
-    def scaled(self, live: Live, size: int) -> Child:
+    def scaled(self, ctx: ResourceContext, size: int) -> Child:
         """The child of another size, from what is stored alone."""
-        after = resized(live, size, json.loads(live.data[MEMBER]))
-        return stage(live, after, {SIZE: str(size)})
+        after = resized(ctx, size, json.loads(ctx.data[MEMBER]))
+        return stage(ctx, after, {SIZE: str(size)})
 
 
 def cooldown_end(metadata: Mapping[str, Any]) -> float:
@@ -182,27 +184,29 @@ def cooldown_end(metadata: Mapping[str, Any]) -> float:
     return max(ends)
 
 
-def resized(live: Live, size: int, member: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def resized(
+    ctx: ResourceContext, size: int, member: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
     """The present members, with new ones added or some taken away: the failed ones first, then
     those that are not as wanted, then the oldest."""
 
     def staying(name: str) -> tuple[bool, bool, float, str]:
-        seen = live.members.get(name, {})
+        seen = ctx.members.get(name, {})
         well = bool(seen) and seen["status"] != Status.FAILED
-        return well, live.definitions[name] == member, seen.get("created_at", 0.0), name
+        return well, ctx.definitions[name] == member, seen.get("created_at", 0.0), name
 
-    names = sorted(live.definitions, key=staying)
+    names = sorted(ctx.definitions, key=staying)
     names = names[max(0, len(names) - size) :]
-    after = {name: live.definitions[name] for name in names}
+    after = {name: ctx.definitions[name] for name in names}
     while len(after) < size:
-        after[new_name(live, after)] = member
+        after[new_name(ctx, after)] = member
     return after
 
 
-def new_name(live: Live, taken: Collection[str]) -> str:
+def new_name(ctx: ResourceContext, taken: Collection[str]) -> str:
     """A name that no member has."""
     while True:
-        digest = hashlib.sha256(live.new_id().encode()).digest()
+        digest = hashlib.sha256(ctx.new_id().encode()).digest()
         name = base64.b32encode(digest).decode().lower()[:NAME_CHARACTERS]
-        if name not in taken and name not in live.definitions:
+        if name not in taken and name not in ctx.definitions:
             return name

@@ -6,7 +6,7 @@ Source: spec/groups-and-nesting.md, section 6.4.
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from hearth.resources.base import Live, Made, Scaling, SignalResult, Step
+from hearth.resources.base import Made, ResourceContext, Scaling, SignalResult, Step
 from hearth.resources.capabilities import Signalled
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.resources.heat.signed_url import native_url, signed_url
@@ -29,20 +29,20 @@ class Policy(Signalled, StackUser):
         AdjustmentType.PERCENT: "PercentChangeInCapacity",
     }
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (*self.user_steps(live, keys=True), Step("url", self.sign))
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*self.user_steps(ctx, keys=True), Step("url", self.sign))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.drop_user_steps(live)
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.drop_user_steps(ctx)
 
-    async def sign(self, live: Live) -> Made:
+    async def sign(self, ctx: ResourceContext) -> Made:
         """Make the signed URL; it never ends."""
-        data = live.data
-        url = signed_url(live, data["access_key"], data["secret_key"], "signal")
-        return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
+        data = ctx.data
+        url = signed_url(ctx, data["access_key"], data["secret_key"], "signal")
+        return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return self.recordable(live).get(name)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return self.recordable(ctx).get(name)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         kind = self.kinds[properties[self.type]]
@@ -50,8 +50,8 @@ class Policy(Signalled, StackUser):
             percent = next(w for w, k in self.kinds.items() if k is AdjustmentType.PERCENT)
             yield f"{self.min_step} is only for {self.type} {percent}"
 
-    def signal(self, live: Live, details: Any) -> SignalResult:
-        given = live.properties
+    def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
+        given = ctx.properties
         kind = self.kinds[given[self.type]]
         amount, step = float(given[self.amount]), given.get(self.min_step)
         cooldown = given.get(self.cooldown)
@@ -101,9 +101,9 @@ class ScalingPolicy(Policy):
         "signal_url": Attr(STRING, "A URL that takes signals with a token.", since="5.0.0"),
     }
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        url = live.data.get("ec2_signed_url")
-        return {"alarm_url": url, "signal_url": native_url(live, own=True) if url else None}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        url = ctx.data.get("ec2_signed_url")
+        return {"alarm_url": url, "signal_url": native_url(ctx, own=True) if url else None}
 
 
 def told(details: Any) -> str:

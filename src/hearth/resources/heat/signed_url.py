@@ -5,24 +5,24 @@ import hashlib
 import hmac
 from urllib.parse import quote, unquote, urlsplit
 
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 
 NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
 
 
-def signed_url(live: Live, access: str, secret: str, kind: str) -> str:
+def signed_url(ctx: ResourceContext, access: str, secret: str, kind: str) -> str:
     """A URL of the cfn API, signed for this resource. `kind` is signal or waitcondition.
 
     It carries no time, so that it is good as long as the resource has the key: what signals may
     take hours to boot. Source: spec/software-config.md, section 7.
     """
-    stack = live.stack
+    stack = ctx.stack
     base = stack.waitcondition_url.replace("/waitcondition", f"/{kind}")
     if not base:
         base = f"{stack.cfn_url.rstrip('/')}/{kind}"
     base = base.lower()
     verb = "PUT" if kind == "waitcondition" else "POST"
-    path = f"{base}/{quote(resource_name(live), safe='')}"
+    path = f"{base}/{quote(resource_name(ctx), safe='')}"
     params = {
         "SignatureMethod": "HmacSHA256",
         "SignatureVersion": "2",
@@ -45,21 +45,21 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
     return base64.b64encode(digest).decode()
 
 
-def resource_name(live: Live) -> str:
+def resource_name(ctx: ResourceContext) -> str:
     """The resource as an ARN, its name percent-encoded like all parts of an ARN."""
-    stack = live.stack
-    where = f"stacks/{stack.name}/{stack.id}/resources/{quote(live.name, safe='')}"
+    stack = ctx.stack
+    where = f"stacks/{stack.name}/{stack.id}/resources/{quote(ctx.name, safe='')}"
     return f"arn:openstack:heat::{stack.project_id}:{where}"
 
 
-def native_url(live: Live, *, own: bool = False) -> str:
+def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
     """Where the native API takes signals of the stack's users for this resource; with `own` those
     of its project's."""
-    stack = live.stack
+    stack = ctx.stack
     base = stack.heat_url.rstrip("/")
     if not own and stack.user_project_id and base.endswith(f"/{stack.project_id}"):
         base = f"{base.removesuffix(stack.project_id)}{stack.user_project_id}"
-    name = quote(live.name, safe="")
+    name = quote(ctx.name, safe="")
     return f"{base}/stacks/{quote(stack.name)}/{stack.id}/resources/{name}/signal"
 
 

@@ -6,7 +6,7 @@ They are made over its API, as by any user: whoever looks finds them there under
 from dataclasses import replace
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live
+from hearth.resources.base import IntentKey, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.heat.software_io import INPUT, OUTPUT, UNGROUPED
 from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support
@@ -33,8 +33,8 @@ class SoftwareConfig(CollectionResource):
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which it keeps"
 
-    def fields(self, live: Live) -> Body:
-        return {**super().fields(live), "name": live.physical_name}
+    def fields(self, ctx: ResourceContext) -> Body:
+        return {**super().fields(ctx), "name": ctx.physical_name}
 
 
 class StructuredConfig(SoftwareConfig):

@@ -19,10 +19,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -86,22 +86,22 @@ class Stack(ResourceType):
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the stack keeps"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find, self.wait),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("update", self.update, self.updated, self.wait),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.delete, poll=self.wait),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.delete, poll=self.wait),) if ctx.physical_id else ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.act, poll=self.wait),)
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("suspend", self.act, self.acted, self.wait),)
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("resume", self.act, self.acted, self.wait),)
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
@@ -139,97 +139,97 @@ class Stack(ResourceType):
         moved = "context" in change.changed and region(change.before) != region(change.after)
         return "the region changed" if moved else None
 
-    async def replace_failed(self, live: Live) -> bool:
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
         """A failed stack is updated."""
-        return live.physical_id is None
+        return ctx.physical_id is None
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Ask for the stack."""
-        fields = {**self.fields(live), "stack_name": live.physical_name, "disable_rollback": True}
-        answer = await self.request(live, "POST", "/stacks", json=fields)
+        fields = {**self.fields(ctx), "stack_name": ctx.physical_name, "disable_rollback": True}
+        answer = await self.request(ctx, "POST", "/stacks", json=fields)
         return Made(physical_id=str(answer.part("stack")["id"]))
 
-    async def find(self, live: Live) -> Made | None:
-        there = await reached(live.cloud, live.given("context"))
-        for stack in await there.listing(SERVICE, f"/stacks?name={segment(live.physical_name)}"):
-            if stack.get("stack_name") == live.physical_name:
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        there = await reached(ctx.cloud, ctx.given("context"))
+        for stack in await there.listing(SERVICE, f"/stacks?name={segment(ctx.physical_name)}"):
+            if stack.get("stack_name") == ctx.physical_name:
                 return Made(physical_id=str(stack["id"]), body=stack)
         return None
 
-    async def update(self, live: Live) -> Made | None:
+    async def update(self, ctx: ResourceContext) -> Made | None:
         """Ask for the update."""
-        await self.request(live, "PUT", self.path(live), json=self.fields(live))
+        await self.request(ctx, "PUT", self.path(ctx), json=self.fields(ctx))
         return None
 
-    async def updated(self, live: Live) -> Made | None:
+    async def updated(self, ctx: ResourceContext) -> Made | None:
         """Whether an update is under way."""
-        body = await self.show(live) or {}
+        body = await self.show(ctx) or {}
         return Made(body=body) if body.get("stack_status") == "UPDATE_IN_PROGRESS" else None
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """Ask for the end of the stack; what is gone already is done."""
-        await forgiving(self.request(live, "DELETE", self.path(live), idempotent=True))
+        await forgiving(self.request(ctx, "DELETE", self.path(ctx), idempotent=True))
         return None
 
-    async def act(self, live: Live) -> Made | None:
+    async def act(self, ctx: ResourceContext) -> Made | None:
         """Have the stack do what is done to this resource."""
-        action = {live.action.value.lower(): None}
-        await self.request(live, "POST", f"{self.path(live)}/actions", json=action)
+        action = {ctx.action.value.lower(): None}
+        await self.request(ctx, "POST", f"{self.path(ctx)}/actions", json=action)
         return None
 
-    async def acted(self, live: Live) -> Made | None:
+    async def acted(self, ctx: ResourceContext) -> Made | None:
         """Whether it does so already."""
-        body = await self.show(live) or {}
-        begun = str(body.get("stack_status", "")).startswith(f"{live.action.value}_")
+        body = await self.show(ctx) or {}
+        begun = str(body.get("stack_status", "")).startswith(f"{ctx.action.value}_")
         return Made(body=body) if begun else None
 
-    async def wait(self, live: Live) -> Progress:
+    async def wait(self, ctx: ResourceContext) -> Progress:
         """Whether the stack has ended what it was asked for."""
         try:
-            body = await self.show(live) or {}
+            body = await self.show(ctx) or {}
         except CloudFault as fault:
-            if fault.not_found and live.action is Action.DELETE:
+            if fault.not_found and ctx.action is Action.DELETE:
                 return Ready()
             raise
         action, _, status = str(body.get("stack_status", "")).partition("_")
-        if action != live.action.value or status == "IN_PROGRESS":
+        if action != ctx.action.value or status == "IN_PROGRESS":
             return Later(body=body)
         if status == "COMPLETE":
             return Ready(body)
         return Failed(str(body.get("stack_status_reason") or f"{action}_{status}"), "Error")
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return (await self.request(live, "GET", self.path(live))).part("stack")
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return (await self.request(ctx, "GET", self.path(ctx))).part("stack")
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        shown: dict[str, Any] = {"stack_name": live.physical_name}
-        if live.body and "outputs" in live.body:
-            rows = live.body["outputs"]
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        shown: dict[str, Any] = {"stack_name": ctx.physical_name}
+        if ctx.body and "outputs" in ctx.body:
+            rows = ctx.body["outputs"]
             shown["outputs"] = {row["output_key"]: row.get("output_value") for row in rows}
         return shown
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        live.body = await self.show(live)
-        return live.body if name == "show" else self.recordable(live).get(name)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        ctx.body = await self.show(ctx)
+        return ctx.body if name == "show" else self.recordable(ctx).get(name)
 
-    async def request(self, live: Live, method: str, path: str, **more: Any) -> Response:
+    async def request(self, ctx: ResourceContext, method: str, path: str, **more: Any) -> Response:
         """A call where the stack is."""
-        there = await reached(live.cloud, live.given("context"))
+        there = await reached(ctx.cloud, ctx.given("context"))
         return await there.request(SERVICE, method, path, **more)
 
-    def fields(self, live: Live) -> Body:
+    def fields(self, ctx: ResourceContext) -> Body:
         """What create and update have in common."""
         fields: Body = {
-            "template": live.properties["template"],
-            "parameters": dict(live.given("parameters") or {}),
+            "template": ctx.properties["template"],
+            "parameters": dict(ctx.given("parameters") or {}),
         }
-        if live.given("timeout"):
-            fields["timeout_mins"] = live.given("timeout")
+        if ctx.given("timeout"):
+            fields["timeout_mins"] = ctx.given("timeout")
         return fields
 
-    def path(self, live: Live) -> str:
+    def path(self, ctx: ResourceContext) -> str:
         """The stack's URL."""
-        return f"/stacks/{segment(live.physical_name)}/{segment(live.physical)}"
+        return f"/stacks/{segment(ctx.physical_name)}/{segment(ctx.physical)}"
 
 
 async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:

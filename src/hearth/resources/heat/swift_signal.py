@@ -17,10 +17,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -51,7 +51,7 @@ class SwiftSignalHandle(ResourceType):
         "the generated name of the object, in a container with the id of the stack as its name"
     )
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (
             Step("key", self.make_key),
             Step("container", self.make_container),
@@ -59,57 +59,57 @@ class SwiftSignalHandle(ResourceType):
             Step("url", self.sign),
         )
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("drop-object", self.drop),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("drop-object", self.drop),) if ctx.physical_id else ()
 
-    async def make_key(self, live: Live) -> Made | None:
+    async def make_key(self, ctx: ResourceContext) -> Made | None:
         """The account has a key for temporary URLs."""
-        await temporary_url_key(live)
+        await temporary_url_key(ctx)
         return None
 
-    async def make_container(self, live: Live) -> Made | None:
+    async def make_container(self, ctx: ResourceContext) -> Made | None:
         """A container that keeps the older versions of its objects in itself."""
-        headers = {"X-Versions-Location": live.stack.id}
-        path = f"/{segment(live.stack.id)}"
-        await live.cloud.request(OBJECTS, "PUT", path, headers=headers, idempotent=True)
+        headers = {"X-Versions-Location": ctx.stack.id}
+        path = f"/{segment(ctx.stack.id)}"
+        await ctx.cloud.request(OBJECTS, "PUT", path, headers=headers, idempotent=True)
         return None
 
-    async def make_object(self, live: Live) -> Made:
+    async def make_object(self, ctx: ResourceContext) -> Made:
         """The object that signals are put into."""
-        path = f"/{segment(live.stack.id)}/{segment(live.physical_name)}"
-        await live.cloud.request(OBJECTS, "PUT", path, data=BEGUN)
-        return Made(physical_id=live.physical_name)
+        path = f"/{segment(ctx.stack.id)}/{segment(ctx.physical_name)}"
+        await ctx.cloud.request(OBJECTS, "PUT", path, data=BEGUN)
+        return Made(physical_id=ctx.physical_name)
 
-    async def find(self, live: Live) -> Made | None:
-        path = f"/{segment(live.stack.id)}/{segment(live.physical_name)}"
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        path = f"/{segment(ctx.stack.id)}/{segment(ctx.physical_name)}"
         try:
-            await live.cloud.request(OBJECTS, "HEAD", path)
+            await ctx.cloud.request(OBJECTS, "HEAD", path)
         except CloudFault as fault:
             if fault.not_found:
                 return None
             raise
-        return Made(physical_id=live.physical_name)
+        return Made(physical_id=ctx.physical_name)
 
-    async def sign(self, live: Live) -> Made:
+    async def sign(self, ctx: ResourceContext) -> Made:
         """The URL; in a step of its own, so that it is signed with the key that the account has."""
-        key, base = await temporary_url_key(live), await live.cloud.endpoint(OBJECTS)
-        url = temporary_url(base, key, live.stack.id, live.physical, ends=NEVER)
+        key, base = await temporary_url_key(ctx), await ctx.cloud.endpoint(OBJECTS)
+        url = temporary_url(base, key, ctx.stack.id, ctx.physical, ends=NEVER)
         return Made(data={"signal_url": url})
 
-    async def drop(self, live: Live) -> Made | None:
+    async def drop(self, ctx: ResourceContext) -> Made | None:
         """Delete the object with all its versions, and the container if it was the last one."""
-        await drop_object(live, live.stack.id, live.physical)
+        await drop_object(ctx, ctx.stack.id, ctx.physical)
         return None
 
-    def reference(self, live: Live) -> str:
-        return live.data.get("signal_url") or live.name
+    def reference(self, ctx: ResourceContext) -> str:
+        return ctx.data.get("signal_url") or ctx.name
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        url = live.data.get("signal_url")
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        url = ctx.data.get("signal_url")
         return {"endpoint": url, "token": "", "curl_cli": f"curl -i -X PUT '{url}'"}
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return self.recordable(live).get(name)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return self.recordable(ctx).get(name)
 
 
 class SwiftSignal(ResourceType):
@@ -136,30 +136,30 @@ class SwiftSignal(ResourceType):
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self.begin, poll=self.wait),)
 
-    async def begin(self, live: Live) -> Made:
+    async def begin(self, ctx: ResourceContext) -> Made:
         """Nothing to make: what counts is in the object."""
-        return Made(physical_id=live.physical_name)
+        return Made(physical_id=ctx.physical_name)
 
-    async def wait(self, live: Live) -> Progress:
+    async def wait(self, ctx: ResourceContext) -> Progress:
         """Whether enough signals are there, one of them tells of a failure, or time is over."""
-        url = str(live.properties["handle"])
+        url = str(ctx.properties["handle"])
         place = PATH.search(urlsplit(url).path)
         if place is None:
             return Failed(f"handle: {url} is no temporary URL of an object", "ValueError")
         container, name = unquote(place["container"]), unquote(place["name"])
-        if container != live.stack.id:
+        if container != ctx.stack.id:
             words = f"handle: {container} is not the container of the signals of this stack"
             return Failed(words, "ValueError")
-        texts = await read(live, container, name)
+        texts = await read(ctx, container, name)
         try:
             signals = signals_in(list(texts.values()))
         except ValueError as problem:
             return Failed(str(problem), "Error")
-        count, timeout_s = int(live.given("count") or 1), float(live.properties["timeout"])
-        left_s = live.started_at + timeout_s - live.now
+        count, timeout_s = int(ctx.given("count") or 1), float(ctx.properties["timeout"])
+        left_s = ctx.started_at + timeout_s - ctx.now
         if left_s < 0:
             return Failed(too_late(signals, count), "SwiftSignalTimeout")
         failures = [str(one["reason"]) for one in of_status(signals, "FAILURE")]
@@ -169,35 +169,35 @@ class SwiftSignal(ResourceType):
             return Ready({"signals": signals})
         return Later(min(LOOK_AGAIN_S, left_s + 0.01), {"texts": texts})
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return self.recordable(live).get(name)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return self.recordable(ctx).get(name)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        if live.body is None:
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        if ctx.body is None:
             return {}
-        data = {ident: one["data"] for ident, one in live.body.get("signals", {}).items()}
+        data = {ident: one["data"] for ident, one in ctx.body.get("signals", {}).items()}
         return {"data": json.dumps(data)}
 
 
-async def read(live: Live, container: str, name: str) -> dict[str, str]:
+async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
     """All versions of the object, oldest first, the present one last: {object: text}.
 
     An older version never changes: it is read once and then kept in the body.
     """
-    known = dict((live.body or {}).get("texts", {}))
+    known = dict((ctx.body or {}).get("texts", {}))
     base, prefix = f"/{segment(container)}", quote(f"{len(name):03x}{name}/")
-    rows = await live.cloud.listing(OBJECTS, f"{base}?format=json&prefix={prefix}")
+    rows = await ctx.cloud.listing(OBJECTS, f"{base}?format=json&prefix={prefix}")
     older = sorted(str(row["name"]) for row in rows)
     texts = {}
     for one in older:
-        texts[one] = known[one] if one in known else await text_of(live, f"{base}/{segment(one)}")
-    texts[name] = await text_of(live, f"{base}/{segment(name)}")
+        texts[one] = known[one] if one in known else await text_of(ctx, f"{base}/{segment(one)}")
+    texts[name] = await text_of(ctx, f"{base}/{segment(name)}")
     return texts
 
 
-async def text_of(live: Live, path: str) -> str:
+async def text_of(ctx: ResourceContext, path: str) -> str:
     """An object as text."""
-    body = (await live.cloud.request(OBJECTS, "GET", path)).body
+    body = (await ctx.cloud.request(OBJECTS, "GET", path)).body
     return body if isinstance(body, str) else "" if body is None else json.dumps(body)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.resources.capabilities import NestedType
-from hearth.resources.live import Child, Live
+from hearth.resources.context import Child, ResourceContext
 from hearth.template import Module
 from hearth.template.child import parameters_of
 
@@ -16,13 +16,13 @@ class TemplateResource(NestedType):
     def __init__(self, module: Module | None = None) -> None:
         self.module = module
 
-    def child(self, live: Live) -> Child:
+    def child(self, ctx: ResourceContext) -> Child:
         assert self.module is not None
         syntax = self.module.syntax
         return Child(
             template=self.module.files[syntax.file],
-            parameters=parameters_of(live.properties, syntax.parameters),
+            parameters=parameters_of(ctx.properties, syntax.parameters),
         )
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return dict(live.outputs)
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return dict(ctx.outputs)

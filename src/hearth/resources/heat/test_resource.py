@@ -8,10 +8,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -71,34 +71,34 @@ class TestResource(ResourceType):
     known_by = NOTHING_MADE
     visibility_delay_s = 0
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.begin, poll=self.wait),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("update", self.begin, poll=self.wait),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.nothing, poll=self.wait),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.nothing, poll=self.wait),) if ctx.physical_id else ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing),)
 
-    async def begin(self, live: Live) -> Made:
+    async def begin(self, ctx: ResourceContext) -> Made:
         """Take over the text."""
-        return Made(live.physical_id or live.physical_name, data={"value": self.text(live)})
+        return Made(ctx.physical_id or ctx.physical_name, data={"value": self.text(ctx)})
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
-    async def wait(self, live: Live) -> Progress:
+    async def wait(self, ctx: ResourceContext) -> Progress:
         """Wait as long as asked, then fail if asked."""
-        per_action = (live.given("action_wait_secs") or {}).get(live.action.value.lower())
-        wanted_s = float(live.given("wait_secs") or 0 if per_action is None else per_action)
-        left_s = live.started_at + wanted_s - live.now
+        per_action = (ctx.given("action_wait_secs") or {}).get(ctx.action.value.lower())
+        wanted_s = float(ctx.given("wait_secs") or 0 if per_action is None else per_action)
+        left_s = ctx.started_at + wanted_s - ctx.now
         if left_s > 0:
             return Later(left_s)
-        if live.given("fail") and live.action.value != "DELETE":
-            return Failed(f"Test Resource failed {live.name}", "ValueError")
+        if ctx.given("fail") and ctx.action.value != "DELETE":
+            return Failed(f"Test Resource failed {ctx.name}", "ValueError")
         return Ready()
 
     def must_replace(self, change: Change) -> str | None:
@@ -106,12 +106,12 @@ class TestResource(ResourceType):
             return "update_replace asks for it"
         return None
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"output": live.data.get("value", self.text(live))}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"output": ctx.data.get("value", self.text(ctx))}
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return live.data.get("value") if name == "output" else None
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return ctx.data.get("value") if name == "output" else None
 
-    def text(self, live: Live) -> str:
+    def text(self, ctx: ResourceContext) -> str:
         """The text to give back."""
-        return str(live.given("value") or "")
+        return str(ctx.given("value") or "")

@@ -4,26 +4,26 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.model.span import Span
-from hearth.resources.base import NOTHING_MADE, IntentKey, Live, ResourceType
+from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceContext, ResourceType
 from hearth.schema import (
     ANY,
     STRING,
     AllowedValues,
     Attr,
     Findings,
-    Kind,
     Prop,
     Support,
+    ValueKind,
     Violation,
     coerce,
 )
 
 TYPES = {
-    "string": Kind.STRING,
-    "number": Kind.NUMBER,
-    "comma_delimited_list": Kind.LIST,
-    "json": Kind.MAP,
-    "boolean": Kind.BOOLEAN,
+    "string": ValueKind.STRING,
+    "number": ValueKind.NUMBER,
+    "comma_delimited_list": ValueKind.LIST,
+    "json": ValueKind.MAP,
+    "boolean": ValueKind.BOOLEAN,
 }
 
 
@@ -47,7 +47,7 @@ class Value(ResourceType):
         "value": Attr(None, "The value."),
     }
     mirrors = {"value": "value"}
-    pure = True
+    immediate = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0
@@ -59,8 +59,8 @@ class Value(ResourceType):
             coerce(Prop(wanted), properties["value"], Span(path="value"), found)
         return [Violation("value", problem.text) for problem in found.problems]
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"value": live.given("value")}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"value": ctx.given("value")}
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return live.given("value") if name == "value" else None
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return ctx.given("value") if name == "value" else None

@@ -9,10 +9,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -35,21 +35,21 @@ class CountsSignals(ResourceType):
     known_by = NOTHING_MADE
     visibility_delay_s = 0
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self.begin, poll=self.wait),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.create_steps(live) if self.count in live.changed else ()
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.create_steps(ctx) if self.count in ctx.changed else ()
 
-    async def begin(self, live: Live) -> Made:
+    async def begin(self, ctx: ResourceContext) -> Made:
         """Nothing to make: what counts is in the handle."""
-        return Made(physical_id=live.physical_id or live.physical_name)
+        return Made(physical_id=ctx.physical_id or ctx.physical_name)
 
-    async def wait(self, live: Live) -> Progress:
+    async def wait(self, ctx: ResourceContext) -> Progress:
         """Whether enough signals are there, one of them tells of a failure, or time is over."""
-        signals = await self.signals(live)
-        count, timeout_s = int(live.given(self.count) or 1), float(live.properties[self.timeout])
-        left_s = live.started_at + timeout_s - live.now
+        signals = await self.signals(ctx)
+        count, timeout_s = int(ctx.given(self.count) or 1), float(ctx.properties[self.timeout])
+        left_s = ctx.started_at + timeout_s - ctx.now
         if left_s < 0:
             return Failed(too_late(signals, count), "WaitConditionTimeout")
         failures = [str(one.get("reason")) for one in of_status(signals, "FAILURE")]
@@ -59,19 +59,19 @@ class CountsSignals(ResourceType):
             return Ready(dict(signals))
         return Later(min(LOOK_AGAIN_S, left_s + 0.01))
 
-    async def signals(self, live: Live) -> Mapping[str, Mapping[str, Any]]:
+    async def signals(self, ctx: ResourceContext) -> Mapping[str, Mapping[str, Any]]:
         """The signals that the handle has, by id."""
-        found = await live.metadata_of(str(live.properties[self.handle]))
+        found = await ctx.metadata_of(str(ctx.properties[self.handle]))
         return {
             ident: {name.lower(): value for name, value in one.items()}
             for ident, one in found.items()
         }
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return data_of(await self.signals(live)) if name == self.data else None
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return data_of(await self.signals(ctx)) if name == self.data else None
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {} if live.body is None else {self.data: data_of(live.body)}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {} if ctx.body is None else {self.data: data_of(ctx.body)}
 
 
 class WaitCondition(CountsSignals):

@@ -7,7 +7,7 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed
-from hearth.resources.base import Live, Made, SignalResult, Step
+from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import CollectsSignals
 from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
 from hearth.resources.heat.signed_url import NEVER, native_url, signed_url, temporary_url
@@ -53,91 +53,91 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         "token": Attr(STRING, "Token to send along.", cached=False),
     }
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        match live.given("signal_transport"):
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        match ctx.given("signal_transport"):
             case "NO_SIGNAL":
                 return (Step("begin", self.begin),)
             case "HEAT_SIGNAL":
-                return (*self.user_steps(live), Step("begin", self.begin))
+                return (*self.user_steps(ctx), Step("begin", self.begin))
             case "CFN_SIGNAL":
-                return (*self.user_steps(live, keys=True), Step("url", self.sign))
+                return (*self.user_steps(ctx, keys=True), Step("url", self.sign))
             case "TEMP_URL_SIGNAL":
                 return (Step("object", self.make_object),)
             case "ZAQAR_SIGNAL":
                 return (Step("queue", self.no_queue),)
             case _:
-                return (*self.user_steps(live), Step("token", self.make_token))
+                return (*self.user_steps(ctx), Step("token", self.make_token))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        objects = (Step("drop-object", self.drop_object),) if "object_name" in live.data else ()
-        return (*objects, *self.drop_user_steps(live))
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        objects = (Step("drop-object", self.drop_object),) if "object_name" in ctx.data else ()
+        return (*objects, *self.drop_user_steps(ctx))
 
-    async def begin(self, live: Live) -> Made:
+    async def begin(self, ctx: ResourceContext) -> Made:
         """Nothing to make beyond what is made already."""
-        return Made(physical_id=live.physical_name, metadata={})
+        return Made(physical_id=ctx.physical_name, metadata={})
 
-    async def make_token(self, live: Live) -> Made:
+    async def make_token(self, ctx: ResourceContext) -> Made:
         """Get the token that signals are to carry."""
-        token = await users_of(live).token(live.data["user_id"], live.data["password"])
+        token = await users_of(ctx).token(ctx.data["user_id"], ctx.data["password"])
         return Made(
-            physical_id=live.physical_name, data={"token": token, "endpoint": native_url(live)}
+            physical_id=ctx.physical_name, data={"token": token, "endpoint": native_url(ctx)}
         )
 
-    async def sign(self, live: Live) -> Made:
+    async def sign(self, ctx: ResourceContext) -> Made:
         """Make the signed URL; it stays the same from then on."""
-        data = live.data
-        url = signed_url(live, data["access_key"], data["secret_key"], "waitcondition")
-        return Made(physical_id=live.physical_name, data={"ec2_signed_url": url})
+        data = ctx.data
+        url = signed_url(ctx, data["access_key"], data["secret_key"], "waitcondition")
+        return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
 
-    async def make_object(self, live: Live) -> Made:
+    async def make_object(self, ctx: ResourceContext) -> Made:
         """Make the object that signals are put into, and the URL for that."""
-        container, name = live.stack.id, live.physical_name
-        key = await temporary_url_key(live)
+        container, name = ctx.stack.id, ctx.physical_name
+        key = await temporary_url_key(ctx)
         path = f"/{segment(container)}"
-        await live.cloud.request(OBJECTS, "PUT", path, idempotent=True)
-        await live.cloud.request(
+        await ctx.cloud.request(OBJECTS, "PUT", path, idempotent=True)
+        await ctx.cloud.request(
             OBJECTS, "PUT", f"{path}/{segment(name)}", data=b"", idempotent=True
         )
-        base = await live.cloud.endpoint(OBJECTS)
+        base = await ctx.cloud.endpoint(OBJECTS)
         url = temporary_url(base, key, container, name, ends=NEVER)
         return Made(
             physical_id=name, data={"signal_url": url, "object_name": name, "container": container}
         )
 
-    async def no_queue(self, live: Live) -> Made:
+    async def no_queue(self, ctx: ResourceContext) -> Made:
         """Queues are refused: no messaging service is spoken to yet."""
         words = "ZAQAR_SIGNAL needs the messaging service, which is not available here."
         raise CloudFault("messaging", 400, "ResourceTypeUnavailable", words)
 
-    async def drop_object(self, live: Live) -> Made:
+    async def drop_object(self, ctx: ResourceContext) -> Made:
         """Delete the object, and the container if that was the last one."""
-        await drop_object(live, live.data["container"], live.data["object_name"])
+        await drop_object(ctx, ctx.data["container"], ctx.data["object_name"])
         return Made(data={"object_name": None, "signal_url": None})
 
-    async def collect(self, live: Live) -> SignalResult | None:
+    async def collect(self, ctx: ResourceContext) -> SignalResult | None:
         """The signal that lies in the object, if there is one."""
-        if "object_name" not in live.data:
+        if "object_name" not in ctx.data:
             return None
-        path = f"/{segment(live.data['container'])}/{segment(live.data['object_name'])}"
-        answer = await live.cloud.request(OBJECTS, "GET", path)
+        path = f"/{segment(ctx.data['container'])}/{segment(ctx.data['object_name'])}"
+        answer = await ctx.cloud.request(OBJECTS, "GET", path)
         if not answer.body:
             return None
         details = json.loads(answer.body) if isinstance(answer.body, str) else answer.body
         stamp = answer.headers.get("x-timestamp", answer.headers.get("last-modified", ""))
-        if live.data.get("collected") == stamp:
+        if ctx.data.get("collected") == stamp:
             return None
-        signalled = self.signal(live, details)
+        signalled = self.signal(ctx, details)
         return SignalResult(signalled.metadata, {"collected": stamp}, signalled.reason)
 
-    def signal(self, live: Live, details: Any) -> SignalResult:
+    def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         details = {} if details is None else details
         if not isinstance(details, Mapping) or details.keys() - KEYS:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
-        number = len(live.metadata) + 1
+        number = len(ctx.metadata) + 1
         ident = str(details.get("id", number))
         if len(ident) > ID_MAX:
             raise _too_much(f"an id of {len(ident)} characters", ID_MAX)
-        if number > SIGNALS_MAX and ident not in live.metadata:
+        if number > SIGNALS_MAX and ident not in ctx.metadata:
             raise _too_much(f"{number} signals to one handle", SIGNALS_MAX)
         entry = {
             "data": details.get("data"),
@@ -147,15 +147,15 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         if entry["status"] not in STATUSES:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
         reason = f"status:{entry['status']} reason:{entry['reason']}"
-        return SignalResult({**live.metadata, ident: entry}, reason=reason)
+        return SignalResult({**ctx.metadata, ident: entry}, reason=reason)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        data, transport = live.data, live.given("signal_transport")
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        data, transport = ctx.data, ctx.given("signal_transport")
         shown: dict[str, Any] = {
             "token": None,
             "endpoint": None,
             "curl_cli": None,
-            "signal": json.dumps(signal_of(live)),
+            "signal": json.dumps(signal_of(ctx)),
         }
         if transport in (None, "TOKEN_SIGNAL") and "token" in data:
             shown["token"], shown["endpoint"] = data["token"], data["endpoint"]
@@ -166,8 +166,8 @@ class WaitConditionHandle(CollectsSignals, StackUser):
             )
         return shown
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return self.recordable(live).get(name)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return self.recordable(ctx).get(name)
 
 
 def _cut(reason: Any) -> Any:
@@ -179,24 +179,24 @@ def _too_much(what: str, most: int) -> Rejected:
     return Rejected([RequestLimitExceeded(None, words)])
 
 
-def signal_of(live: Live) -> dict[str, Any]:
+def signal_of(ctx: ResourceContext) -> dict[str, Any]:
     """What a client of the chosen transport needs."""
-    data = live.data
-    match live.given("signal_transport"):
+    data = ctx.data
+    match ctx.given("signal_transport"):
         case "CFN_SIGNAL":
             return {"alarm_url": data.get("ec2_signed_url")}
         case "TEMP_URL_SIGNAL":
             return {"alarm_url": data.get("signal_url")}
         case "HEAT_SIGNAL":
             return {
-                "alarm_url": native_url(live),
-                "username": live.physical_name,
+                "alarm_url": native_url(ctx),
+                "username": ctx.physical_name,
                 "user_id": data.get("user_id"),
                 "password": data.get("password"),
-                "auth_url": live.stack.identity_url,
-                "project_id": live.stack.user_project_id or live.stack.project_id,
+                "auth_url": ctx.stack.identity_url,
+                "project_id": ctx.stack.user_project_id or ctx.stack.project_id,
                 "domain_id": None,
-                "region_name": live.stack.region,
+                "region_name": ctx.stack.region,
             }
         case "NO_SIGNAL":
             return {}

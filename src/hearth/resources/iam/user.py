@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
-from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 from hearth.resources.ec2.absent import absent
 from hearth.resources.heat.stack_user import StackUser, password_of, users_of
 from hearth.resources.neutron.order import at
@@ -34,19 +34,19 @@ class User(StackUser):
     }
     known_by = "the name and description of its user in the stack's own project"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return (*self.user_steps(live), Step("name", self.settle))
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*self.user_steps(ctx), Step("name", self.settle))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return self.drop_user_steps(live)
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.drop_user_steps(ctx)
 
-    def password(self, live: Live) -> str:
-        given = (live.given("LoginProfile") or {}).get("Password")
-        return str(given) if given else password_of(live)
+    def password(self, ctx: ResourceContext) -> str:
+        given = (ctx.given("LoginProfile") or {}).get("Password")
+        return str(given) if given else password_of(ctx)
 
-    async def settle(self, live: Live) -> Made:
+    async def settle(self, ctx: ResourceContext) -> Made:
         """Its physical id is its name: keys are made for that."""
-        return Made(physical_id=live.physical_name)
+        return Made(physical_id=ctx.physical_name)
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """The policies that are given by name. Raises Rejected where there is no such resource."""
@@ -81,41 +81,41 @@ class AccessKey(ResourceType):
     identified_by = IntentKey.OWN_ID
     known_by = "the access key, which is derived from the record"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("key-pair", self.make_keys, self.find),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("drop", self.drop),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("drop", self.drop),) if ctx.physical_id else ()
 
-    async def make_keys(self, live: Live) -> Made:
+    async def make_keys(self, ctx: ResourceContext) -> Made:
         """Give the user the pair; it is the same at every attempt."""
-        access, secret = pair_of(live)
-        user = await owner(live)
+        access, secret = pair_of(ctx)
+        user = await owner(ctx)
         if user is None:
-            words = f"UserName: this stack has no user {live.given('UserName')}"
+            words = f"UserName: this stack has no user {ctx.given('UserName')}"
             raise CloudFault("identity", 404, "UserNotFound", words)
-        await users_of(live).keep_key_pair(user, access, secret)
+        await users_of(ctx).keep_key_pair(user, access, secret)
         return Made(physical_id=access, data={"secret_key": secret})
 
-    async def find(self, live: Live) -> Made | None:
-        access, secret = pair_of(live)
-        user = await owner(live)
-        there = await users_of(live).key_pairs(user) if user else []
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        access, secret = pair_of(ctx)
+        user = await owner(ctx)
+        there = await users_of(ctx).key_pairs(user) if user else []
         return Made(physical_id=access, data={"secret_key": secret}) if access in there else None
 
-    async def drop(self, live: Live) -> Made | None:
+    async def drop(self, ctx: ResourceContext) -> Made | None:
         """Delete the pair; one that went with its user is gone already."""
-        user = await owner(live)
+        user = await owner(ctx)
         if user is not None:
-            await users_of(live).drop_key_pair(user, live.physical)
+            await users_of(ctx).drop_key_pair(user, ctx.physical)
         return None
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:
             case "SecretAccessKey":
-                return live.data.get("secret_key")
+                return ctx.data.get("secret_key")
             case "UserName":
-                return live.given("UserName")
+                return ctx.given("UserName")
             case _:
                 return None
 
@@ -131,13 +131,13 @@ def admits(
     return all(name in policies.get(one, ()) for one in wanted)
 
 
-def pair_of(live: Live) -> tuple[str, str]:
+def pair_of(ctx: ResourceContext) -> tuple[str, str]:
     """The access key and the secret that follow from the record's secret."""
-    seed = (live.secret() or live.key).encode()
+    seed = (ctx.secret() or ctx.key).encode()
     made = [hmac.new(seed, use, hashlib.sha256).hexdigest() for use in (b"access", b"secret")]
     return made[0][:KEY_CHARACTERS], made[1][:KEY_CHARACTERS]
 
 
-async def owner(live: Live) -> str | None:
+async def owner(ctx: ResourceContext) -> str | None:
     """Id of the user that the key is for, if there is one of that name."""
-    return await users_of(live).named(str(live.properties["UserName"]))
+    return await users_of(ctx).named(str(ctx.properties["UserName"]))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.collection import CollectionResource
 
 
@@ -12,12 +12,12 @@ class KeystoneResource(CollectionResource):
 
     service = "identity"
 
-    def wanted_key_field(self, live: Live) -> Any:
+    def wanted_key_field(self, ctx: ResourceContext) -> Any:
         """The description is always put right: one that shows a key is no description."""
-        return str(live.given("description") or "")
+        return str(ctx.given("description") or "")
 
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
+    def changed_fields(self, ctx: ResourceContext) -> Body:
+        fields = super().changed_fields(ctx)
         if "description" in fields and fields["description"] is None:
             fields["description"] = ""
         return fields

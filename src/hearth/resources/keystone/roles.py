@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hearth.cloud.path import filled_path, segment
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.parts import Call, Part, Whole
 from hearth.resources.tie import Tie
 from hearth.schema import (
@@ -50,20 +50,20 @@ class Roles(Part):
     who: str  # users/ID or groups/ID
     property: str = "roles"
 
-    async def settle(self, kind: Whole, live: Live) -> None:
-        wanted = self._paths(live, live.properties)
+    async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
+        wanted = self._paths(ctx, ctx.properties)
         for path in sorted(wanted):
-            await Call("PUT", path).make(kind, live)
-        for path in sorted(self._paths(live, live.before) - wanted):
-            await Call("DELETE", path, undoes=True).make(kind, live)
+            await Call("PUT", path).make(kind, ctx)
+        for path in sorted(self._paths(ctx, ctx.before) - wanted):
+            await Call("DELETE", path, undoes=True).make(kind, ctx)
 
-    async def leave(self, kind: Whole, live: Live) -> None:
-        for path in sorted(self._paths(live, live.properties)):
-            await Call("DELETE", path, undoes=True).make(kind, live)
+    async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
+        for path in sorted(self._paths(ctx, ctx.properties)):
+            await Call("DELETE", path, undoes=True).make(kind, ctx)
 
-    def _paths(self, live: Live, properties: Mapping[str, Any]) -> set[str]:
+    def _paths(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> set[str]:
         """The URLs of the assignments that some properties ask for."""
-        names = {**live.properties, **properties, "id": live.physical_id}
+        names = {**ctx.properties, **properties, "id": ctx.physical_id}
         found, who = set(), filled_path(self.who, names)
         for one in properties.get("roles") or []:
             where = "projects" if one.get("project") else "domains"

@@ -7,7 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 from hearth.resources.collection import forgiving
 from hearth.schema import INTEGER, MAP, STRING, AtLeastOne, Attr, Prop, Support
 
@@ -48,55 +48,55 @@ class CronTrigger(ResourceType):
     identified_by = IntentKey.NATURAL_KEY
     known_by = "its name, which is unique in a project"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.delete),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.delete),) if ctx.physical_id else ()
 
-    def fields(self, live: Live) -> Body:
+    def fields(self, ctx: ResourceContext) -> Body:
         """What the service is told of it."""
-        workflow = live.properties["workflow"]
+        workflow = ctx.properties["workflow"]
         wanted = {
-            "name": live.wanted_name,
+            "name": ctx.wanted_name,
             "workflow_name": workflow["name"],
             "workflow_input": json.dumps(workflow.get("input") or {}),
-            "pattern": live.given("pattern"),
-            "first_execution_time": live.given("first_time"),
-            "remaining_executions": live.given("count"),
+            "pattern": ctx.given("pattern"),
+            "first_execution_time": ctx.given("first_time"),
+            "remaining_executions": ctx.given("count"),
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Make it; a project has each name once."""
-        body = self.fields(live)
-        answer = await live.cloud.request(SERVICE, "POST", "/cron_triggers", json=body)
-        return Made(physical_id=live.wanted_name, body=answer.body)
+        body = self.fields(ctx)
+        answer = await ctx.cloud.request(SERVICE, "POST", "/cron_triggers", json=body)
+        return Made(physical_id=ctx.wanted_name, body=answer.body)
 
-    async def find(self, live: Live) -> Made | None:
+    async def find(self, ctx: ResourceContext) -> Made | None:
         """The trigger of that name, unless it is another's by what it starts."""
         try:
-            body = await self._get(live, live.wanted_name)
+            body = await self._get(ctx, ctx.wanted_name)
         except CloudFault as fault:
             if fault.not_found:
                 return None
             raise
-        wanted = self.fields(live)
+        wanted = self.fields(ctx)
         same = json.loads(body["workflow_input"] or "{}") == json.loads(wanted["workflow_input"])
         if not same or body.get("pattern") != wanted.get("pattern"):
             return None
-        return Made(physical_id=live.wanted_name, body=body)
+        return Made(physical_id=ctx.wanted_name, body=body)
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """Delete it."""
-        path = f"/cron_triggers/{segment(live.physical)}"
-        await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
+        path = f"/cron_triggers/{segment(ctx.physical)}"
+        await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return await self._get(live, live.physical)
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return await self._get(ctx, ctx.physical)
 
-    async def _get(self, live: Live, name: str) -> Body:
+    async def _get(self, ctx: ResourceContext, name: str) -> Body:
         path = f"/cron_triggers/{segment(name)}"
-        body: Body = (await live.cloud.request(SERVICE, "GET", path)).body
+        body: Body = (await ctx.cloud.request(SERVICE, "GET", path)).body
         return body

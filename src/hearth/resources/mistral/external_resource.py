@@ -12,10 +12,10 @@ from hearth.resources.base import (
     Failed,
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -74,20 +74,20 @@ class ExternalResource(ResourceType):
     identified_by = IntentKey.OWN_ID
     known_by = "the id of the execution, which Hearth chooses"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        return self._run("CREATE", live)
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self._run("CREATE", ctx)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return self._run("UPDATE", live)
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self._run("UPDATE", ctx)
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
-        return self._run("SUSPEND", live)
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self._run("SUSPEND", ctx)
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
-        return self._run("RESUME", live)
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self._run("RESUME", ctx)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return self._run("DELETE", live) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self._run("DELETE", ctx) if ctx.physical_id else ()
 
     def must_replace(self, change: Change) -> str | None:
         before, after = change.before.get("input") or {}, change.after.get("input") or {}
@@ -96,45 +96,45 @@ class ExternalResource(ResourceType):
                 return f"its input {name} changed"
         return super().must_replace(change)
 
-    def _run(self, action: str, live: Live) -> tuple[Step, ...]:
+    def _run(self, action: str, ctx: ResourceContext) -> tuple[Step, ...]:
         """Start the workflow of an action and wait for its end; none where it has none."""
-        wanted = (live.properties.get("actions") or {}).get(action)
+        wanted = (ctx.properties.get("actions") or {}).get(action)
         if not wanted:
             if action != "CREATE":
                 return ()
             return (Step("nothing", self.nothing),)
 
-        async def start(live: Live) -> Made:
-            return await self.start(live, action, wanted)
+        async def start(ctx: ResourceContext) -> Made:
+            return await self.start(ctx, action, wanted)
 
         return (
             Step(f"start-{action.lower()}", start, poll=self.ended),
             Step(f"keep-{action.lower()}", self.keep),
         )
 
-    async def nothing(self, live: Live) -> Made:
+    async def nothing(self, ctx: ResourceContext) -> Made:
         """There is no workflow that makes it."""
-        return Made(physical_id=live.physical_name)
+        return Made(physical_id=ctx.physical_name)
 
-    async def start(self, live: Live, action: str, wanted: Mapping[str, Any]) -> Made:
+    async def start(self, ctx: ResourceContext, action: str, wanted: Mapping[str, Any]) -> Made:
         """Start an execution under an id of its own: a second call finds the first one's."""
-        ident = execution_id(live, action)
+        ident = execution_id(ctx, action)
         params = dict(wanted.get("params") or {})
-        if live.data.get("outputs"):
-            params["env"] = {**(params.get("env") or {}), **json.loads(live.data["outputs"])}
+        if ctx.data.get("outputs"):
+            params["env"] = {**(params.get("env") or {}), **json.loads(ctx.data["outputs"])}
         body = {
             "id": ident,
             "workflow_name": wanted["workflow"],
-            "input": live.given("input") or {},
+            "input": ctx.given("input") or {},
             "params": params,
-            "description": live.given("description") or "",
+            "description": ctx.given("description") or "",
         }
-        await live.cloud.request(SERVICE, "POST", "/executions", json=body, idempotent=True)
-        return Made(physical_id=live.physical_id or ident, data={"execution": ident})
+        await ctx.cloud.request(SERVICE, "POST", "/executions", json=body, idempotent=True)
+        return Made(physical_id=ctx.physical_id or ident, data={"execution": ident})
 
-    async def ended(self, live: Live) -> Progress:
+    async def ended(self, ctx: ResourceContext) -> Progress:
         """Whether the execution has ended."""
-        body = await self._get(live, live.data["execution"])
+        body = await self._get(ctx, ctx.data["execution"])
         match body["state"]:
             case "SUCCESS":
                 return Ready(body)
@@ -144,32 +144,30 @@ class ExternalResource(ResourceType):
             case _:
                 return Later(LOOK_AGAIN_S)
 
-    async def keep(self, live: Live) -> Made:
+    async def keep(self, ctx: ResourceContext) -> Made:
         """Keep what the execution gave."""
-        body = await self._get(live, live.data["execution"])
+        body = await self._get(ctx, ctx.data["execution"])
         output = output_of(body)
         return Made(
             physical_id=str(output["resource_id"]) if output.get("resource_id") else None,
             data={"outputs": json.dumps(output)},
         )
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        ident = live.data.get("execution")
-        return await self._get(live, ident) if ident else {}
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        ident = ctx.data.get("execution")
+        return await self._get(ctx, ident) if ident else {}
 
-    async def _get(self, live: Live, ident: str) -> Body:
-        body: Body = (
-            await live.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")
-        ).body
+    async def _get(self, ctx: ResourceContext, ident: str) -> Body:
+        body: Body = (await ctx.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")).body
         return body
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"output": json.loads(live.data.get("outputs") or "{}")}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"output": json.loads(ctx.data.get("outputs") or "{}")}
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "output":
-            return self.recordable(live)["output"]
-        return await super().attribute(live, name)
+            return self.recordable(ctx)["output"]
+        return await super().attribute(ctx, name)
 
 
 def output_of(execution: Mapping[str, Any]) -> Body:
@@ -179,7 +177,7 @@ def output_of(execution: Mapping[str, Any]) -> Body:
     return found if isinstance(found, dict) else {}
 
 
-def execution_id(live: Live, action: str) -> str:
+def execution_id(ctx: ResourceContext, action: str) -> str:
     """The id of the execution of an action that began at its time: the same in all attempts."""
-    words = f"{live.key}/{action}/{round(live.started_at * 1000)}"
+    words = f"{ctx.key}/{action}/{round(ctx.started_at * 1000)}"
     return str(uuid.uuid5(uuid.NAMESPACE_URL, words))

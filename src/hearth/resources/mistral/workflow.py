@@ -13,7 +13,7 @@ from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import IntentKey, Live, Made, SignalResult, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import DeliversSignals
 from hearth.resources.collection import forgiving
 from hearth.resources.heat.signed_url import signed_url
@@ -38,7 +38,7 @@ from hearth.schema import (
 
 SERVICE = "workflow"
 TEXT = {"Content-Type": "text/plain"}
-STRAY = "workflow:"  # before the name of a stray workflow, which is no user
+STRAY = "workflow:"  # before the name of an orphan workflow, which is no user
 POLICIES = ("pause_before", "wait_after", "wait_before", "timeout", "concurrency", "retry")
 SHOWN = ("id", "workflow_name", "created_at", "updated_at", "state", "input", "output")
 ON = {
@@ -200,75 +200,75 @@ class Workflow(DeliversSignals, StackUser):
 
     # steps
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         create = Step("create", self.create, self.find)
-        return (*self.user_steps(live, keys=True), create)
+        return (*self.user_steps(ctx, keys=True), create)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        defining = live.changed - {"params", "use_request_body_as_input"}
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        defining = ctx.changed - {"params", "use_request_body_as_input"}
         return (Step("update", self.update),) if defining else ()
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        delete = (Step("delete", self.delete),) if live.physical_id else ()
-        return (*delete, *self.drop_user_steps(live))
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        delete = (Step("delete", self.delete),) if ctx.physical_id else ()
+        return (*delete, *self.drop_user_steps(ctx))
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Define it."""
-        answer = await self._define(live, "POST", live.wanted_name)
-        return Made(physical_id=live.wanted_name, body=answer.body["workflows"][0])
+        answer = await self._define(ctx, "POST", ctx.wanted_name)
+        return Made(physical_id=ctx.wanted_name, body=answer.body["workflows"][0])
 
-    async def find(self, live: Live) -> Made | None:
+    async def find(self, ctx: ResourceContext) -> Made | None:
         """The workflow of that name, if it is ours."""
         try:
-            body = (await live.cloud.request(SERVICE, "GET", path_of(live.wanted_name))).body
+            body = (await ctx.cloud.request(SERVICE, "GET", path_of(ctx.wanted_name))).body
         except CloudFault as fault:
             if fault.not_found:
                 return None
             raise
-        if mark(live) not in (body.get("tags") or ()):
+        if mark(ctx) not in (body.get("tags") or ()):
             return None
-        return Made(physical_id=live.wanted_name, body=body)
+        return Made(physical_id=ctx.wanted_name, body=body)
 
-    async def update(self, live: Live) -> Made:
+    async def update(self, ctx: ResourceContext) -> Made:
         """Define it anew."""
-        answer = await self._define(live, "PUT", live.physical)
+        answer = await self._define(ctx, "PUT", ctx.physical)
         return Made(body=answer.body["workflows"][0])
 
-    async def _define(self, live: Live, method: str, name: str) -> Response:
-        return await live.cloud.request(
+    async def _define(self, ctx: ResourceContext, method: str, name: str) -> Response:
+        return await ctx.cloud.request(
             SERVICE,
             method,
             "/workflows",
-            data=definition(live.properties, name, mark(live)),
+            data=definition(ctx.properties, name, mark(ctx)),
             headers=TEXT,
             idempotent=method == "PUT",
         )
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """Forget it; its executions stay."""
-        await self._drop(live, live.physical)
+        await self._drop(ctx, ctx.physical)
         return None
 
-    async def _drop(self, live: Live, name: str) -> None:
-        await forgiving(live.cloud.request(SERVICE, "DELETE", path_of(name), idempotent=True))
+    async def _drop(self, ctx: ResourceContext, name: str) -> None:
+        await forgiving(ctx.cloud.request(SERVICE, "DELETE", path_of(name), idempotent=True))
 
-    async def strays(self, live: Live) -> Sequence[str]:
-        found = None if live.physical_id is not None else await self.find(live)
+    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
+        found = None if ctx.physical_id is not None else await self.find(ctx)
         own = [f"{STRAY}{found.physical_id}"] if found is not None else []
-        return [*own, *await super().strays(live)]
+        return [*own, *await super().orphans(ctx)]
 
-    async def drop_stray(self, live: Live, physical_id: str) -> None:
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         if physical_id.startswith(STRAY):
-            await self._drop(live, physical_id.removeprefix(STRAY))
+            await self._drop(ctx, physical_id.removeprefix(STRAY))
         else:
-            await super().drop_stray(live, physical_id)
+            await super().delete_orphan(ctx, physical_id)
 
-    async def replace_failed(self, live: Live) -> bool:
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
         """One that is there is only defined anew."""
-        if live.physical_id is None:
+        if ctx.physical_id is None:
             return True
         try:
-            await self.show(live)
+            await self.show(ctx)
         except CloudFault as fault:
             if fault.not_found:
                 return True
@@ -277,31 +277,31 @@ class Workflow(DeliversSignals, StackUser):
 
     # what is shown
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        body: Body = (await live.cloud.request(SERVICE, "GET", path_of(live.physical))).body
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        body: Body = (await ctx.cloud.request(SERVICE, "GET", path_of(ctx.physical))).body
         if text := body.get("definition"):
-            return {**body, "definition": untagged(text, mark(live))}
+            return {**body, "definition": untagged(text, mark(ctx))}
         return body
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:
             case "alarm_url":
-                data = live.data
+                data = ctx.data
                 if "access_key" not in data:
                     return None
-                return signed_url(live, data["access_key"], data["secret_key"], "signal")
+                return signed_url(ctx, data["access_key"], data["secret_key"], "signal")
             case "executions":
-                return [await self._execution(live, ident) for ident in started(live)]
+                return [await self._execution(ctx, ident) for ident in started(ctx)]
             case "data":
-                return self.recordable(live)["data"]
-        return await super().attribute(live, name)
+                return self.recordable(ctx)["data"]
+        return await super().attribute(ctx, name)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        return {"data": {"name": live.physical_id, "input": live.given("input")}}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"data": {"name": ctx.physical_id, "input": ctx.given("input")}}
 
-    async def _execution(self, live: Live, ident: str) -> Body | None:
+    async def _execution(self, ctx: ResourceContext, ident: str) -> Body | None:
         try:
-            body = (await live.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")).body
+            body = (await ctx.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")).body
         except CloudFault as fault:
             if fault.not_found:
                 return None
@@ -310,15 +310,15 @@ class Workflow(DeliversSignals, StackUser):
 
     # signals
 
-    async def deliver(self, live: Live, details: Any) -> Any:
+    async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
         """Start an execution with what a signal brings; its id."""
-        asked = wanted_by(live.properties, {} if details is None else details)
-        body = {"workflow_name": live.physical, **asked}
-        made = await live.cloud.request(SERVICE, "POST", "/executions", json=body)
+        asked = wanted_by(ctx.properties, {} if details is None else details)
+        body = {"workflow_name": ctx.physical, **asked}
+        made = await ctx.cloud.request(SERVICE, "POST", "/executions", json=body)
         return made.body["id"]
 
-    def signal(self, live: Live, details: Any) -> SignalResult:
-        ids = ",".join([str(details), *started(live)])
+    def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
+        ids = ",".join([str(details), *started(ctx)])
         return SignalResult(data={"executions": ids}, reason=f"execution {details} started")
 
 
@@ -327,9 +327,9 @@ def path_of(name: str) -> str:
     return f"/workflows/{segment(name)}"
 
 
-def started(live: Live) -> list[str]:
+def started(ctx: ResourceContext) -> list[str]:
     """Ids of the executions that signals have started, latest first."""
-    return [ident for ident in live.data.get("executions", "").split(",") if ident]
+    return [ident for ident in ctx.data.get("executions", "").split(",") if ident]
 
 
 def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:

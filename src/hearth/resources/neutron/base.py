@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import CollectionResource
 
 TEXTS = {"description": "", "dns_domain": "", "dns_name": ""}
@@ -34,53 +34,53 @@ class NeutronResource(CollectionResource):
         {"shared", "is_default"}
     )  # sent when true only
 
-    def fields(self, live: Live) -> Body:
-        fields = super().fields(live)
+    def fields(self, ctx: ResourceContext) -> Body:
+        fields = super().fields(ctx)
         unspoken = {name for name in self.for_admins if not fields.get(name)}
         return {name: value for name, value in fields.items() if name not in unspoken}
 
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        tags = (Step("tags", self.apply_tags),) if live.given("tags") else ()
-        return (*tags, *super().after_create(live))
+    def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        tags = (Step("tags", self.apply_tags),) if ctx.given("tags") else ()
+        return (*tags, *super().after_create(ctx))
 
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        tags = (Step("tags", self.apply_tags),) if "tags" in live.changed else ()
-        return (*tags, *super().after_update(live))
+    def after_update(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        tags = (Step("tags", self.apply_tags),) if "tags" in ctx.changed else ()
+        return (*tags, *super().after_update(ctx))
 
-    async def apply_tags(self, live: Live) -> Made | None:
+    async def apply_tags(self, ctx: ResourceContext) -> Made | None:
         """Make the tags those of the properties."""
-        await live.cloud.request(
+        await ctx.cloud.request(
             "network",
             "PUT",
-            f"{self.path(live)}/{segment(live.physical)}/tags",
-            json={"tags": list(live.given("tags") or [])},
+            f"{self.path(ctx)}/{segment(ctx.physical)}/tags",
+            json={"tags": list(ctx.given("tags") or [])},
             idempotent=True,
         )
         return None
 
-    async def likes(self, live: Live) -> list[Body]:
+    async def likes(self, ctx: ResourceContext) -> list[Body]:
         """The objects that have all of `alike` in common with this one."""
-        wanted, found = shape(self.fields(live), self.alike), await self.members(live)
+        wanted, found = shape(self.fields(ctx), self.alike), await self.members(ctx)
         return [one for one in found if shape(one, self.alike) == wanted]
 
-    async def used_by(self, live: Live) -> Sequence[str]:
+    async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
         """The ports that use it; those that the service makes for itself go with it."""
-        if not self.ports_of or live.physical_id is None:
+        if not self.ports_of or ctx.physical_id is None:
             return ()
-        query = self.ports_of.format(id=segment(live.physical_id))
-        ports = await live.cloud.listing("network", f"/v2.0/ports?{query}")
+        query = self.ports_of.format(id=segment(ctx.physical_id))
+        ports = await ctx.cloud.listing("network", f"/v2.0/ports?{query}")
         return [_told(port) for port in ports if port["device_owner"] != DHCP]
 
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
+    def changed_fields(self, ctx: ResourceContext) -> Body:
+        fields = super().changed_fields(ctx)
         return {k: self.cleared.get(k) if v is None else v for k, v in fields.items()}
 
-    async def replace_failed(self, live: Live) -> bool:
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Only when it is gone or in an error state; otherwise an update can mend it."""
-        if live.physical_id is None:
+        if ctx.physical_id is None:
             return True
         try:
-            body = await self.show(live)
+            body = await self.show(ctx)
         except CloudFault as fault:
             if fault.not_found:
                 return True
@@ -88,20 +88,20 @@ class NeutronResource(CollectionResource):
         return (body or {}).get("status") == "ERROR"
 
 
-class Told(NeutronResource):
+class FixedAtCreate(NeutronResource):
     """Something that can not be changed once it is made, or not at once: the key may not fit in."""
 
     key_stays = True
     known_by = "the description; with a user-supplied one the generated name"
     keyless_with = frozenset({"description", "name"})
 
-    async def ours(self, live: Live) -> list[Body]:
-        if not live.given("description"):
-            return await super().ours(live)
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        if not ctx.given("description"):
+            return await super().ours(ctx)
         if self.alike:
-            return await self.likes(live)
-        found = await self.members(live)
-        return [one for one in found if one["name"] == live.physical_name]
+            return await self.likes(ctx)
+        found = await self.members(ctx)
+        return [one for one in found if one["name"] == ctx.physical_name]
 
 
 class Natural(NeutronResource):
@@ -109,8 +109,8 @@ class Natural(NeutronResource):
 
     identified_by = IntentKey.NATURAL_KEY
 
-    async def ours(self, live: Live) -> list[Body]:
-        return await self.likes(live)
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        return await self.likes(ctx)
 
 
 def shape(body: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,15 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
+from hearth.resources.base import (
+    IntentKey,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    ResourceType,
+    Step,
+)
 from hearth.resources.collection import forgiving
 from hearth.resources.neutron import order
 from hearth.schema import (
@@ -59,72 +67,72 @@ class ExtraRouteSet(ResourceType):
     known_by = "the routes, which are added in one call and are unique in a router"
     comes_after = (order.Legs(("router",)),)
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("add", self.create, self.find),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("change", self.change),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("remove", self.remove),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("remove", self.remove),) if ctx.physical_id else ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Add the routes. One that the router has already is not ours to manage: refused."""
-        there = [route for route in await self.present(live) if route in routes(live.properties)]
+        there = [route for route in await self.present(ctx) if route in routes(ctx.properties)]
         if there:
             words = ", ".join(f"{one['destination']} via {one['nexthop']}" for one in there)
-            text = f"routes: the router {live.properties['router']} has these already: {words}"
+            text = f"routes: the router {ctx.properties['router']} has these already: {words}"
             raise Rejected([StackValidationFailed(None, text)])
-        body = await self.put(live, "add_extraroutes", routes(live.properties))
-        return Made(physical_id=live.properties["router"], body=body)
+        body = await self.put(ctx, "add_extraroutes", routes(ctx.properties))
+        return Made(physical_id=ctx.properties["router"], body=body)
 
-    async def find(self, live: Live) -> Made | None:
-        present, wanted = await self.present(live), routes(live.properties)
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        present, wanted = await self.present(ctx), routes(ctx.properties)
         if wanted and all(route in present for route in wanted):
-            return Made(physical_id=live.properties["router"])
+            return Made(physical_id=ctx.properties["router"])
         return None
 
-    async def change(self, live: Live) -> Made | None:
+    async def change(self, ctx: ResourceContext) -> Made | None:
         """Take away what is not wanted any more, add what is new; again, it changes nothing."""
-        before, wanted = routes(live.before), routes(live.properties)
-        await self.put(live, "remove_extraroutes", [r for r in before if r not in wanted])
-        await self.put(live, "add_extraroutes", [r for r in wanted if r not in before])
-        return Made(body=await self.show(live))
+        before, wanted = routes(ctx.before), routes(ctx.properties)
+        await self.put(ctx, "remove_extraroutes", [r for r in before if r not in wanted])
+        await self.put(ctx, "add_extraroutes", [r for r in wanted if r not in before])
+        return Made(body=await self.show(ctx))
 
-    async def remove(self, live: Live) -> Made | None:
+    async def remove(self, ctx: ResourceContext) -> Made | None:
         """Take them away; a router that is gone has none."""
-        await forgiving(self.put(live, "remove_extraroutes", routes(live.properties)))
+        await forgiving(self.put(ctx, "remove_extraroutes", routes(ctx.properties)))
         return None
 
-    async def put(self, live: Live, verb: str, some: Sequence[Body]) -> Body | None:
+    async def put(self, ctx: ResourceContext, verb: str, some: Sequence[Body]) -> Body | None:
         """Add or remove routes; none needs no call."""
         if not some:
             return None
-        answer = await live.cloud.request(
+        answer = await ctx.cloud.request(
             "network",
             "PUT",
-            f"/v2.0/routers/{segment(live.properties['router'])}/{verb}",
+            f"/v2.0/routers/{segment(ctx.properties['router'])}/{verb}",
             json={"router": {"routes": list(some)}},
             idempotent=True,
         )
         return answer.part("router")
 
-    async def present(self, live: Live) -> list[Body]:
+    async def present(self, ctx: ResourceContext) -> list[Body]:
         """All routes of the router."""
-        router = await live.cloud.member("network", "/v2.0/routers", live.properties["router"])
+        router = await ctx.cloud.member("network", "/v2.0/routers", ctx.properties["router"])
         return list(router.get("routes") or [])
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
-    async def checked(self, live: Live) -> Progress:
-        return Ready(await self.show(live))
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        return Ready(await self.show(ctx))
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return await live.cloud.member("network", "/v2.0/routers", live.physical)
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return await ctx.cloud.member("network", "/v2.0/routers", ctx.physical)
 
 
 def routes(properties: Mapping[str, Any]) -> list[Body]:

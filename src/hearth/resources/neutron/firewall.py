@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import TEXTS, NeutronResource
 from hearth.schema import (
@@ -25,7 +25,7 @@ class Guard(NeutronResource):
 
     extension = "fwaas"
 
-    async def busy(self, live: Live, fault: CloudFault) -> bool:
+    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
         return fault.type == "FirewallInPendingState"
 
 

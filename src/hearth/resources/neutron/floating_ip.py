@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import Natural, NeutronResource
@@ -185,8 +185,10 @@ class FloatingIPPortForward(Natural):
     known_by = "floating IP, external port and protocol, which are unique together"
     comes_after = (order.Routes(),)
 
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
+    def fields_of(
+        self, ctx: ResourceContext, values: Mapping[str, Any], names: frozenset[str]
+    ) -> Body:
+        fields = super().fields_of(ctx, values, names)
         if names & {"internal_port_number", "external_port"}:
             fields["internal_port"] = values.get("internal_port_number") or values["external_port"]
         return fields

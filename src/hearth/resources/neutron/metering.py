@@ -1,7 +1,7 @@
 """OS::Neutron::MeteringLabel and OS::Neutron::MeteringRule; for administrators."""
 
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import Natural, Told
+from hearth.resources.neutron.base import FixedAtCreate, Natural
 from hearth.schema import (
     BOOLEAN,
     STRING,
@@ -12,7 +12,7 @@ from hearth.schema import (
 )
 
 
-class MeteringLabel(Told):
+class MeteringLabel(FixedAtCreate):
     """A heading under which traffic is counted. Nothing of it can be changed later."""
 
     type_name = "OS::Neutron::MeteringLabel"

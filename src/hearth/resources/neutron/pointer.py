@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Live, Made, ResourceType, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 
 
 class Pointer(ResourceType):
@@ -23,44 +23,44 @@ class Pointer(ResourceType):
     along: ClassVar[tuple[str, ...]] = ()  # properties that are set along with it
     known_again: ClassVar[bool] = False  # one that points there already is ours
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("point", self.point, self.find if self.known_again else None),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        moved = self.holder in live.changed
-        leave = (Step("leave", self.leave),) if moved and live.physical_id else ()
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        moved = self.holder in ctx.changed
+        leave = (Step("leave", self.leave),) if moved and ctx.physical_id else ()
         return (*leave, Step("point", self.point))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("leave", self.leave),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("leave", self.leave),) if ctx.physical_id else ()
 
-    async def held(self, live: Live) -> str:
+    async def held(self, ctx: ResourceContext) -> str:
         """Id of the object."""
-        return str(live.properties[self.holder])
+        return str(ctx.properties[self.holder])
 
-    async def aim(self, live: Live) -> str:
+    async def aim(self, ctx: ResourceContext) -> str:
         """Id of what to point to."""
-        return str(live.properties[self.target])
+        return str(ctx.properties[self.target])
 
-    async def point(self, live: Live) -> Made:
+    async def point(self, ctx: ResourceContext) -> Made:
         """Make it point there; doing it again changes nothing."""
-        ident, aim = await self.held(live), await self.aim(live)
+        ident, aim = await self.held(ctx), await self.aim(ctx)
         fields = {self.field: {self.inner: aim} if self.inner else aim}
-        fields |= {name: live.given(name) for name in self.along if live.given(name)}
-        return Made(physical_id=f"{ident}:{aim}", body=await self.put(live, ident, fields))
+        fields |= {name: ctx.given(name) for name in self.along if ctx.given(name)}
+        return Made(physical_id=f"{ident}:{aim}", body=await self.put(ctx, ident, fields))
 
-    async def find(self, live: Live) -> Made | None:
-        ident, aim = await self.held(live), await self.aim(live)
-        now = await live.cloud.member("network", self.objects, ident)
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        ident, aim = await self.held(ctx), await self.aim(ctx)
+        now = await ctx.cloud.member("network", self.objects, ident)
         return Made(f"{ident}:{aim}", body=now) if self.pointed(now) == aim else None
 
-    async def leave(self, live: Live) -> Made | None:
+    async def leave(self, ctx: ResourceContext) -> Made | None:
         """Make it point nowhere, if it still points where we pointed it."""
-        ident, _, aim = live.physical.partition(":")
+        ident, _, aim = ctx.physical.partition(":")
         try:
-            now = await live.cloud.member("network", self.objects, ident)
+            now = await ctx.cloud.member("network", self.objects, ident)
             if self.pointed(now) == aim:
-                await self.put(live, ident, {self.field: {} if self.inner else None})
+                await self.put(ctx, ident, {self.field: {} if self.inner else None})
         except CloudFault as fault:
             if not fault.not_found:
                 raise
@@ -71,13 +71,13 @@ class Pointer(ResourceType):
         value = body.get(self.field)
         return (value or {}).get(self.inner) if self.inner else value
 
-    async def put(self, live: Live, ident: str, fields: Body) -> Body:
+    async def put(self, ctx: ResourceContext, ident: str, fields: Body) -> Body:
         """Update the object."""
         path = f"{self.objects}/{segment(ident)}"
-        answer = await live.cloud.request(
+        answer = await ctx.cloud.request(
             "network", "PUT", path, json={self.body: fields}, idempotent=True
         )
         return answer.part(self.body)
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return await live.cloud.member("network", self.objects, live.physical.partition(":")[0])
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return await ctx.cloud.member("network", self.objects, ctx.physical.partition(":")[0])

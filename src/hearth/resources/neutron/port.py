@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Change, Live, Made, Step
+from hearth.resources.base import Change, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, Elsewhere, forgiving
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource, addresses, as_text
@@ -301,8 +301,10 @@ class Port(NeutronResource):
     comes_after = (order.Subnets(("network", "network_id")),)
     elsewhere = {"network": Elsewhere("/v2.0/networks", member="network_id")}
 
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
+    def fields_of(
+        self, ctx: ResourceContext, values: Mapping[str, Any], names: frozenset[str]
+    ) -> Body:
+        fields = super().fields_of(ctx, values, names)
         return port_fields(fields, values, names)
 
     def must_replace(self, change: Change) -> str | None:
@@ -310,60 +312,60 @@ class Port(NeutronResource):
             return "replacement_policy asks for it"
         return None
 
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
+    def changed_fields(self, ctx: ResourceContext) -> Body:
+        fields = super().changed_fields(ctx)
         if fields.get("fixed_ips") is None:  # no longer given: the port keeps its addresses
             fields.pop("fixed_ips", None)
         return fields
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """What is plugged in is for the template only where it says something of it."""
-        found = dict(await super().observe(live) or {})
+        found = dict(await super().observe(ctx) or {})
         for name in ("device_id", "device_owner"):
-            if not live.given(name):
+            if not ctx.given(name):
                 found.pop(name, None)
         return found
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name != "subnets":
-            return await super().attribute(live, name)
-        body = live.body or await self.show(live) or {}
+            return await super().attribute(ctx, name)
+        body = ctx.body or await self.show(ctx) or {}
         return [
-            await live.cloud.member("network", "/v2.0/subnets", str(one["subnet_id"]))
+            await ctx.cloud.member("network", "/v2.0/subnets", str(one["subnet_id"]))
             for one in body.get("fixed_ips", [])
             if one.get("subnet_id")
         ]
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """The new port may want the same addresses."""
-        if not live.physical_id:
+        if not ctx.physical_id:
             return ()
         note = Step("note-addresses", self.note_addresses)
         return (note, Step("yield-addresses", self.yield_addresses))
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("take-addresses", self.take_addresses),) if "port_fip" in live.data else ()
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("take-addresses", self.take_addresses),) if "port_fip" in ctx.data else ()
 
-    async def note_addresses(self, live: Live) -> Made | None:
+    async def note_addresses(self, ctx: ResourceContext) -> Made | None:
         """Note the addresses before they are given up, unless that was done already."""
-        if "port_fip" in live.data:
+        if "port_fip" in ctx.data:
             return None
         try:
-            port = await self.show(live) or {}
+            port = await self.show(ctx) or {}
         except CloudFault as fault:
             if fault.not_found:
                 return None  # it has given up all it had
             raise
         return Made(data={"port_fip": as_text(port.get("fixed_ips", []))})
 
-    async def yield_addresses(self, live: Live) -> Made | None:
+    async def yield_addresses(self, ctx: ResourceContext) -> Made | None:
         """Give up the addresses, unless it is gone with them."""
-        await forgiving(self.change(live, {"fixed_ips": []}))
+        await forgiving(self.change(ctx, {"fixed_ips": []}))
         return None
 
-    async def take_addresses(self, live: Live) -> Made | None:
+    async def take_addresses(self, ctx: ResourceContext) -> Made | None:
         """Have the addresses noted again."""
-        made = await self.change(live, {"fixed_ips": json.loads(live.data["port_fip"])})
+        made = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
         return Made(data={"port_fip": None}, body=made.body if made else None)
 
 

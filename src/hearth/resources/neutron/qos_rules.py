@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live
+from hearth.resources.base import IntentKey, ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Range, Resolve, Support
@@ -24,9 +24,9 @@ class QoSRule(NeutronResource):
     extension: ClassVar[str | None] = "qos"
     not_sent: ClassVar[frozenset[str]] = frozenset({"policy", "tenant_id"})
 
-    async def ours(self, live: Live) -> list[Body]:
-        fields = self.fields(live)
-        found = await self.members(live)
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        fields = self.fields(ctx)
+        found = await self.members(ctx)
         return [one for one in found if fields.items() <= one.items()]
 
 

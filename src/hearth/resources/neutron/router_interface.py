@@ -9,10 +9,10 @@ from hearth.cloud.path import segment
 from hearth.resources.base import (
     IntentKey,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -91,33 +91,33 @@ class RouterInterface(ResourceType):
     known_by = "the port of the router in the subnet (its device id); a router has at most one"
     relations = (AtLeastOne("subnet", "port"), AtMostOne("subnet", "port"))
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("attach", self.attach, self.find),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("detach", self.detach, poll=self.gone),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("detach", self.detach, poll=self.gone),) if ctx.physical_id else ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
-    async def attach(self, live: Live) -> Made:
+    async def attach(self, ctx: ResourceContext) -> Made:
         """Add the interface."""
-        router, wanted = live.properties["router"], leg(live.properties)
-        answer = await live.cloud.request(
+        router, wanted = ctx.properties["router"], leg(ctx.properties)
+        answer = await ctx.cloud.request(
             "network", "PUT", f"/v2.0/routers/{segment(router)}/add_router_interface", json=wanted
         )
         return Made(physical_id=joined(router, wanted), body=answer.body)
 
-    async def find(self, live: Live) -> Made | None:
-        router, wanted = live.properties["router"], leg(live.properties)
-        port = await port_of(live, router, wanted)
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        router, wanted = ctx.properties["router"], leg(ctx.properties)
+        port = await port_of(ctx, router, wanted)
         return None if port is None else Made(joined(router, wanted), body=port)
 
-    async def detach(self, live: Live) -> Made | None:
+    async def detach(self, ctx: ResourceContext) -> Made | None:
         """Remove the interface; what is gone already is done."""
-        router, wanted = parted(live.physical)
+        router, wanted = parted(ctx.physical)
         try:
-            await live.cloud.request(
+            await ctx.cloud.request(
                 "network",
                 "PUT",
                 f"/v2.0/routers/{segment(router)}/remove_router_interface",
@@ -129,19 +129,19 @@ class RouterInterface(ResourceType):
                 raise
         return None
 
-    async def gone(self, live: Live) -> Progress:
+    async def gone(self, ctx: ResourceContext) -> Progress:
         """Whether the router has no such port any more."""
-        port = await port_of(live, *parted(live.physical))
+        port = await port_of(ctx, *parted(ctx.physical))
         return Ready() if port is None else Later(1.0)
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
-    async def checked(self, live: Live) -> Progress:
-        return Ready(await self.show(live))
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        return Ready(await self.show(ctx))
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        port = await port_of(live, *parted(live.physical))
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        port = await port_of(ctx, *parted(ctx.physical))
         if port is None:
             raise CloudFault("network", 404, "RouterInterfaceNotFound", "It is not there.")
         return port
@@ -167,9 +167,9 @@ def parted(physical_id: str) -> tuple[str, Body]:
     return router, ({name: ident} if ident else {"subnet_id": name})
 
 
-async def port_of(live: Live, router: str, wanted: Body) -> Body | None:
+async def port_of(ctx: ResourceContext, router: str, wanted: Body) -> Body | None:
     """The router's port with the wanted leg."""
-    for port in await live.cloud.listing("network", f"/v2.0/ports?device_id={segment(router)}"):
+    for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(router)}"):
         subnets = {one.get("subnet_id") for one in port.get("fixed_ips", [])}
         if port["id"] == wanted.get("port_id") or wanted.get("subnet_id") in subnets:
             return port

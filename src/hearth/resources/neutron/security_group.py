@@ -6,9 +6,9 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import Live, Made, Step
+from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.collection import Collection, forgiving
-from hearth.resources.neutron.base import NeutronResource, Told, shape
+from hearth.resources.neutron.base import FixedAtCreate, NeutronResource, shape
 from hearth.resources.neutron.protocols import PROTOCOLS
 from hearth.schema import (
     BOOLEAN,
@@ -115,31 +115,31 @@ class SecurityGroup(NeutronResource):
     collection = Collection("network", "/v2.0/security-groups", body="security_group")
     not_sent = frozenset({"rules"})
 
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        return (Step("rules", self.settle),) if live.given("rules") else ()
+    def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("rules", self.settle),) if ctx.given("rules") else ()
 
-    def after_update(self, live: Live) -> tuple[Step, ...]:
-        return (Step("rules", self.settle),) if "rules" in live.changed else ()
+    def after_update(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("rules", self.settle),) if "rules" in ctx.changed else ()
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         if properties.get("name") == "default":
             yield 'a security group can not be named "default"'
 
-    async def settle(self, live: Live) -> Made | None:
+    async def settle(self, ctx: ResourceContext) -> Made | None:
         """Make the rules of the group those wanted; doing it again changes nothing."""
-        group = live.physical
-        wanted = {shape(rule, SHAPE): rule for rule in self.wanted(live)}
+        group = ctx.physical
+        wanted = {shape(rule, SHAPE): rule for rule in self.wanted(ctx)}
         path = f"{RULES}?security_group_id={group}"
-        for rule in await live.cloud.listing("network", path):
+        for rule in await ctx.cloud.listing("network", path):
             if wanted.pop(shape(rule, SHAPE), None) is None:
                 await forgiving(
-                    live.cloud.request(
+                    ctx.cloud.request(
                         "network", "DELETE", f"{RULES}/{segment(rule['id'])}", idempotent=True
                     )
                 )
         for rule in wanted.values():
             try:
-                await live.cloud.request(
+                await ctx.cloud.request(
                     "network",
                     "POST",
                     RULES,
@@ -148,29 +148,29 @@ class SecurityGroup(NeutronResource):
             except CloudFault as fault:
                 if not fault.conflict:  # the same rule in other words
                     raise
-        return Made(body=await self.show(live))
+        return Made(body=await self.show(ctx))
 
-    def wanted(self, live: Live) -> list[Body]:
+    def wanted(self, ctx: ResourceContext) -> list[Body]:
         """The rules that the group shall have."""
-        rules = [self.rule(live, given) for given in live.given("rules") or []]
+        rules = [self.rule(ctx, given) for given in ctx.given("rules") or []]
         if not any(rule["direction"] == "egress" for rule in rules):
             rules += [dict(rule) for rule in DEFAULTS]
         return rules
 
-    def rule(self, live: Live, given: Mapping[str, Any]) -> Body:
+    def rule(self, ctx: ResourceContext, given: Mapping[str, Any]) -> Body:
         """One rule as the service takes it."""
         fields = {name: given[name] for name in SHAPE if given.get(name) is not None}
         if given.get("description"):
             fields["description"] = given["description"]
         if given.get("remote_mode") == "remote_group_id":
             fields.pop("remote_ip_prefix", None)
-            fields.setdefault("remote_group_id", live.physical)
+            fields.setdefault("remote_group_id", ctx.physical)
         else:
             fields.pop("remote_group_id", None)
         return fields
 
 
-class SecurityGroupRule(Told):
+class SecurityGroupRule(FixedAtCreate):
     """One rule of a security group that exists already."""
 
     type_name = "OS::Neutron::SecurityGroupRule"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.schema import (
@@ -22,8 +22,10 @@ class Tap(NeutronResource):
 
     extension = "taas"
 
-    def fields_of(self, live: Live, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-        fields = super().fields_of(live, values, names)
+    def fields_of(
+        self, ctx: ResourceContext, values: Mapping[str, Any], names: frozenset[str]
+    ) -> Body:
+        fields = super().fields_of(ctx, values, names)
         return {**fields, "name": values.get("name") or ""} if "name" in fields else fields
 
 

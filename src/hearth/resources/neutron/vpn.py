@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
-from hearth.resources.neutron.base import TEXTS, NeutronResource, Told
+from hearth.resources.neutron.base import TEXTS, FixedAtCreate, NeutronResource
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -178,7 +178,7 @@ class IPsecPolicy(VPN):
     collection = Collection("network", "/v2.0/vpn/ipsecpolicies", body="ipsecpolicy")
 
 
-class VPNService(VPN, Told):
+class VPNService(VPN, FixedAtCreate):
     """The end of virtual private networks at a router."""
 
     type_name = "OS::Neutron::VPNService"

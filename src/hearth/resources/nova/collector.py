@@ -8,7 +8,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import Live, Made, Step
+from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.heat import objects as heat_objects
 from hearth.resources.heat.objects import OBJECTS, put_document, temporary_url_key
 from hearth.resources.heat.signed_url import NEVER, temporary_url
@@ -22,93 +22,93 @@ COLLECTORS = {
     "POLL_TEMP_URL": "request",
     "ZAQAR_MESSAGE": "zaqar",
 }
-USER = "user:"  # before the id of a stray user, which is no server
+USER = "user:"  # before the id of an orphan user, which is no server
 _user = StackUser()
 
 
-def wanted(live: Live) -> bool:
+def wanted(ctx: ResourceContext) -> bool:
     """Whether the server takes software deployments."""
-    return bool(live.given("user_data_format") == "SOFTWARE_CONFIG")
+    return bool(ctx.given("user_data_format") == "SOFTWARE_CONFIG")
 
 
-def steps(live: Live) -> tuple[Step, ...]:
+def steps(ctx: ResourceContext) -> tuple[Step, ...]:
     """Make what the transport needs, then the metadata."""
-    if not wanted(live):
+    if not wanted(ctx):
         return ()
     before: tuple[Step, ...] = ()
-    match live.given("software_config_transport"):
+    match ctx.given("software_config_transport"):
         case "POLL_SERVER_HEAT":
-            before = _user.user_steps(live)
+            before = _user.user_steps(ctx)
         case "POLL_TEMP_URL":
             before = (Step("metadata-object", make_object),)
         case "ZAQAR_MESSAGE":
             before = (Step("metadata-queue", no_queue),)
         case _:
-            before = _user.user_steps(live, keys=True)
+            before = _user.user_steps(ctx, keys=True)
     return (*before, Step("collector", write))
 
 
-def change_steps(live: Live) -> tuple[Step, ...]:
+def change_steps(ctx: ResourceContext) -> tuple[Step, ...]:
     """The same after an update; an object that nobody polls any more goes first."""
-    data = live.data
+    data = ctx.data
     there = (data.get("metadata_container"), data.get("metadata_object"))
-    polled = live.given("software_config_transport") == "POLL_TEMP_URL"
-    left = "metadata_object" in data and not (polled and there == place(live))
-    return (*((Step("drop-object", drop_object),) if left else ()), *steps(live))
+    polled = ctx.given("software_config_transport") == "POLL_TEMP_URL"
+    left = "metadata_object" in data and not (polled and there == place(ctx))
+    return (*((Step("drop-object", drop_object),) if left else ()), *steps(ctx))
 
 
-def drop_steps(live: Live) -> tuple[Step, ...]:
+def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
     """Remove what the transport needed."""
-    objects = (Step("drop-object", drop_object),) if "metadata_object" in live.data else ()
-    return (*objects, *_user.drop_user_steps(live))
+    objects = (Step("drop-object", drop_object),) if "metadata_object" in ctx.data else ()
+    return (*objects, *_user.drop_user_steps(ctx))
 
 
-async def stray_users(live: Live) -> list[str]:
+async def stray_users(ctx: ResourceContext) -> list[str]:
     """Users under the record's key that are not recorded, each with a prefix."""
-    return [f"{USER}{ident}" for ident in await _user.strays(live)] if wanted(live) else []
+    return [f"{USER}{ident}" for ident in await _user.orphans(ctx)] if wanted(ctx) else []
 
 
-async def drop_user(live: Live, user_id: str) -> None:
-    """Delete a stray user."""
-    await _user.drop_stray(live, user_id)
+async def drop_user(ctx: ResourceContext, user_id: str) -> None:
+    """Delete an orphan user."""
+    await _user.delete_orphan(ctx, user_id)
 
 
-def shut_out(live: Live) -> tuple[Step, ...]:
+def shut_out(ctx: ResourceContext) -> tuple[Step, ...]:
     """Disable the server's user."""
-    return _user.suspend_steps(live) if live.data.get("user_id") else ()
+    return _user.suspend_steps(ctx) if ctx.data.get("user_id") else ()
 
 
-def let_in(live: Live) -> tuple[Step, ...]:
+def let_in(ctx: ResourceContext) -> tuple[Step, ...]:
     """Enable the server's user."""
-    return _user.resume_steps(live) if live.data.get("user_id") else ()
+    return _user.resume_steps(ctx) if ctx.data.get("user_id") else ()
 
 
-async def write(live: Live) -> Made:
+async def write(ctx: ResourceContext) -> Made:
     """The metadata document: that of the template, the section, and no deployment yet."""
-    text = document(live)
-    if "metadata_object" in live.data:
-        data = live.data
+    text = document(ctx)
+    if "metadata_object" in ctx.data:
+        data = ctx.data
         there = (data["metadata_container"], data["metadata_object"])
-        await put_document(live.cloud, *there, text)
+        await put_document(ctx.cloud, *there, text)
     return Made(metadata=text)
 
 
-def document(live: Live) -> Body:
+def document(ctx: ResourceContext) -> Body:
     """What the guest reads; the keys of a former transport become null."""
-    given = dict(live.metadata.get(SECTION) or {})
-    kind = COLLECTORS[str(live.given("software_config_transport") or "POLL_SERVER_CFN")]
+    given = dict(ctx.metadata.get(SECTION) or {})
+    kind = COLLECTORS[str(ctx.given("software_config_transport") or "POLL_SERVER_CFN")]
     section: Body = {}
     for name, value in given.items():
         former = name in COLLECTORS.values() and name != kind and isinstance(value, dict)
         section[name] = dict.fromkeys(value) if former else value
     section["collectors"] = [*DEFAULT_COLLECTORS, kind, "local"]
-    section[kind] = access(live, kind)
-    return {**live.metadata, SECTION: section, "deployments": live.metadata.get("deployments", [])}
+    section[kind] = access(ctx, kind)
+    return {**ctx.metadata, SECTION: section, "deployments": ctx.metadata.get("deployments", [])}
 
 
-def access(live: Live, kind: str) -> Body:
+def access(ctx: ResourceContext, kind: str) -> Body:
     """What the agent needs for one way of getting the metadata."""
-    data, stack = live.data, live.stack
+    data, stack = ctx.data, ctx.stack
     match kind:
         case "cfn":
             return {
@@ -116,7 +116,7 @@ def access(live: Live, kind: str) -> Body:
                 "access_key_id": data.get("access_key"),
                 "secret_access_key": data.get("secret_key"),
                 "stack_name": stack.name,
-                "path": f"{live.name}.Metadata",
+                "path": f"{ctx.name}.Metadata",
             }
         case "heat":
             return {
@@ -125,41 +125,39 @@ def access(live: Live, kind: str) -> Body:
                 "auth_url": stack.identity_url,
                 "project_id": stack.user_project_id or stack.project_id,
                 "stack_id": f"{stack.name}/{stack.id}",
-                "resource_name": live.name,
+                "resource_name": ctx.name,
                 "region_name": stack.region,
             }
         case _:
             return {"metadata_url": data.get("metadata_url")}
 
 
-async def make_object(live: Live) -> Made:
+async def make_object(ctx: ResourceContext) -> Made:
     """Make the object that the guest polls, and the URL for that."""
-    container, name = place(live)
-    key = await temporary_url_key(live)
-    await live.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
-    await put_document(live.cloud, container, name, {})
-    base = await live.cloud.endpoint(OBJECTS)
+    container, name = place(ctx)
+    key = await temporary_url_key(ctx)
+    await ctx.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
+    await put_document(ctx.cloud, container, name, {})
+    base = await ctx.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")
     return Made(
         data={"metadata_url": url, "metadata_container": container, "metadata_object": name}
     )
 
 
-def place(live: Live) -> tuple[str, str]:
+def place(ctx: ResourceContext) -> tuple[str, str]:
     """Container and name of the object that the guest polls."""
-    given: dict[str, Any] = live.given("deployment_swift_data") or {}
-    return given.get("container") or live.physical_name, given.get("object") or live.record_id
+    given: dict[str, Any] = ctx.given("deployment_swift_data") or {}
+    return given.get("container") or ctx.physical_name, given.get("object") or ctx.record_id
 
 
-async def drop_object(live: Live) -> Made:
+async def drop_object(ctx: ResourceContext) -> Made:
     """Delete the object, and the container if that was the last one."""
-    await heat_objects.drop_object(
-        live, live.data["metadata_container"], live.data["metadata_object"]
-    )
+    await heat_objects.drop_object(ctx, ctx.data["metadata_container"], ctx.data["metadata_object"])
     return Made(data={"metadata_object": None, "metadata_url": None, "metadata_container": None})
 
 
-async def no_queue(live: Live) -> Made:
+async def no_queue(ctx: ResourceContext) -> Made:
     """Queues are refused: no messaging service is spoken to yet."""
     words = "ZAQAR_MESSAGE needs the messaging service, which is not available here."
     raise CloudFault("messaging", 400, "ResourceTypeUnavailable", words)

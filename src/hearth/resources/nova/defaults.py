@@ -26,15 +26,15 @@ def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
         "software_config_transport": defaults.software_config_transport,
     }
     for name in SERVERS:
-        kind = catalog.find(name)
-        if kind is None or not type(kind).__module__.startswith("hearth.resources."):
+        rtype = catalog.find(name)
+        if rtype is None or not type(rtype).__module__.startswith("hearth.resources."):
             continue
-        changed = object.__new__(type(kind))  # a copy would be the type of that name itself
-        changed.__dict__.update(kind.__dict__)
+        changed = object.__new__(type(rtype))  # a copy would be the type of that name itself
+        changed.__dict__.update(rtype.__dict__)
         changed.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
         changed.properties = {
             key: replace(prop, default=wanted[key]) if key in wanted else prop
-            for key, prop in kind.properties.items()
+            for key, prop in rtype.properties.items()
         }
         catalog = catalog.with_type(changed)
     return catalog

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import Live, Made
+from hearth.resources.base import Made, ResourceContext
 from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron import floating_ip as neutron
 from hearth.resources.neutron.base import NeutronResource
@@ -43,18 +43,18 @@ class FloatingIP(NeutronResource):
         "pool": Elsewhere("/v2.0/networks", member="floating_network_id", field="name"),
     }
 
-    async def create(self, live: Live) -> Made:
-        if live.given("pool") is None:
-            live = replace(live, properties={"pool": await outside(live)})
-        return await super().create(live)
+    async def create(self, ctx: ResourceContext) -> Made:
+        if ctx.given("pool") is None:
+            ctx = replace(ctx, properties={"pool": await outside(ctx)})
+        return await super().create(ctx)
 
-    def recordable(self, live: Live) -> Body:
-        return {"ip": live.body["floating_ip_address"]} if live.body else {}
+    def recordable(self, ctx: ResourceContext) -> Body:
+        return {"ip": ctx.body["floating_ip_address"]} if ctx.body else {}
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name != "ip":
-            return await super().attribute(live, name)
-        return (live.body or await self.show(live) or {}).get("floating_ip_address")
+            return await super().attribute(ctx, name)
+        return (ctx.body or await self.show(ctx) or {}).get("floating_ip_address")
 
 
 class FloatingIPAssociation(neutron.FloatingIPAssociation):
@@ -75,13 +75,13 @@ class FloatingIPAssociation(neutron.FloatingIPAssociation):
     holder = "floating_ip"
     target = "server_id"
 
-    async def aim(self, live: Live) -> str:
-        return await port_of_server(live, str(live.properties["server_id"]))
+    async def aim(self, ctx: ResourceContext) -> str:
+        return await port_of_server(ctx, str(ctx.properties["server_id"]))
 
 
-async def port_of_server(live: Live, server: str) -> str:
+async def port_of_server(ctx: ResourceContext, server: str) -> str:
     """The first port of a server that an outer address can point to."""
-    ports = await live.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}")
+    ports = await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}")
     for port in ports:
         if any("." in one["ip_address"] for one in port["fixed_ips"]):
             return str(port["id"])

@@ -12,14 +12,14 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected
-from hearth.resources.base import Later, Live, Made, Progress, Ready
+from hearth.resources.base import Later, Made, Progress, Ready, ResourceContext
 from hearth.resources.collection import forgiving
 from hearth.resources.lookup import Names
 from hearth.resources.mark import mark
 from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"
-PORT = "port:"  # before the id of a stray port, which is no server
+PORT = "port:"  # before the id of an orphan port, which is no server
 RENAMED = {"qos_policy": "qos_policy_id"}
 FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
@@ -31,20 +31,20 @@ def needs_port(one: Mapping[str, Any]) -> bool:
     return bool(one.get("subnet") or one.get("port_extra_properties") or one.get("floating_ip"))
 
 
-def own_ports(live: Live) -> bool:
+def own_ports(ctx: ResourceContext) -> bool:
     """Whether any entry needs one."""
-    return any(needs_port(one) for one in live.given("networks") or [])
+    return any(needs_port(one) for one in ctx.given("networks") or [])
 
 
-def all_ports(live: Live) -> bool:
+def all_ports(ctx: ResourceContext) -> bool:
     """Whether every entry is a port, so that security groups are the ports' own matter."""
-    networks = live.given("networks") or []
+    networks = ctx.given("networks") or []
     return bool(networks) and all(one.get("port") or needs_port(one) for one in networks)
 
 
-def kept_ports(live: Live) -> dict[str, str]:
+def kept_ports(ctx: ResourceContext) -> dict[str, str]:
     """Our own ports: {position or name of the entry: port id}."""
-    kept = json.loads(live.data.get("internal_ports") or "{}")
+    kept = json.loads(ctx.data.get("internal_ports") or "{}")
     if isinstance(kept, list):  # as Heat stores them
         return {str(index): one["id"] for index, one in enumerate(kept)}
     return dict(kept)
@@ -67,15 +67,15 @@ def keyed(networks: list[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any
     return rows
 
 
-def networks_field(live: Live) -> Any:
+def networks_field(ctx: ResourceContext) -> Any:
     """The `networks` of the create call; None when nothing is said."""
-    networks = live.given("networks")
+    networks = ctx.given("networks")
     if not networks:
         return None
     for one in networks:
         if one.get("allocate_network"):
             return one["allocate_network"]
-    kept = kept_ports(live)
+    kept = kept_ports(ctx)
     field = []
     for key, one in keyed(networks):
         if one.get("port") or key in kept:
@@ -90,20 +90,20 @@ def networks_field(live: Live) -> Any:
     return field
 
 
-async def make_ports(live: Live) -> Made:
+async def make_ports(ctx: ResourceContext) -> Made:
     """Make the ports that are missing; those of earlier attempts are found by their description."""
-    kept = kept_ports(live)
-    wanted = [(key, one) for key, one in keyed(live.given("networks") or []) if needs_port(one)]
-    there = await marked_ports(live, kept.values())
+    kept = kept_ports(ctx)
+    wanted = [(key, one) for key, one in keyed(ctx.given("networks") or []) if needs_port(one)]
+    there = await marked_ports(ctx, kept.values())
     for number, (key, one) in enumerate(wanted):
         if key in kept:
             continue
-        text = f"{mark(live)}:{number}:{hash_of(key)}"
-        kept[key] = there.get(text) or await make_port(live, one, number, text)
+        text = f"{mark(ctx)}:{number}:{hash_of(key)}"
+        kept[key] = there.get(text) or await make_port(ctx, one, number, text)
     return Made(data={"internal_ports": json.dumps(kept, sort_keys=True)})
 
 
-async def make_port(live: Live, one: Mapping[str, Any], number: int, text: str) -> str:
+async def make_port(ctx: ResourceContext, one: Mapping[str, Any], number: int, text: str) -> str:
     """Make one port of our own."""
     extra = {k: v for k, v in (one.get("port_extra_properties") or {}).items() if v is not None}
     fields: Body = {
@@ -111,26 +111,26 @@ async def make_port(live: Live, one: Mapping[str, Any], number: int, text: str) 
         for name, value in extra.items()
         if name not in FIELDS_OF_OURS
     }
-    fields |= {"name": f"{live.wanted_name}-port-{number}", "description": text}
-    fields["network_id"] = one.get("network") or await network_of(live, str(one["subnet"]))
+    fields |= {"name": f"{ctx.wanted_name}-port-{number}", "description": text}
+    fields["network_id"] = one.get("network") or await network_of(ctx, str(one["subnet"]))
     address = {"subnet_id": one.get("subnet"), "ip_address": one.get("fixed_ip")}
     address = {name: value for name, value in address.items() if value}
     fields = port_fields(fields, extra, frozenset({*extra, "network"}))
     if address:
         fields["fixed_ips"] = [address]
-    if live.given("security_groups"):
-        fields["security_groups"] = await group_ids(live)
+    if ctx.given("security_groups"):
+        fields["security_groups"] = await group_ids(ctx)
     fields |= dict(extra.get("value_specs") or {})
-    answer = await live.cloud.request("network", "POST", PORTS, json={"port": fields})
+    answer = await ctx.cloud.request("network", "POST", PORTS, json={"port": fields})
     return str(answer.part("port")["id"])
 
 
-async def group_ids(live: Live) -> list[str]:
+async def group_ids(ctx: ResourceContext) -> list[str]:
     """The security groups by id. Raises Rejected for one that is not there."""
-    names = Names(live.cloud)
+    names = Names(ctx.cloud)
     found = [
         await names.id_of("neutron.security_group", name)
-        for name in live.properties["security_groups"]
+        for name in ctx.properties["security_groups"]
     ]
     problems = [one for one in found if isinstance(one, Problem)]
     if problems:
@@ -138,48 +138,48 @@ async def group_ids(live: Live) -> list[str]:
     return [str(one) for one in found]
 
 
-async def network_of(live: Live, subnet: str) -> str:
+async def network_of(ctx: ResourceContext, subnet: str) -> str:
     """The network of a subnet."""
-    return str((await live.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
+    return str((await ctx.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
 
 
-async def drop_ports(live: Live) -> Made:
+async def drop_ports(ctx: ResourceContext) -> Made:
     """Delete our own ports."""
-    for port in kept_ports(live).values():
-        await drop_port(live, port)
+    for port in kept_ports(ctx).values():
+        await drop_port(ctx, port)
     return Made(data={"internal_ports": None})
 
 
-async def drop_port(live: Live, port: str) -> None:
+async def drop_port(ctx: ResourceContext, port: str) -> None:
     """Delete one port; one that is gone already is well."""
     await forgiving(
-        live.cloud.request("network", "DELETE", f"{PORTS}/{segment(port)}", idempotent=True)
+        ctx.cloud.request("network", "DELETE", f"{PORTS}/{segment(port)}", idempotent=True)
     )
 
 
-async def stray_ports(live: Live) -> list[str]:
+async def stray_ports(ctx: ResourceContext) -> list[str]:
     """Ports under the record's key that are not recorded, each with a prefix."""
-    kept = kept_ports(live).values()
-    ports = await marked_ports(live, kept) if own_ports(live) else {}
+    kept = kept_ports(ctx).values()
+    ports = await marked_ports(ctx, kept) if own_ports(ctx) else {}
     return [f"{PORT}{ident}" for ident in ports.values()]
 
 
-async def marked_ports(live: Live, kept: Collection[str]) -> dict[str, str]:
+async def marked_ports(ctx: ResourceContext, kept: Collection[str]) -> dict[str, str]:
     """Ports that were made for the record and are not `kept` yet: {description: id}."""
     return {
         str(port.get("description")): str(port["id"])
-        for port in await live.cloud.listing("network", PORTS)
-        if str(port.get("description", "")).startswith(f"{mark(live)}:") and port["id"] not in kept
+        for port in await ctx.cloud.listing("network", PORTS)
+        if str(port.get("description", "")).startswith(f"{mark(ctx)}:") and port["id"] not in kept
     }
 
 
-async def point_floating(live: Live) -> Made | None:
+async def point_floating(ctx: ResourceContext) -> Made | None:
     """Point the floating IPs of the entries to the ports."""
-    kept = kept_ports(live)
-    for key, one in keyed(live.given("networks") or []):
+    kept = kept_ports(ctx)
+    for key, one in keyed(ctx.given("networks") or []):
         if one.get("floating_ip"):
             port = one.get("port") or kept[key]
-            await live.cloud.request(
+            await ctx.cloud.request(
                 "network",
                 "PUT",
                 f"/v2.0/floatingips/{segment(one['floating_ip'])}",
@@ -192,24 +192,24 @@ async def point_floating(live: Live) -> Made | None:
 # changes in place
 
 
-async def attached(live: Live) -> list[Body]:
+async def attached(ctx: ResourceContext) -> list[Body]:
     """The server's interfaces: {port_id, net_id, fixed_ips, …}."""
-    path = f"/servers/{segment(live.physical)}/os-interface"
-    return list(await live.cloud.listing("compute", path))
+    path = f"/servers/{segment(ctx.physical)}/os-interface"
+    return list(await ctx.cloud.listing("compute", path))
 
 
-async def reuse(live: Live) -> Made:
+async def reuse(ctx: ResourceContext) -> Made:
     """Keep what is attached for changed entries that it serves as well, however they say so.
 
     Such a port is one of our own from then on, even if the compute service made it.
     """
-    kept = kept_ports(live)
-    wanted = keyed(live.given("networks") or [])
-    before = {key for key, _ in keyed(live.before.get("networks") or [])}
+    kept = kept_ports(ctx)
+    wanted = keyed(ctx.given("networks") or [])
+    before = {key for key, _ in keyed(ctx.before.get("networks") or [])}
     held = {key: kept[key] for key, _ in wanted if key in kept}
     taken = {*held.values(), *(one["port"] for _, one in wanted if one.get("port"))}
     taken |= {port for key, port in kept.items() if NOTHING_MORE not in key}
-    free = [i for i in await attached(live) if i["port_id"] not in taken]
+    free = [i for i in await attached(ctx) if i["port_id"] not in taken]
     searching = [(key, one) for key, one in wanted if not one.get("port") and key not in held]
     for key, one in sorted(searching, key=lambda row: row[0] not in before):
         match = next((i for i in free if serves(i, one)), None)
@@ -237,10 +237,10 @@ def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
     return fits(interface, {**one, "network": network})
 
 
-def leaving(live: Live, interfaces: list[Body]) -> list[str]:
+def leaving(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
     """Ports of interfaces that no entry wants any more."""
-    kept = kept_ports(live)
-    wanted = keyed(live.given("networks") or [])
+    kept = kept_ports(ctx)
+    wanted = keyed(ctx.given("networks") or [])
     ports = {one.get("port") or kept.get(key) for key, one in wanted}
     free = [i for i in interfaces if i["port_id"] not in ports]
     ours = set(kept.values())  # one that no entry wants is not left to another
@@ -260,34 +260,34 @@ def fits(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
     return interface["net_id"] == one.get("network") and (not wanted_ip or wanted_ip in ips)
 
 
-async def detach(live: Live) -> Made | None:
+async def detach(ctx: ResourceContext) -> Made | None:
     """Take away the interfaces that no entry wants."""
-    for port in leaving(live, await attached(live)):
-        path = f"/servers/{segment(live.physical)}/os-interface/{segment(port)}"
-        await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
+    for port in leaving(ctx, await attached(ctx)):
+        path = f"/servers/{segment(ctx.physical)}/os-interface/{segment(port)}"
+        await forgiving(ctx.cloud.request("compute", "DELETE", path, idempotent=True))
     return None
 
 
-async def detached(live: Live) -> Progress:
+async def detached(ctx: ResourceContext) -> Progress:
     """Whether they are gone."""
-    return Later(1.0) if leaving(live, await attached(live)) else Ready()
+    return Later(1.0) if leaving(ctx, await attached(ctx)) else Ready()
 
 
-async def yield_ports(live: Live) -> Made | None:
+async def yield_ports(ctx: ResourceContext) -> Made | None:
     """Let go of the ports that are resources of their own: a server that replaces it has them."""
-    given = {one["port"] for one in live.given("networks") or [] if one.get("port")}
-    for interface in await attached(live):
+    given = {one["port"] for one in ctx.given("networks") or [] if one.get("port")}
+    for interface in await attached(ctx):
         if interface["port_id"] in given:
-            path = f"/servers/{segment(live.physical)}/os-interface/{segment(interface['port_id'])}"
-            await forgiving(live.cloud.request("compute", "DELETE", path, idempotent=True))
+            path = f"/servers/{segment(ctx.physical)}/os-interface/{segment(interface['port_id'])}"
+            await forgiving(ctx.cloud.request("compute", "DELETE", path, idempotent=True))
     return None
 
 
-async def attach(live: Live) -> Made | None:
+async def attach(ctx: ResourceContext) -> Made | None:
     """Add the interfaces that are missing, and drop our own ports that nobody wants."""
-    kept = kept_ports(live)
-    wanted = keyed(live.given("networks") or [])
-    free = await attached(live)
+    kept = kept_ports(ctx)
+    wanted = keyed(ctx.given("networks") or [])
+    free = await attached(ctx)
     for key, one in wanted:
         port = one.get("port") or kept.get(key)
         match = next((i for i in free if i["port_id"] == port or (not port and fits(i, one))), None)
@@ -297,20 +297,20 @@ async def attach(live: Live) -> Made | None:
         fields: Body = {"port_id": port} if port else {"net_id": one.get("network")}
         if not port and one.get("fixed_ip"):
             fields["fixed_ips"] = [{"ip_address": one["fixed_ip"]}]
-        path = f"/servers/{segment(live.physical)}/os-interface"
-        await live.cloud.request("compute", "POST", path, json={"interfaceAttachment": fields})
+        path = f"/servers/{segment(ctx.physical)}/os-interface"
+        await ctx.cloud.request("compute", "POST", path, json={"interfaceAttachment": fields})
     keys = {key for key, _ in wanted}
     for key, port in list(kept.items()):
         if key not in keys:
-            await drop_port(live, port)
+            await drop_port(ctx, port)
             del kept[key]
     return Made(data={"internal_ports": json.dumps(kept, sort_keys=True) if kept else None})
 
 
-async def all_attached(live: Live) -> Progress:
+async def all_attached(ctx: ResourceContext) -> Progress:
     """Whether the server shows as many interfaces as asked for."""
-    wanted = len(live.given("networks") or [])
-    return Ready() if len(await attached(live)) >= wanted else Later(1.0)
+    wanted = len(ctx.given("networks") or [])
+    return Ready() if len(await attached(ctx)) >= wanted else Later(1.0)
 
 
 def hash_of(text: str) -> str:

@@ -6,7 +6,15 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Live, Made, Progress, Ready, ResourceType, Step
+from hearth.resources.base import (
+    IntentKey,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    ResourceType,
+    Step,
+)
 from hearth.resources.collection import forgiving
 from hearth.schema import BOOLEAN, STRING, AllowedValues, Attr, Length, Prop, Resolve, Support
 
@@ -53,26 +61,26 @@ class KeyPair(ResourceType):
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the name and the public key, which is stored before the call"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        generate = () if live.given("public_key") else (Step("generate", self.generate),)
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        generate = () if ctx.given("public_key") else (Step("generate", self.generate),)
         return (*generate, Step("create", self.create, self.find))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.delete),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.delete),) if ctx.physical_id else ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Names are unique: the new pair needs that of the old one."""
-        return self.delete_steps(live)
+        return self.delete_steps(ctx)
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find),)
 
-    async def generate(self, live: Live) -> Made:
+    async def generate(self, ctx: ResourceContext) -> Made:
         """Make a pair; an earlier one of this record stays."""
-        if "public_key" in live.data:
+        if "public_key" in ctx.data:
             return Made()
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -82,7 +90,7 @@ class KeyPair(ResourceType):
             serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
         )
         data: dict[str, str | None] = {"public_key": public.decode()}
-        if live.given("save_private_key"):
+        if ctx.given("save_private_key"):
             private = key.private_bytes(
                 serialization.Encoding.PEM,
                 serialization.PrivateFormat.OpenSSH,
@@ -91,74 +99,74 @@ class KeyPair(ResourceType):
             data["private_key"] = private.decode()
         return Made(data=data)
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Register the public key."""
-        fields: Body = {"name": live.properties["name"], "public_key": public_key(live)}
-        if live.given("type"):
-            fields["type"] = live.given("type")
-        if live.given("user"):
-            fields["user_id"] = live.given("user")
-        answer = await live.cloud.request(
+        fields: Body = {"name": ctx.properties["name"], "public_key": public_key(ctx)}
+        if ctx.given("type"):
+            fields["type"] = ctx.given("type")
+        if ctx.given("user"):
+            fields["user_id"] = ctx.given("user")
+        answer = await ctx.cloud.request(
             "compute",
             "POST",
             "/os-keypairs",
             json={"keypair": fields},
-            microversion=VERSION_USER if live.given("user") else VERSION,
+            microversion=VERSION_USER if ctx.given("user") else VERSION,
         )
-        return Made(physical_id=str(live.properties["name"]), body=answer.part("keypair"))
+        return Made(physical_id=str(ctx.properties["name"]), body=answer.part("keypair"))
 
-    async def find(self, live: Live) -> Made | None:
+    async def find(self, ctx: ResourceContext) -> Made | None:
         try:
-            body = await self.read(live, str(live.properties["name"]))
+            body = await self.read(ctx, str(ctx.properties["name"]))
         except CloudFault as fault:
             if fault.not_found:
                 return None
             raise
-        ours = str(body.get("public_key", "")).split()[:2] == public_key(live).split()[:2]
+        ours = str(body.get("public_key", "")).split()[:2] == public_key(ctx).split()[:2]
         return Made(physical_id=str(body["name"]), body=body) if ours else None
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """Remove it; what is gone already is done."""
-        path = self.path(live, live.physical)
-        version = VERSION_USER if live.given("user") else VERSION
+        path = self.path(ctx, ctx.physical)
+        version = VERSION_USER if ctx.given("user") else VERSION
         await forgiving(
-            live.cloud.request("compute", "DELETE", path, microversion=version, idempotent=True)
+            ctx.cloud.request("compute", "DELETE", path, microversion=version, idempotent=True)
         )
         return None
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
-    async def checked(self, live: Live) -> Progress:
-        return Ready(await self.show(live))
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        return Ready(await self.show(ctx))
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return await self.read(live, live.physical)
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return await self.read(ctx, ctx.physical)
 
-    async def read(self, live: Live, name: str) -> Body:
+    async def read(self, ctx: ResourceContext, name: str) -> Body:
         """A pair by name."""
-        version = VERSION_USER if live.given("user") else VERSION
-        path = self.path(live, name)
-        return (await live.cloud.request("compute", "GET", path, microversion=version)).part(
+        version = VERSION_USER if ctx.given("user") else VERSION
+        path = self.path(ctx, name)
+        return (await ctx.cloud.request("compute", "GET", path, microversion=version)).part(
             "keypair"
         )
 
-    def path(self, live: Live, name: str) -> str:
+    def path(self, ctx: ResourceContext, name: str) -> str:
         """The URL of a pair."""
-        user = f"?user_id={live.given('user')}" if live.given("user") else ""
+        user = f"?user_id={ctx.given('user')}" if ctx.given("user") else ""
         return f"/os-keypairs/{segment(name)}{user}"
 
-    def recordable(self, live: Live) -> dict[str, Any]:
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {
-            "public_key": public_key(live),
-            "private_key": live.data.get("private_key", ""),
+            "public_key": public_key(ctx),
+            "private_key": ctx.data.get("private_key", ""),
         }
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        shown = self.recordable(live)
-        return shown[name] if name in shown else await super().attribute(live, name)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        shown = self.recordable(ctx)
+        return shown[name] if name in shown else await super().attribute(ctx, name)
 
 
-def public_key(live: Live) -> str:
+def public_key(ctx: ResourceContext) -> str:
     """The public key, given or made."""
-    return str(live.given("public_key") or live.data.get("public_key", ""))
+    return str(ctx.given("public_key") or ctx.data.get("public_key", ""))

@@ -11,10 +11,10 @@ from hearth.resources.base import (
     Change,
     Failed,
     Later,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     Step,
 )
 from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
@@ -186,33 +186,33 @@ class Server(CollectionResource):
 
     # create
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        ports = (Step("ports", interfaces.make_ports),) if interfaces.own_ports(live) else ()
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        ports = (Step("ports", interfaces.make_ports),) if interfaces.own_ports(ctx) else ()
         create = Step("create", self.create, self.find, self.poll)
-        return (*ports, *collector.steps(live), create, *self.after_create(live))
+        return (*ports, *collector.steps(ctx), create, *self.after_create(ctx))
 
-    def after_create(self, live: Live) -> tuple[Step, ...]:
-        tags = (Step("tags", self.apply_tags),) if live.given("tags") else ()
-        floating = any(one.get("floating_ip") for one in live.given("networks") or [])
+    def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        tags = (Step("tags", self.apply_tags),) if ctx.given("tags") else ()
+        floating = any(one.get("floating_ip") for one in ctx.given("networks") or [])
         return (*tags, *((Step("floating-ips", interfaces.point_floating),) if floating else ()))
 
-    async def create(self, live: Live) -> Made:
-        wanted = self.fields(live)
-        body: Body = {"server": {**wanted, "description": mark(live)}}
-        if hints := await scheduler_hints(live, live.given("scheduler_hints")):
+    async def create(self, ctx: ResourceContext) -> Made:
+        wanted = self.fields(ctx)
+        body: Body = {"server": {**wanted, "description": mark(ctx)}}
+        if hints := await scheduler_hints(ctx, ctx.given("scheduler_hints")):
             body["os:scheduler_hints"] = hints
-        version = version_for(live)
+        version = version_for(ctx)
         if version != VERSION and "networks" not in wanted:
             wanted["networks"] = body["server"]["networks"] = "auto"
-        answer = await live.cloud.request(
+        answer = await ctx.cloud.request(
             "compute", "POST", "/servers", json=body, microversion=version
         )
         return Made(physical_id=str(answer.part("server")["id"]))
 
-    def fields(self, live: Live) -> Body:
-        given = live.properties
+    def fields(self, ctx: ResourceContext) -> Body:
+        given = ctx.properties
         fields: Body = {
-            "name": live.wanted_name,
+            "name": ctx.wanted_name,
             "imageRef": given.get("image") or "",
             "flavorRef": given["flavor"],
             "key_name": given.get("key_name"),
@@ -221,24 +221,24 @@ class Server(CollectionResource):
             "adminPass": given.get("admin_pass") or None,
             "OS-DCF:diskConfig": given.get("diskConfig"),
             "metadata": as_metadata(given.get("metadata")) or None,
-            "user_data": encoded(wrapped(live)),
-            "networks": interfaces.networks_field(live),
+            "user_data": encoded(wrapped(ctx)),
+            "networks": interfaces.networks_field(ctx),
             "personality": personality(given.get("personality")) or None,
         }
-        disks = block_devices(live)
+        disks = block_devices(ctx)
         if disks:
             fields["block_device_mapping_v2"] = disks
-        if given.get("security_groups") and not interfaces.all_ports(live):
+        if given.get("security_groups") and not interfaces.all_ports(ctx):
             fields["security_groups"] = [{"name": name} for name in given["security_groups"]]
         return {name: value for name, value in fields.items() if value is not None}
 
-    async def apply_tags(self, live: Live) -> Made | None:
+    async def apply_tags(self, ctx: ResourceContext) -> Made | None:
         """Make the tags those of the properties."""
-        await live.cloud.request(
+        await ctx.cloud.request(
             "compute",
             "PUT",
-            f"/servers/{segment(live.physical)}/tags",
-            json={"tags": list(live.given("tags") or [])},
+            f"/servers/{segment(ctx.physical)}/tags",
+            json={"tags": list(ctx.given("tags") or [])},
             microversion=VERSION,
             idempotent=True,
         )
@@ -246,10 +246,10 @@ class Server(CollectionResource):
 
     # looking
 
-    async def poll(self, live: Live) -> Progress:
-        return self.progress(live, await self.show(live) or {})
+    async def poll(self, ctx: ResourceContext) -> Progress:
+        return self.progress(ctx, await self.show(ctx) or {})
 
-    def progress(self, live: Live, body: Mapping[str, Any]) -> Progress:
+    def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         status = str(body.get("status", "")).partition("(")[0].upper()
         if status == "ACTIVE":
             return Ready(body)
@@ -257,7 +257,7 @@ class Server(CollectionResource):
             return Later(body=body)
         if status == "ERROR":
             return Failed(went_to(status, self.why(body)), retry=True)
-        reason = f'{live.name} - Unknown status {status} due to "{self.why(body)}"'
+        reason = f'{ctx.name} - Unknown status {status} due to "{self.why(body)}"'
         return Failed(reason, "ResourceUnknownStatus")
 
     def why(self, body: Mapping[str, Any]) -> str:
@@ -265,27 +265,27 @@ class Server(CollectionResource):
         message, code = fault.get("message", "Unknown"), fault.get("code", "Unknown")
         return f"Message: {message}, Code: {code}"
 
-    async def gone(self, live: Live) -> Progress:
-        progress = await super().gone(live)
+    async def gone(self, ctx: ResourceContext) -> Progress:
+        progress = await super().gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") == "ERROR":
             body = progress.body or {}
             if body.get("OS-EXT-STS:task_state") != "deleting":
-                return Failed(f"Server {live.wanted_name} delete failed: {self.why(body)}")
+                return Failed(f"Server {ctx.wanted_name} delete failed: {self.why(body)}")
         return progress
 
-    async def checked(self, live: Live) -> Progress:
-        body = await self.show(live) or {}
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        body = await self.show(ctx) or {}
         status = body.get("status")
-        if status == "ACTIVE" or (status == "SUSPENDED" and live.data.get("suspended")):
+        if status == "ACTIVE" or (status == "SUSPENDED" and ctx.data.get("suspended")):
             return Ready(body)
-        return Failed(f"'{live.name}': expected 'ACTIVE', got '{status}'", "Error")
+        return Failed(f"'{ctx.name}': expected 'ACTIVE', got '{status}'", "Error")
 
-    async def replace_failed(self, live: Live) -> bool:
+    async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Only when it is gone or in error."""
-        if live.physical_id is None:
+        if ctx.physical_id is None:
             return True
         try:
-            body = await self.show(live)
+            body = await self.show(ctx)
         except CloudFault as fault:
             if fault.not_found:
                 return True
@@ -294,10 +294,10 @@ class Server(CollectionResource):
 
     # change
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        tags = (Step("tags", self.apply_tags),) if "tags" in live.changed else ()
-        moved = bool(live.changed & {"software_config_transport", "deployment_swift_data"})
-        return (*update_steps(self, live), *tags, *(collector.change_steps(live) if moved else ()))
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        tags = (Step("tags", self.apply_tags),) if "tags" in ctx.changed else ()
+        moved = bool(ctx.changed & {"software_config_transport", "deployment_swift_data"})
+        return (*update_steps(self, ctx), *tags, *(collector.change_steps(ctx) if moved else ()))
 
     def must_replace(self, change: Change) -> str | None:
         after, changed = change.after, change.changed
@@ -312,36 +312,36 @@ class Server(CollectionResource):
             return "user_data changed and user_data_update_policy is REPLACE"
         return None
 
-    def replaced_steps(self, live: Live) -> tuple[Step, ...]:
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """The new server wants the same ports."""
-        given = any(one.get("port") for one in live.given("networks") or [])
-        return (Step("yield-ports", interfaces.yield_ports),) if given and live.physical_id else ()
+        given = any(one.get("port") for one in ctx.given("networks") or [])
+        return (Step("yield-ports", interfaces.yield_ports),) if given and ctx.physical_id else ()
 
-    def taken_back_steps(self, live: Live) -> tuple[Step, ...]:
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("take-ports", interfaces.attach, poll=interfaces.all_attached),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        steps = super().delete_steps(live)
-        if interfaces.kept_ports(live):
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        steps = super().delete_steps(ctx)
+        if interfaces.kept_ports(ctx):
             steps = (*steps, Step("drop-ports", interfaces.drop_ports))
-        return (*steps, *collector.drop_steps(live))
+        return (*steps, *collector.drop_steps(ctx))
 
-    def suspend_steps(self, live: Live) -> tuple[Step, ...]:
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         suspend = Step("suspend", self.suspend, poll=self.suspended)
-        return (suspend, *collector.shut_out(live))
+        return (suspend, *collector.shut_out(ctx))
 
-    def resume_steps(self, live: Live) -> tuple[Step, ...]:
-        return (*collector.let_in(live), Step("resume", self.resume, poll=self.poll))
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*collector.let_in(ctx), Step("resume", self.resume, poll=self.poll))
 
-    async def suspend(self, live: Live) -> Made | None:
+    async def suspend(self, ctx: ResourceContext) -> Made | None:
         """Suspend, unless that was done already."""
-        if (await self.show(live) or {}).get("status") != "SUSPENDED":
-            await act(live, {"suspend": None})
+        if (await self.show(ctx) or {}).get("status") != "SUSPENDED":
+            await act(ctx, {"suspend": None})
         return Made(data={"suspended": "yes"})
 
-    async def suspended(self, live: Live) -> Progress:
+    async def suspended(self, ctx: ResourceContext) -> Progress:
         """Whether it is suspended now."""
-        body = await self.show(live) or {}
+        body = await self.show(ctx) or {}
         match body.get("status"):
             case "SUSPENDED":
                 return Ready(body)
@@ -350,34 +350,34 @@ class Server(CollectionResource):
             case _:
                 return Later(body=body)
 
-    async def resume(self, live: Live) -> Made | None:
+    async def resume(self, ctx: ResourceContext) -> Made | None:
         """Resume, unless that was done already."""
-        if (await self.show(live) or {}).get("status") != "ACTIVE":
-            await act(live, {"resume": None})
+        if (await self.show(ctx) or {}).get("status") != "ACTIVE":
+            await act(ctx, {"resume": None})
         return Made(data={"suspended": None})
 
-    def snapshot_steps(self, live: Live) -> tuple[Step, ...]:
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (snapshots.IMAGE,)
 
-    async def drop_snapshot(self, live: Live) -> None:
-        await snapshots.drop(live)
+    async def drop_snapshot(self, ctx: ResourceContext) -> None:
+        await snapshots.drop(ctx)
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
         image = data.get("snapshot_image_id")
         return {**properties, "image": image} if image else properties
 
-    def snapshot_delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (snapshots.IMAGE, *self.delete_steps(live)) if live.physical_id else ()
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (snapshots.IMAGE, *self.delete_steps(ctx)) if ctx.physical_id else ()
 
     # shown
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name in SHOWN:
-            return await SHOWN[name](live, await self.show(live) or {})
-        return await super().attribute(live, name)
+            return await SHOWN[name](ctx, await self.show(ctx) or {})
+        return await super().attribute(ctx, name)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        body = live.body or {}
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        body = ctx.body or {}
         names = ("name", "accessIPv4", "accessIPv6", "tags")
         found = {name: body[name] for name in names if name in body}
         if "addresses" in body:
@@ -385,25 +385,25 @@ class Server(CollectionResource):
             found["first_address"] = first
         return found
 
-    async def strays(self, live: Live) -> list[str]:
-        servers = [str(one["id"]) for one in await self.ours(live)]
-        ports = await interfaces.stray_ports(live)
-        users = await collector.stray_users(live)
-        return [*(ident for ident in servers if ident != live.physical_id), *ports, *users]
+    async def orphans(self, ctx: ResourceContext) -> list[str]:
+        servers = [str(one["id"]) for one in await self.ours(ctx)]
+        ports = await interfaces.stray_ports(ctx)
+        users = await collector.stray_users(ctx)
+        return [*(ident for ident in servers if ident != ctx.physical_id), *ports, *users]
 
-    async def drop_stray(self, live: Live, physical_id: str) -> None:
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         if physical_id.startswith(interfaces.PORT):
-            await interfaces.drop_port(live, physical_id.removeprefix(interfaces.PORT))
+            await interfaces.drop_port(ctx, physical_id.removeprefix(interfaces.PORT))
         elif physical_id.startswith(collector.USER):
-            await collector.drop_user(live, physical_id.removeprefix(collector.USER))
+            await collector.drop_user(ctx, physical_id.removeprefix(collector.USER))
         else:
-            await forgiving(self.drop(live, physical_id))
+            await forgiving(self.drop(ctx, physical_id))
 
 
-def version_for(live: Live) -> str:
+def version_for(ctx: ResourceContext) -> str:
     """The least microversion that knows what is asked for."""
-    networks = live.given("networks") or []
-    if any(one.get("volume_type") for one in live.given("block_device_mapping_v2") or []):
+    networks = ctx.given("networks") or []
+    if any(one.get("volume_type") for one in ctx.given("block_device_mapping_v2") or []):
         return VERSION_VOLUME_TYPE
     if any(one.get("tag") for one in networks):
         return VERSION_DEVICE_TAGS
@@ -420,10 +420,10 @@ def personality(files: Mapping[str, str] | None) -> list[Body]:
     ]
 
 
-def block_devices(live: Live) -> list[Body]:
+def block_devices(ctx: ResourceContext) -> list[Body]:
     """The disks as the service takes them; the image first when there is one."""
     disks: list[Body] = []
-    for one in live.given("block_device_mapping") or []:
+    for one in ctx.given("block_device_mapping") or []:
         source = "snapshot" if one.get("snapshot_id") else "volume"
         disks.append(
             filled(
@@ -436,8 +436,8 @@ def block_devices(live: Live) -> list[Body]:
                 boot_index=0 if one.get("device_name") == "vda" else None,
             )
         )
-    disks += [_device(one) for one in live.given("block_device_mapping_v2") or []]
-    image = live.given("image")
+    disks += [_device(one) for one in ctx.given("block_device_mapping_v2") or []]
+    image = ctx.given("image")
     if disks and image and not any(disk.get("boot_index") == 0 for disk in disks):
         disks.insert(
             0,
@@ -489,12 +489,12 @@ def filled(**fields: Any) -> Body:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-async def act(live: Live, action: Body, microversion: str = VERSION) -> Any:
+async def act(ctx: ResourceContext, action: Body, microversion: str = VERSION) -> Any:
     """One action on the server."""
-    return await live.cloud.request(
+    return await ctx.cloud.request(
         "compute",
         "POST",
-        f"/servers/{segment(live.physical)}/action",
+        f"/servers/{segment(ctx.physical)}/action",
         json=action,
         microversion=microversion,
     )

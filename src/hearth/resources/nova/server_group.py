@@ -1,7 +1,7 @@
 """OS::Nova::ServerGroup: servers that shall, or shall not, share a host."""
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live, Made
+from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.schema import (
     LIST,
@@ -55,9 +55,9 @@ class ServerGroup(CollectionResource):
     )
     relations = (OnlyFor("rules", "policies", ["anti-affinity"]),)
 
-    async def create(self, live: Live) -> Made:
-        policies, rules = live.given("policies") or [], live.given("rules")
-        fields: Body = {"name": live.wanted_name}
+    async def create(self, ctx: ResourceContext) -> Made:
+        policies, rules = ctx.given("policies") or [], ctx.given("rules")
+        fields: Body = {"name": ctx.wanted_name}
         version = VERSION
         if rules:
             version = VERSION_RULES
@@ -65,7 +65,7 @@ class ServerGroup(CollectionResource):
             fields["rules"] = {k: int(v) for k, v in rules.items() if v is not None}
         else:
             fields["policies"] = list(policies)
-        answer = await live.cloud.request(
+        answer = await ctx.cloud.request(
             "compute",
             "POST",
             "/os-server-groups",

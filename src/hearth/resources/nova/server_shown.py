@@ -6,7 +6,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 
 CONSOLES = {
     "novnc": "vnc",
@@ -26,16 +26,16 @@ def networks_of(body: Mapping[str, Any]) -> dict[str, list[str]]:
     }
 
 
-async def ports_by_mac(live: Live) -> dict[str, Body]:
+async def ports_by_mac(ctx: ResourceContext) -> dict[str, Body]:
     """The server's ports, by hardware address."""
-    path = f"/v2.0/ports?device_id={segment(live.physical)}"
-    return {port["mac_address"]: port for port in await live.cloud.listing("network", path)}
+    path = f"/v2.0/ports?device_id={segment(ctx.physical)}"
+    return {port["mac_address"]: port for port in await ctx.cloud.listing("network", path)}
 
 
-async def networks(live: Live, body: Mapping[str, Any]) -> dict[str, list[str]]:
+async def networks(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, list[str]]:
     """Addresses by network, under its name and under its id."""
     shown = networks_of(body)
-    ports = await ports_by_mac(live)
+    ports = await ports_by_mac(ctx)
     for name, ones in (body.get("addresses") or {}).items():
         for one in ones:
             port = ports.get(one.get(MAC, ""))
@@ -44,9 +44,9 @@ async def networks(live: Live, body: Mapping[str, Any]) -> dict[str, list[str]]:
     return shown
 
 
-async def addresses(live: Live, body: Mapping[str, Any]) -> dict[str, list[Body]]:
+async def addresses(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, list[Body]]:
     """Addresses with their ports by network, under its name and under its id."""
-    ports = await ports_by_mac(live)
+    ports = await ports_by_mac(ctx)
     shown: dict[str, list[Body]] = {}
     for name, ones in (body.get("addresses") or {}).items():
         shown[name] = [{**one, "port": ports.get(one.get(MAC, ""), {}).get("id")} for one in ones]
@@ -57,26 +57,26 @@ async def addresses(live: Live, body: Mapping[str, Any]) -> dict[str, list[Body]
     return shown
 
 
-async def first_address(live: Live, body: Mapping[str, Any]) -> str:
+async def first_address(ctx: ResourceContext, body: Mapping[str, Any]) -> str:
     """The first address there is."""
     return next((ips[0] for ips in networks_of(body).values() if ips), "")
 
 
-async def instance_name(live: Live, body: Mapping[str, Any]) -> Any:
+async def instance_name(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
     """Its name in the hypervisor; shown to administrators only."""
     return body.get("OS-EXT-SRV-ATTR:instance_name")
 
 
-async def console_urls(live: Live, body: Mapping[str, Any]) -> dict[str, str]:
+async def console_urls(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, str]:
     """URLs of all consoles; where there is none, why."""
     shown: dict[str, str] = {}
     for kind, protocol in CONSOLES.items():
         wanted = {"remote_console": {"protocol": protocol, "type": kind}}
         try:
-            answer = await live.cloud.request(
+            answer = await ctx.cloud.request(
                 "compute",
                 "POST",
-                f"/servers/{segment(live.physical)}/remote-consoles",
+                f"/servers/{segment(ctx.physical)}/remote-consoles",
                 json=wanted,
                 microversion="2.8",
             )
@@ -86,12 +86,12 @@ async def console_urls(live: Live, body: Mapping[str, Any]) -> dict[str, str]:
     return shown
 
 
-async def os_collect_config(live: Live, body: Mapping[str, Any]) -> Any:
+async def os_collect_config(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
     """The configuration of the agent, as its metadata says."""
-    return live.metadata.get("os-collect-config") or {}
+    return ctx.metadata.get("os-collect-config") or {}
 
 
-SHOWN: Mapping[str, Callable[[Live, Mapping[str, Any]], Awaitable[Any]]] = {
+SHOWN: Mapping[str, Callable[[ResourceContext, Mapping[str, Any]], Awaitable[Any]]] = {
     "networks": networks,
     "addresses": addresses,
     "first_address": first_address,

@@ -5,7 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, Later, Live, Made, Progress, Ready, Step
+from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import CollectionResource, forgiving
 from hearth.resources.nova import interfaces
 from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
@@ -14,30 +14,30 @@ VERSION = "2.26"
 VERSION_REBUILD_USER_DATA = "2.57"
 
 
-def update_steps(server: CollectionResource, live: Live) -> tuple[Step, ...]:
+def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step, ...]:
     """The steps for what changed, each one call that can be made again."""
     change = _Change(server)
-    changed = live.changed
+    changed = ctx.changed
     steps: list[Step] = []
     if "name" in changed:
         steps.append(Step("rename", change.rename))
     if "metadata" in changed:
         steps.append(Step("metadata", change.metadata))
-    if "admin_pass" in changed and live.given("admin_pass"):
+    if "admin_pass" in changed and ctx.given("admin_pass"):
         steps.append(Step("password", change.password))
     if "flavor" in changed:
         steps.append(Step("resize", change.resize, change.resize_begun, change.resized))
         steps.append(Step("confirm", change.confirm, poll=server.poll))
-    new_data = "user_data" in changed and live.given("user_data_update_policy") == "REBUILD"
+    new_data = "user_data" in changed and ctx.given("user_data_update_policy") == "REBUILD"
     if "image" in changed or new_data:
         steps.append(Step("rebuild", change.rebuild, change.rebuild_begun, change.rebuilt))
-    if "networks" in changed and live.given("networks"):
+    if "networks" in changed and ctx.given("networks"):
         steps.append(Step("reuse", interfaces.reuse))
-        if interfaces.own_ports(live):
+        if interfaces.own_ports(ctx):
             steps.append(Step("ports", interfaces.make_ports))
         steps.append(Step("detach", interfaces.detach, poll=interfaces.detached))
         steps.append(Step("attach", interfaces.attach, poll=interfaces.all_attached))
-        if any(one.get("floating_ip") for one in live.given("networks") or []):
+        if any(one.get("floating_ip") for one in ctx.given("networks") or []):
             steps.append(Step("floating-ips", interfaces.point_floating))
     return tuple(steps)
 
@@ -48,81 +48,81 @@ class _Change:
     def __init__(self, server: CollectionResource) -> None:
         self._server = server
 
-    async def rename(self, live: Live) -> Made | None:
-        return await self._server.change(live, {"name": live.wanted_name})
+    async def rename(self, ctx: ResourceContext) -> Made | None:
+        return await self._server.change(ctx, {"name": ctx.wanted_name})
 
-    async def metadata(self, live: Live) -> Made | None:
-        wanted = as_metadata(live.given("metadata"))
-        path = f"/servers/{segment(live.physical)}/metadata"
-        answer = await live.cloud.request("compute", "GET", path)
+    async def metadata(self, ctx: ResourceContext) -> Made | None:
+        wanted = as_metadata(ctx.given("metadata"))
+        path = f"/servers/{segment(ctx.physical)}/metadata"
+        answer = await ctx.cloud.request("compute", "GET", path)
         now = answer.part("metadata")
-        ours = as_metadata(live.before.get("metadata"))
+        ours = as_metadata(ctx.before.get("metadata"))
         for key in sorted((now.keys() - wanted.keys()) & ours.keys()):
             await forgiving(
-                live.cloud.request("compute", "DELETE", f"{path}/{segment(key)}", idempotent=True)
+                ctx.cloud.request("compute", "DELETE", f"{path}/{segment(key)}", idempotent=True)
             )
         if wanted:
-            await live.cloud.request(
+            await ctx.cloud.request(
                 "compute", "POST", path, json={"metadata": wanted}, idempotent=True
             )
         return None
 
-    async def password(self, live: Live) -> Made | None:
-        await self._act(live, {"changePassword": {"adminPass": live.properties["admin_pass"]}})
+    async def password(self, ctx: ResourceContext) -> Made | None:
+        await self._act(ctx, {"changePassword": {"adminPass": ctx.properties["admin_pass"]}})
         return None
 
-    async def resize(self, live: Live) -> Made | None:
-        await self._act(live, {"resize": {"flavorRef": live.properties["flavor"]}})
+    async def resize(self, ctx: ResourceContext) -> Made | None:
+        await self._act(ctx, {"resize": {"flavorRef": ctx.properties["flavor"]}})
         return None
 
-    async def resize_begun(self, live: Live) -> Made | None:
+    async def resize_begun(self, ctx: ResourceContext) -> Made | None:
         """Whether the resize is under way or done already."""
-        body = await self._server.show(live) or {}
+        body = await self._server.show(ctx) or {}
         begun = body.get("status") in {"RESIZE", "VERIFY_RESIZE"}
-        return Made(body=body) if begun or _flavor(body) == live.properties["flavor"] else None
+        return Made(body=body) if begun or _flavor(body) == ctx.properties["flavor"] else None
 
-    async def resized(self, live: Live) -> Progress:
-        body = await self._server.show(live) or {}
+    async def resized(self, ctx: ResourceContext) -> Progress:
+        body = await self._server.show(ctx) or {}
         status = body.get("status")
         if status == "VERIFY_RESIZE":
             return Ready(body)
         if status == "ERROR":
-            return Failed(f"Resizing to '{live.properties['flavor']}' failed, status '{status}'")
+            return Failed(f"Resizing to '{ctx.properties['flavor']}' failed, status '{status}'")
         if status == "ACTIVE" and not body.get("OS-EXT-STS:task_state"):
-            if _flavor(body) == live.properties["flavor"]:
+            if _flavor(body) == ctx.properties["flavor"]:
                 return Ready(body)
-            return Failed(f"Resizing to '{live.properties['flavor']}' failed, status '{status}'")
+            return Failed(f"Resizing to '{ctx.properties['flavor']}' failed, status '{status}'")
         return Later(body=body)
 
-    async def confirm(self, live: Live) -> Made | None:
+    async def confirm(self, ctx: ResourceContext) -> Made | None:
         """Confirm, unless the service has done so by itself."""
-        body = await self._server.show(live) or {}
+        body = await self._server.show(ctx) or {}
         if body.get("status") == "VERIFY_RESIZE":
-            await self._act(live, {"confirmResize": None})
+            await self._act(ctx, {"confirmResize": None})
         return None
 
-    async def rebuild(self, live: Live) -> Made | None:
-        fields: Body = {"imageRef": live.properties["image"]}
-        if live.given("image_update_policy") == "REBUILD_PRESERVE_EPHEMERAL":
+    async def rebuild(self, ctx: ResourceContext) -> Made | None:
+        fields: Body = {"imageRef": ctx.properties["image"]}
+        if ctx.given("image_update_policy") == "REBUILD_PRESERVE_EPHEMERAL":
             fields["preserve_ephemeral"] = True
-        if live.given("admin_pass"):
-            fields["adminPass"] = live.properties["admin_pass"]
+        if ctx.given("admin_pass"):
+            fields["adminPass"] = ctx.properties["admin_pass"]
         version = VERSION
-        if live.given("user_data_update_policy") == "REBUILD":
-            fields["user_data"] = encoded(wrapped(live))
+        if ctx.given("user_data_update_policy") == "REBUILD":
+            fields["user_data"] = encoded(wrapped(ctx))
             version = VERSION_REBUILD_USER_DATA
-        await self._act(live, {"rebuild": fields}, version)
+        await self._act(ctx, {"rebuild": fields}, version)
         return None
 
-    async def rebuild_begun(self, live: Live) -> Made | None:
-        body = await self._server.show(live) or {}
+    async def rebuild_begun(self, ctx: ResourceContext) -> Made | None:
+        body = await self._server.show(ctx) or {}
         image = body.get("image") or {}
-        same = isinstance(image, dict) and image.get("id") == live.properties["image"]
-        moved = "image" in live.changed and same
+        same = isinstance(image, dict) and image.get("id") == ctx.properties["image"]
+        moved = "image" in ctx.changed and same
         return Made(body=body) if body.get("status") == "REBUILD" or moved else None
 
-    async def rebuilt(self, live: Live) -> Progress:
-        body = await self._server.show(live) or {}
+    async def rebuilt(self, ctx: ResourceContext) -> Progress:
+        body = await self._server.show(ctx) or {}
         status = body.get("status")
         if status == "ACTIVE" and not body.get("OS-EXT-STS:task_state"):
             return Ready(body)
@@ -130,11 +130,11 @@ class _Change:
             return Failed(f"Rebuilding server failed, status '{status}'")
         return Later(body=body)
 
-    async def _act(self, live: Live, action: Body, version: str = VERSION) -> None:
-        await live.cloud.request(
+    async def _act(self, ctx: ResourceContext, action: Body, version: str = VERSION) -> None:
+        await ctx.cloud.request(
             "compute",
             "POST",
-            f"/servers/{segment(live.physical)}/action",
+            f"/servers/{segment(ctx.physical)}/action",
             json=action,
             microversion=version,
         )

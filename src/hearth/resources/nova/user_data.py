@@ -10,7 +10,7 @@ from email.mime.text import MIMEText
 from functools import cache
 from typing import Any
 
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 
 INIT_DATA = "x-cfninitdata"
 CLOUD_CONFIG = """#cloud-config
@@ -67,19 +67,19 @@ exit $code
 OURS = frozenset({"", CLOUD_CONFIG, BOOTHOOK, PART_HANDLER, RUNNER})
 
 
-def wrapped(live: Live) -> str | None:
+def wrapped(ctx: ResourceContext) -> str | None:
     """The user data to send; None for none."""
-    text = live.given("user_data") or ""
-    match live.given("user_data_format"):
+    text = ctx.given("user_data") or ""
+    match ctx.given("user_data_format"):
         case "RAW":
             return str(text) or None
         case "SOFTWARE_CONFIG":
-            return _software_config(str(text), live)
+            return _software_config(str(text), ctx)
         case _:
-            return _cfntools(str(text), live)
+            return _cfntools(str(text), ctx)
 
 
-def _cfntools(text: str, live: Live) -> str:
+def _cfntools(text: str, ctx: ResourceContext) -> str:
     parts = [
         (CLOUD_CONFIG, "cloud-config", "cloud-config"),
         (BOOTHOOK, "cloud-boothook", "boothook.sh"),
@@ -87,19 +87,19 @@ def _cfntools(text: str, live: Live) -> str:
         (text, INIT_DATA, "cfn-userdata"),
         (RUNNER, "x-shellscript", "provision.sh"),
     ]
-    if live.metadata:
-        parts.append((_metadata(live), INIT_DATA, "cfn-init-data"))
-    url = live.stack.metadata_url or live.stack.cfn_url
+    if ctx.metadata:
+        parts.append((_metadata(ctx), INIT_DATA, "cfn-init-data"))
+    url = ctx.stack.metadata_url or ctx.stack.cfn_url
     if url:
         parts.append((url, INIT_DATA, "cfn-metadata-server"))
         parts.append((_boto(url), INIT_DATA, "cfn-boto-cfg"))
     return _multipart(parts)
 
 
-def _software_config(text: str, live: Live) -> str:
+def _software_config(text: str, ctx: ResourceContext) -> str:
     ignition = _ignition(text)
     if ignition is not None:
-        return _with_files(ignition, _metadata(live))
+        return _with_files(ignition, _metadata(ctx))
     parts = [
         (CLOUD_CONFIG, "cloud-config", "cloud-config"),
         (BOOTHOOK, "cloud-boothook", "boothook.sh"),
@@ -107,7 +107,7 @@ def _software_config(text: str, live: Live) -> str:
     ]
     if text:
         parts.append((text, "x-shellscript" if text.startswith("#!") else "plain", "userdata"))
-    parts.append((_metadata(live), INIT_DATA, "cfn-init-data"))
+    parts.append((_metadata(ctx), INIT_DATA, "cfn-init-data"))
     return _multipart(parts)
 
 
@@ -130,8 +130,8 @@ def _part(text: str, subtype: str, name: str) -> str:
 _known = cache(_part)  # our own parts: to write them anew took most of a server's time
 
 
-def _metadata(live: Live) -> str:
-    return json.dumps(live.metadata, sort_keys=True)
+def _metadata(ctx: ResourceContext) -> str:
+    return json.dumps(ctx.metadata, sort_keys=True)
 
 
 def _boto(url: str) -> str:

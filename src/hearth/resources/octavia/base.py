@@ -9,7 +9,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.listing import page_of
 from hearth.model.state import Action
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.mark import mark
 
@@ -37,46 +37,46 @@ class OctaviaResource(CollectionResource):
     service = SERVICE
     known_by = "a tag, which stays"
 
-    async def busy(self, live: Live, fault: CloudFault) -> bool:
+    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
         """Refused because something is pending; one that is to go may also still be used."""
         if not fault.conflict:
             return False
         if not PENDING.search(fault.message):
-            return live.action is Action.DELETE
+            return ctx.action is Action.DELETE
         balancer = BALANCER_ID.search(fault.message)
-        return balancer is None or not await _broken(live, balancer[1])
+        return balancer is None or not await _broken(ctx, balancer[1])
 
-    def fields(self, live: Live) -> Body:
-        return {**super().fields(live), "tags": _tags(live)}
+    def fields(self, ctx: ResourceContext) -> Body:
+        return {**super().fields(ctx), "tags": _tags(ctx)}
 
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
+    def changed_fields(self, ctx: ResourceContext) -> Body:
+        fields = super().changed_fields(ctx)
         if "tags" in fields:
-            fields["tags"] = _tags(live)
+            fields["tags"] = _tags(ctx)
         if "description" in fields:
             fields["description"] = fields["description"] or ""
         return fields
 
-    async def ours(self, live: Live) -> list[Body]:
-        params = {"tags": mark(live)}
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        params = {"tags": mark(ctx)}
         try:
-            answer = await live.cloud.request(SERVICE, "GET", self.path(live), params=params)
+            answer = await ctx.cloud.request(SERVICE, "GET", self.path(ctx), params=params)
         except CloudFault as fault:
             if fault.not_found:  # what it is part of is gone
                 return []
             raise
-        members, _ = page_of(answer.body, self.path(live))
-        return [member for member in members if mark(live) in (member.get("tags") or [])]
+        members, _ = page_of(answer.body, self.path(ctx))
+        return [member for member in members if mark(ctx) in (member.get("tags") or [])]
 
 
-def _tags(live: Live) -> list[str]:
-    return [*(live.given("tags") or []), mark(live)]
+def _tags(ctx: ResourceContext) -> list[str]:
+    return [*(ctx.given("tags") or []), mark(ctx)]
 
 
-async def _broken(live: Live, balancer_id: str) -> bool:
+async def _broken(ctx: ResourceContext, balancer_id: str) -> bool:
     """Whether a load balancer is in an error state, from which no waiting leads out."""
     try:
-        body = await live.cloud.member(SERVICE, BALANCERS, balancer_id)
+        body = await ctx.cloud.member(SERVICE, BALANCERS, balancer_id)
     except CloudFault as fault:
         return fault.not_found
     return body.get("provisioning_status") == "ERROR"

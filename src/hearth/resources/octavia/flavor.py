@@ -5,7 +5,7 @@ name. A profile that is used keeps its data.
 """
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Live
+from hearth.resources.base import IntentKey, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.octavia.base import SERVICE
 from hearth.schema import BOOLEAN, STRING, Attr, Prop, Resolve, Support
@@ -19,11 +19,11 @@ class Profile(CollectionResource):
     service = SERVICE
     identified_by = IntentKey.RENAME
 
-    def fields(self, live: Live) -> Body:
-        return {"provider_name": PROVIDER, **super().fields(live)}
+    def fields(self, ctx: ResourceContext) -> Body:
+        return {"provider_name": PROVIDER, **super().fields(ctx)}
 
-    def changed_fields(self, live: Live) -> Body:
-        fields = super().changed_fields(live)
+    def changed_fields(self, ctx: ResourceContext) -> Body:
+        fields = super().changed_fields(ctx)
         if "provider_name" in fields:
             fields["provider_name"] = fields["provider_name"] or PROVIDER
         return fields

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.ec2.tags import as_map, pairs
 from hearth.resources.reworded import Reworded
 from hearth.resources.swift.container import Container
@@ -50,7 +50,7 @@ class Bucket(Reworded):
         "WebsiteURL": Attr(STRING, "Its URL."),
     }
 
-    def words(self, live: Live, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         site = properties.get("WebsiteConfiguration") or {}
         meta = {
             **{
@@ -63,7 +63,7 @@ class Bucket(Reworded):
         readers, writers = {
             "PublicRead": (EVERYBODY, None),
             "PublicReadWrite": (EVERYBODY, EVERYBODY),
-            "AuthenticatedRead": (f"{live.stack.project_id}:*", None),
+            "AuthenticatedRead": (f"{ctx.stack.project_id}:*", None),
         }.get(properties.get("AccessControl") or "", PRIVATE)
         return {
             "X-Container-Meta": {name: value for name, value in meta.items() if value},
@@ -71,5 +71,5 @@ class Bucket(Reworded):
             "X-Container-Write": writers,
         }
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        return await self.other.attribute(self.told(live), name)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return await self.other.attribute(self.told(ctx), name)

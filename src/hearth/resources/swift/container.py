@@ -9,10 +9,10 @@ from hearth.cloud.path import segment
 from hearth.resources.base import (
     Failed,
     IntentKey,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     ResourceType,
     Step,
 )
@@ -53,101 +53,101 @@ class Container(ResourceType):
     identified_by = IntentKey.TAG
     known_by = "the metadata entry hearth-key, which stays"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
-        account = (Step("account", self.mark_account),) if live.given("X-Account-Meta") else ()
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        account = (Step("account", self.mark_account),) if ctx.given("X-Account-Meta") else ()
         return (*account, Step("create", self.create, self.find, self.created))
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        if live.physical_id is None:
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        if ctx.physical_id is None:
             return ()
-        purge = (Step("purge", self.purge),) if live.given("PurgeOnDelete") else ()
+        purge = (Step("purge", self.purge),) if ctx.given("PurgeOnDelete") else ()
         return (*purge, Step("delete", self.delete))
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
-    async def mark_account(self, live: Live) -> Made | None:
+    async def mark_account(self, ctx: ResourceContext) -> Made | None:
         """Put the metadata on the account."""
-        headers = meta("X-Account-Meta", live.given("X-Account-Meta"))
-        await live.cloud.request(SERVICE, "POST", "", headers=headers, idempotent=True)
+        headers = meta("X-Account-Meta", ctx.given("X-Account-Meta"))
+        await ctx.cloud.request(SERVICE, "POST", "", headers=headers, idempotent=True)
         return None
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Make the container, unless there is one already."""
-        there = await self.head(live, live.wanted_name)
+        there = await self.head(ctx, ctx.wanted_name)
         if there is not None:
             return Made(body=there)
-        headers = meta("X-Container-Meta", live.given("X-Container-Meta"))
-        headers[KEY_HEADER] = mark(live)
+        headers = meta("X-Container-Meta", ctx.given("X-Container-Meta"))
+        headers[KEY_HEADER] = mark(ctx)
         for name in ("X-Container-Read", "X-Container-Write"):
-            if live.given(name):
-                headers[name] = str(live.given(name))
-        path = f"/{segment(live.wanted_name)}"
-        await live.cloud.request(SERVICE, "PUT", path, headers=headers)
-        return Made(physical_id=live.wanted_name, body=await self.head(live, live.wanted_name))
+            if ctx.given(name):
+                headers[name] = str(ctx.given(name))
+        path = f"/{segment(ctx.wanted_name)}"
+        await ctx.cloud.request(SERVICE, "PUT", path, headers=headers)
+        return Made(physical_id=ctx.wanted_name, body=await self.head(ctx, ctx.wanted_name))
 
-    async def find(self, live: Live) -> Made | None:
-        there = await self.head(live, live.wanted_name)
-        if there is None or there.get(KEY_HEADER) != mark(live):
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        there = await self.head(ctx, ctx.wanted_name)
+        if there is None or there.get(KEY_HEADER) != mark(ctx):
             return None
-        return Made(physical_id=live.wanted_name, body=there)
+        return Made(physical_id=ctx.wanted_name, body=there)
 
-    async def created(self, live: Live) -> Progress:
+    async def created(self, ctx: ResourceContext) -> Progress:
         """Whether the container is ours."""
-        if (live.body or {}).get(KEY_HEADER) == mark(live):
-            return Ready(live.body)
-        return Failed(f'There is a container "{live.wanted_name}" already', "Conflict")
+        if (ctx.body or {}).get(KEY_HEADER) == mark(ctx):
+            return Ready(ctx.body)
+        return Failed(f'There is a container "{ctx.wanted_name}" already', "Conflict")
 
-    async def purge(self, live: Live) -> Made | None:
+    async def purge(self, ctx: ResourceContext) -> Made | None:
         """Delete the objects in it."""
-        base = f"/{segment(live.physical)}"
+        base = f"/{segment(ctx.physical)}"
         try:
-            while objects := await live.cloud.listing(SERVICE, f"{base}?format=json&limit=1000"):
+            while objects := await ctx.cloud.listing(SERVICE, f"{base}?format=json&limit=1000"):
                 for one in objects:
                     path = f"{base}/{segment(one['name'])}"
-                    await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
+                    await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         except CloudFault as fault:
             if not fault.not_found:
                 raise
         return None
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """Delete it; one that is not empty is a conflict."""
-        path = f"/{segment(live.physical)}"
-        await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
+        path = f"/{segment(ctx.physical)}"
+        await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
-    async def checked(self, live: Live) -> Progress:
-        return Ready(await self.show(live))
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        return Ready(await self.show(ctx))
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        there = await self.head(live, live.physical)
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        there = await self.head(ctx, ctx.physical)
         if there is None:
             raise CloudFault(SERVICE, 404, "Not Found", "There is no such container.")
         return there
 
-    async def head(self, live: Live, name: str) -> Mapping[str, str] | None:
+    async def head(self, ctx: ResourceContext, name: str) -> Mapping[str, str] | None:
         """The headers of a container; None when there is none."""
         try:
-            answer = await live.cloud.request(SERVICE, "HEAD", f"/{segment(name)}")
+            answer = await ctx.cloud.request(SERVICE, "HEAD", f"/{segment(name)}")
         except CloudFault as fault:
             if fault.not_found:
                 return None
             raise
         return dict(answer.headers)
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        url = await live.cloud.endpoint(SERVICE)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        url = await ctx.cloud.endpoint(SERVICE)
         if name == "DomainName":
             return urlsplit(url).netloc.partition(":")[0]
         if name == "RootURL":
             return url
         if name == "WebsiteURL":
-            return f"{url}/{segment(live.physical)}"
-        headers = await self.show(live) or {}
+            return f"{url}/{segment(ctx.physical)}"
+        headers = await self.show(ctx) or {}
         match name:
             case "ObjectCount":
                 return int(headers.get("x-container-object-count", 0))
@@ -156,7 +156,7 @@ class Container(ResourceType):
             case _:
                 return dict(headers)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.resources.base import Live, Made, Progress, Ready, ResourceType, Step
+from hearth.resources.base import Made, Progress, Ready, ResourceContext, ResourceType, Step
 from hearth.resources.lookup import CLIENT
 
 SERVICE = "messaging"
@@ -16,32 +16,32 @@ class ZaqarResource(ResourceType):
 
     service = SERVICE
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         """No write call."""
         return None
 
-    async def checked(self, live: Live) -> Progress:
+    async def checked(self, ctx: ResourceContext) -> Progress:
         """Whether it is still there."""
-        return Ready(await self.show(live))
+        return Ready(await self.show(ctx))
 
     async def call(
-        self, live: Live, method: str, queue: str, path: str = "", **more: Any
+        self, ctx: ResourceContext, method: str, queue: str, path: str = "", **more: Any
     ) -> Response:
         """A call about a queue; all but POST may be repeated."""
         headers = {**CLIENT, **more.pop("headers", {})}
         more.setdefault("idempotent", method != "POST")
         place = f"/v2/queues/{segment(queue)}{path}"
-        return await live.cloud.request(SERVICE, method, place, headers=headers, **more)
+        return await ctx.cloud.request(SERVICE, method, place, headers=headers, **more)
 
     async def gone_is_done(
-        self, live: Live, method: str, queue: str, path: str = ""
+        self, ctx: ResourceContext, method: str, queue: str, path: str = ""
     ) -> Response | None:
         """The same; None where there is no such thing."""
         try:
-            return await self.call(live, method, queue, path)
+            return await self.call(ctx, method, queue, path)
         except CloudFault as fault:
             if fault.not_found:
                 return None

@@ -11,10 +11,10 @@ from hearth.resources.base import (
     NOTHING_MADE,
     Failed,
     IntentKey,
-    Live,
     Made,
     Progress,
     Ready,
+    ResourceContext,
     Step,
 )
 from hearth.resources.mark import mark
@@ -66,41 +66,41 @@ class Queue(ZaqarResource):
     identified_by = IntentKey.TAG
     known_by = f"the metadata entry {KEY}, which stays"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find, self.created),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("update", self.update),) if "metadata" in live.changed else ()
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("update", self.update),) if "metadata" in ctx.changed else ()
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.delete),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.delete),) if ctx.physical_id else ()
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Make the queue, unless there is one already."""
-        metadata = {**(live.given("metadata") or {}), KEY: mark(live)}
-        answer = await self.call(live, "PUT", live.wanted_name, json=metadata, idempotent=False)
+        metadata = {**(ctx.given("metadata") or {}), KEY: mark(ctx)}
+        answer = await self.call(ctx, "PUT", ctx.wanted_name, json=metadata, idempotent=False)
         if answer.status == 201:
-            return Made(physical_id=live.wanted_name, body={"metadata": metadata})
-        return await self.find(live) or Made(body={})
+            return Made(physical_id=ctx.wanted_name, body={"metadata": metadata})
+        return await self.find(ctx) or Made(body={})
 
-    async def find(self, live: Live) -> Made | None:
+    async def find(self, ctx: ResourceContext) -> Made | None:
         """The queue, if it is ours."""
-        answer = await self.gone_is_done(live, "GET", live.wanted_name)
-        if answer is None or answer.body.get(KEY) != mark(live):
+        answer = await self.gone_is_done(ctx, "GET", ctx.wanted_name)
+        if answer is None or answer.body.get(KEY) != mark(ctx):
             return None
-        return Made(physical_id=live.wanted_name, body={"metadata": answer.body})
+        return Made(physical_id=ctx.wanted_name, body={"metadata": answer.body})
 
-    async def created(self, live: Live) -> Progress:
+    async def created(self, ctx: ResourceContext) -> Progress:
         """Whether the queue is ours."""
-        if live.physical_id is not None:
-            return Ready(live.body)
-        return Failed(f'There is a queue "{live.wanted_name}" already', "Conflict")
+        if ctx.physical_id is not None:
+            return Ready(ctx.body)
+        return Failed(f'There is a queue "{ctx.wanted_name}" already', "Conflict")
 
-    async def update(self, live: Live) -> Made | None:
+    async def update(self, ctx: ResourceContext) -> Made | None:
         """The metadata becomes what is wanted; what the service itself keeps there stays."""
-        there = (await self.call(live, "GET", live.physical)).body
-        wanted = live.given("metadata") or {}
-        former = (live.before.get("metadata") or {}).keys() - wanted.keys()
+        there = (await self.call(ctx, "GET", ctx.physical)).body
+        wanted = ctx.given("metadata") or {}
+        former = (ctx.before.get("metadata") or {}).keys() - wanted.keys()
         changes: list[dict[str, Any]] = [
             {"op": "add", "path": pointer(name), "value": value} for name, value in wanted.items()
         ]
@@ -109,36 +109,36 @@ class Queue(ZaqarResource):
             return None
         headers = {"Content-Type": PATCH}
         answer = await self.call(
-            live, "PATCH", live.physical, data=json.dumps(changes), headers=headers
+            ctx, "PATCH", ctx.physical, data=json.dumps(changes), headers=headers
         )
         return Made(body={"metadata": answer.body})
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """Delete it with all that is in it."""
-        await self.gone_is_done(live, "DELETE", live.physical)
+        await self.gone_is_done(ctx, "DELETE", ctx.physical)
         return None
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return {"metadata": (await self.call(live, "GET", live.physical)).body}
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return {"metadata": (await self.call(ctx, "GET", ctx.physical)).body}
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
-        there = (await self.call(live, "GET", live.physical)).body
-        stored = live.given("metadata")
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        there = (await self.call(ctx, "GET", ctx.physical)).body
+        stored = ctx.given("metadata")
         if stored is None:
             return {}
         own = {n: v for n, v in there.items() if n in stored or not (n == KEY or n[:1] == "_")}
         return {"metadata": own}
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:
             case "href":
-                base = (await live.cloud.endpoint(SERVICE)).removesuffix("/v2")
-                return f"{base}/v2/queues/{segment(live.physical)}"
+                base = (await ctx.cloud.endpoint(SERVICE)).removesuffix("/v2")
+                return f"{base}/v2/queues/{segment(ctx.physical)}"
             case "queue_id":
-                return live.physical
-        return await super().attribute(live, name)
+                return ctx.physical
+        return await super().attribute(ctx, name)
 
-    def recordable(self, live: Live) -> dict[str, Any]:
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {}
 
 
@@ -175,37 +175,37 @@ class SignedQueueURL(ZaqarResource):
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("sign", self.sign),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """What is signed stays so until it ends."""
         return ()
 
-    async def sign(self, live: Live) -> Made:
+    async def sign(self, ctx: ResourceContext) -> Made:
         """Have it signed; once more does no harm."""
-        wanted = {name: live.given(name) for name in ("methods", "paths") if live.given(name)}
-        if live.given("ttl") is not None:
-            ends = datetime.fromtimestamp(live.now, UTC) + timedelta(seconds=live.given("ttl"))
+        wanted = {name: ctx.given(name) for name in ("methods", "paths") if ctx.given(name)}
+        if ctx.given("ttl") is not None:
+            ends = datetime.fromtimestamp(ctx.now, UTC) + timedelta(seconds=ctx.given("ttl"))
             wanted["expires"] = ends.strftime("%Y-%m-%dT%H:%M:%S")
-        queue = str(live.properties["queue"])
-        answer = await self.call(live, "POST", queue, "/share", json=wanted, idempotent=True)
-        return Made(physical_id=live.physical_name, data={"signed": json.dumps(answer.body)})
+        queue = str(ctx.properties["queue"])
+        answer = await self.call(ctx, "POST", queue, "/share", json=wanted, idempotent=True)
+        return Made(physical_id=ctx.physical_name, data={"signed": json.dumps(answer.body)})
 
-    def recordable(self, live: Live) -> dict[str, Any]:
-        if "signed" not in live.data:
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        if "signed" not in ctx.data:
             return {}
-        signed = json.loads(live.data["signed"])
+        signed = json.loads(ctx.data["signed"])
         shown = {name: signed[name] for name in ("expires", "project", "signature")}
         for name in ("methods", "paths"):
             shown[name] = ",".join(signed[name])
         query = {name: shown[name] for name in ("signature", "expires", "paths", "methods")}
-        query |= {"project_id": shown["project"], "queue_name": live.properties["queue"]}
+        query |= {"project_id": shown["project"], "queue_name": ctx.properties["queue"]}
         return {**shown, "query_str": urlencode(query)}
 
-    async def show(self, live: Live) -> Mapping[str, Any] | None:
-        return self.recordable(live)
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        return self.recordable(ctx)
 
-    async def attribute(self, live: Live, name: str) -> Any:
-        found = self.recordable(live)
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        found = self.recordable(ctx)
         return found if name == "show" else found.get(name)

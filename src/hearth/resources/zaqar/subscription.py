@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Live, Made, Step
+from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.zaqar.base import ZaqarResource
 from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Violation
 
@@ -57,37 +57,37 @@ class Subscription(ZaqarResource):
             if scheme not in SCHEMES:
                 yield Violation("subscriber", f"It must begin with one of: {', '.join(SCHEMES)}.")
 
-    async def fields(self, live: Live) -> Body:
+    async def fields(self, ctx: ResourceContext) -> Body:
         """What the service is told of it."""
-        given = live.properties
+        given = ctx.properties
         return {
             "subscriber": given["subscriber"],
             "ttl": given["ttl"],
             "options": dict(given.get("options") or {}),
         }
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("update", self.update),) if live.changed & self.sent_for.keys() else ()
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("update", self.update),) if ctx.changed & self.sent_for.keys() else ()
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.delete),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.delete),) if ctx.physical_id else ()
 
-    async def create(self, live: Live) -> Made:
+    async def create(self, ctx: ResourceContext) -> Made:
         """Subscribe; a queue takes a subscriber once."""
         answer = await self.call(
-            live, "POST", self.queue(live), "/subscriptions", json=await self.fields(live)
+            ctx, "POST", self.queue(ctx), "/subscriptions", json=await self.fields(ctx)
         )
         return Made(physical_id=str(answer.body["subscription_id"]))
 
-    async def find(self, live: Live) -> Made | None:
+    async def find(self, ctx: ResourceContext) -> Made | None:
         """The subscription of that subscriber, unless it is somebody else's by its options."""
-        wanted, marker = await self.fields(live), ""
+        wanted, marker = await self.fields(ctx), ""
         while True:
             query = f"/subscriptions?limit={PAGE}" + (f"&marker={marker}" if marker else "")
-            answer = await self.gone_is_done(live, "GET", self.queue(live), query)
+            answer = await self.gone_is_done(ctx, "GET", self.queue(ctx), query)
             rows = answer.body.get("subscriptions", []) if answer and answer.body else []
             for row in rows:
                 same = without_trust(row["options"]) == without_trust(wanted["options"])
@@ -97,42 +97,42 @@ class Subscription(ZaqarResource):
                 return None
             marker = rows[-1]["id"]
 
-    async def update(self, live: Live) -> Made | None:
+    async def update(self, ctx: ResourceContext) -> Made | None:
         """Tell what has changed; the trust that the service has made stays in the options."""
-        fields = await self.fields(live)
-        changed = {self.sent_for[n] for n in live.changed if n in self.sent_for}
+        fields = await self.fields(ctx)
+        changed = {self.sent_for[n] for n in ctx.changed if n in self.sent_for}
         sent = {name: value for name, value in fields.items() if name in changed}
         if "options" in sent and fields["subscriber"].startswith(TRUST):
-            known = (await self.show(live))["options"].get("trust_id")
+            known = (await self.show(ctx))["options"].get("trust_id")
             if known is not None:
                 sent["options"].setdefault("trust_id", known)
-        await self.call(live, "PATCH", self.queue(live), self.place(live), json=sent)
+        await self.call(ctx, "PATCH", self.queue(ctx), self.place(ctx), json=sent)
         return None
 
-    async def delete(self, live: Live) -> Made | None:
+    async def delete(self, ctx: ResourceContext) -> Made | None:
         """End it."""
-        await self.gone_is_done(live, "DELETE", self.queue(live), self.place(live))
+        await self.gone_is_done(ctx, "DELETE", self.queue(ctx), self.place(ctx))
         return None
 
-    async def show(self, live: Live) -> Body:
-        answer = await self.call(live, "GET", self.queue(live), self.place(live))
+    async def show(self, ctx: ResourceContext) -> Body:
+        answer = await self.call(ctx, "GET", self.queue(ctx), self.place(ctx))
         return dict(answer.body)
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
-        there = await self.show(live)
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        there = await self.show(ctx)
         seen = {name: there[name] for name in ("subscriber", "ttl")}
         seen["options"] = without_trust(there["options"])
-        return {n: v for n, v in seen.items() if live.given(n) is not None}
+        return {n: v for n, v in seen.items() if ctx.given(n) is not None}
 
     @staticmethod
-    def queue(live: Live) -> str:
+    def queue(ctx: ResourceContext) -> str:
         """The queue's name."""
-        return str(live.properties["queue_name"])
+        return str(ctx.properties["queue_name"])
 
     @staticmethod
-    def place(live: Live) -> str:
+    def place(ctx: ResourceContext) -> str:
         """The subscription's own path, below the queue."""
-        return f"/subscriptions/{segment(live.physical)}"
+        return f"/subscriptions/{segment(ctx.physical)}"
 
 
 def without_trust(options: Mapping[str, Any]) -> Body:
@@ -166,8 +166,8 @@ class MistralTrigger(Subscription):
     }
     sent_for = {"input": "options", "params": "options", "workflow_id": "options", "ttl": "ttl"}
 
-    async def fields(self, live: Live) -> Body:
-        given, base = live.properties, await live.cloud.endpoint(WORKFLOWS)
+    async def fields(self, ctx: ResourceContext) -> Body:
+        given, base = ctx.properties, await ctx.cloud.endpoint(WORKFLOWS)
         params = dict(given.get("params") or {})
         params["env"] = {**(params.get("env") or {}), "notification": MESSAGE}
         wanted = {
@@ -181,8 +181,8 @@ class MistralTrigger(Subscription):
             "options": {"post_data": json.dumps(wanted)},
         }
 
-    async def observe(self, live: Live) -> Mapping[str, Any] | None:
-        there = await self.show(live)
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        there = await self.show(ctx)
         sent = json.loads(there["options"].get("post_data") or "{}")
         seen = {"ttl": there["ttl"], "workflow_id": sent.get("workflow_id")}
         return {**seen, "input": sent.get("input")}

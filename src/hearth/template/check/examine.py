@@ -9,7 +9,7 @@ from typing import Any
 from hearth.model.problem import CircularDependencyException, Problem, hint, nearest
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema import Findings, SupportStatus, Violation, coerce_all
 from hearth.template.budget import spending
 from hearth.template.check.cycles import cycles
@@ -98,7 +98,7 @@ class _Template:
             if schema is not None and default is not None:
                 self.default(schema, default, at)
                 prop = schema.as_property(required=False)
-                if default.odd and prop.kind is Kind.STRING:
+                if default.odd and prop.kind is ValueKind.STRING:
                     words = f"without quotes this default is {default.value}, not a text"
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
 

@@ -8,7 +8,7 @@ from typing import Any
 from hearth.model.problem import hint, nearest, nearest_file
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
 from hearth.template.compile import no_attribute, no_target
@@ -133,7 +133,7 @@ class Names:
         if name not in type_info.attributes:
             self.report.add(no_attribute(one, type_info, self.resources))
 
-    def kind_of_attribute(self, call: Call) -> Kind | None:
+    def kind_of_attribute(self, call: Call) -> ValueKind | None:
         """Return the type's declaration of the attribute that a call reads completely."""
         for one in references_in(call):
             if one.call is call and one.read and len(one.read) == 1:

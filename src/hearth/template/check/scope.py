@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.template.expr import OMIT, If, frozen
 from hearth.template.functions.entry import EvaluationError, Function
 from hearth.template.functions.signature import misfit
@@ -17,12 +17,12 @@ from hearth.template.parameters import ParameterSchema, ParameterType, Parameter
 from hearth.template.scope import Scope
 from hearth.template.types import Facade
 
-PARAMETER_KINDS: dict[ParameterType, frozenset[Kind]] = {
-    ParameterType.STRING: frozenset({Kind.STRING}),
-    ParameterType.NUMBER: frozenset({Kind.NUMBER, Kind.INTEGER}),
-    ParameterType.LIST: frozenset({Kind.LIST}),
+PARAMETER_KINDS: dict[ParameterType, frozenset[ValueKind]] = {
+    ParameterType.STRING: frozenset({ValueKind.STRING}),
+    ParameterType.NUMBER: frozenset({ValueKind.NUMBER, ValueKind.INTEGER}),
+    ParameterType.LIST: frozenset({ValueKind.LIST}),
     ParameterType.JSON: frozenset(),  # any JSON value
-    ParameterType.BOOLEAN: frozenset({Kind.BOOLEAN}),
+    ParameterType.BOOLEAN: frozenset({ValueKind.BOOLEAN}),
 }
 OUTPUTS_DEEP_MAX = 20
 """The maximum number of nested templates through which the kind of an output is followed."""
@@ -39,7 +39,7 @@ class StaticWorld:
         self.following = 0
 
     def reference(self, name: str) -> Any:
-        return Unknown(frozenset({name}), frozenset({Kind.STRING}))
+        return Unknown(frozenset({name}), frozenset({ValueKind.STRING}))
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
         """Return the kind of a nested template's output from its value; types guarantee none."""
@@ -76,7 +76,7 @@ class StaticScope(Scope):
             parameters[name] = ParameterValue(ParameterSchema(name, ParameterType.JSON), UNKNOWN)
         for name in syntax.grammar.pseudo_parameters - parameters.keys():
             schema = ParameterSchema(name, ParameterType.STRING)
-            parameters[name] = ParameterValue(schema, Unknown(kinds=frozenset({Kind.STRING})))
+            parameters[name] = ParameterValue(schema, Unknown(kinds=frozenset({ValueKind.STRING})))
         facade = Facade(metadata=UNKNOWN, deletion_policy=UNKNOWN, update_policy=UNKNOWN)  # type: ignore[arg-type]
         super().__init__(
             parameters, module.files, module.limits, syntax.conditions, syntax.mappings, facade
@@ -114,22 +114,22 @@ def declared(module: Module) -> set[str]:
     return set(section.value) if section is not None and isinstance(section.value, dict) else set()
 
 
-def kinds_of(value: Any) -> frozenset[Kind]:
+def kinds_of(value: Any) -> frozenset[ValueKind]:
     """Return the possible kinds of a value; empty: unknown."""
     match value:
         case Unknown():
             return value.kinds
         case bool():
-            return frozenset({Kind.BOOLEAN})
+            return frozenset({ValueKind.BOOLEAN})
         case int():
-            return frozenset({Kind.INTEGER})
+            return frozenset({ValueKind.INTEGER})
         case float():
-            return frozenset({Kind.NUMBER})
+            return frozenset({ValueKind.NUMBER})
         case str():
-            return frozenset({Kind.STRING})
+            return frozenset({ValueKind.STRING})
         case list():
-            return frozenset({Kind.LIST})
+            return frozenset({ValueKind.LIST})
         case dict():
-            return frozenset({Kind.MAP})
+            return frozenset({ValueKind.MAP})
         case _:
             return frozenset()

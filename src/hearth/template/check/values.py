@@ -13,7 +13,7 @@ from typing import Any
 from hearth.model.problem import hint, nearest
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema import (
     AllowedPattern,
     AllowedValues,
@@ -37,15 +37,15 @@ from hearth.template.load import Node
 from hearth.template.program import without_replaced
 from hearth.template.versions import GRAMMARS, Grammar
 
-TEXTUAL = frozenset({Kind.STRING, Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN})
-FITS: Mapping[Kind, frozenset[Kind]] = {
-    Kind.STRING: TEXTUAL,
-    Kind.INTEGER: TEXTUAL,
-    Kind.NUMBER: TEXTUAL,
-    Kind.BOOLEAN: frozenset({Kind.BOOLEAN, Kind.STRING}),
-    Kind.LIST: frozenset({Kind.LIST}),
-    Kind.MAP: frozenset({Kind.MAP}),
-    Kind.ANY: frozenset(Kind),
+TEXTUAL = frozenset({ValueKind.STRING, ValueKind.INTEGER, ValueKind.NUMBER, ValueKind.BOOLEAN})
+FITS: Mapping[ValueKind, frozenset[ValueKind]] = {
+    ValueKind.STRING: TEXTUAL,
+    ValueKind.INTEGER: TEXTUAL,
+    ValueKind.NUMBER: TEXTUAL,
+    ValueKind.BOOLEAN: frozenset({ValueKind.BOOLEAN, ValueKind.STRING}),
+    ValueKind.LIST: frozenset({ValueKind.LIST}),
+    ValueKind.MAP: frozenset({ValueKind.MAP}),
+    ValueKind.ANY: frozenset(ValueKind),
 }
 """The kinds that a property may accept. Source: spec/hot.md, section 6.1."""
 
@@ -90,7 +90,7 @@ class Values:
         if coerced is BAD:
             self.mismatch(place, f'"{_brief(value)}"', prop)
             return
-        if node.odd and prop.kind is Kind.STRING:
+        if node.odd and prop.kind is ValueKind.STRING:
             words = f"without quotes this is the {_kind(value)} {_brief(value)}, not a text"
             self.report.notice(place, "surprising-scalar", words)
         self.constraints(prop, coerced, place)
@@ -115,28 +115,28 @@ class Values:
             return
 
     def mismatch(self, at: Span, what: str, prop: Prop) -> None:
-        article = "an" if prop.kind in (Kind.INTEGER, Kind.ANY) else "a"
+        article = "an" if prop.kind in (ValueKind.INTEGER, ValueKind.ANY) else "a"
         self.report.wrong(at, "wrong-type", f"{what} is not {article} {prop.kind}")
 
     # -- maps and lists ---------------------------------------------------------------------
 
     def map(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
         place = node.span(at.file, at.path)
-        if prop is not None and not _takes(prop, Kind.MAP):
+        if prop is not None and not _takes(prop, ValueKind.MAP):
             if not self.looks_like_function(node, at):
                 self.mismatch(place, "a map", prop)
             return
         entries = dict(parts(expr))
-        if prop is not None and prop.kind is Kind.ANY:
+        if prop is not None and prop.kind is ValueKind.ANY:
             self.looks_like_function(node, at, notice=True)
         if prop is not None and prop.entries is not None:
             self.entries(prop.entries, expr, node, at)
             self.required(prop.entries, entries, place)
         else:
-            inner = prop.item if prop is not None and prop.kind is Kind.MAP else None
+            inner = prop.item if prop is not None and prop.kind is ValueKind.MAP else None
             for key, one in entries.items():
                 self.check(one, node.value[key], inner, at.under(key))
-        if prop is not None and isinstance(expr, Const) and prop.kind is Kind.MAP:
+        if prop is not None and isinstance(expr, Const) and prop.kind is ValueKind.MAP:
             self.constraints(prop, expr.value, place)
 
     def entries(self, schema: Mapping[str, Prop], expr: Expr, node: Node, at: Span) -> None:
@@ -186,13 +186,13 @@ class Values:
                     self.report.wrong(at, "missing-property", words)
 
     def list(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
-        if prop is not None and not _takes(prop, Kind.LIST):
+        if prop is not None and not _takes(prop, ValueKind.LIST):
             self.mismatch(node.span(at.file, at.path), "a list", prop)
             return
-        inner = prop.item if prop is not None and prop.kind is Kind.LIST else None
+        inner = prop.item if prop is not None and prop.kind is ValueKind.LIST else None
         for index, one in parts(expr):
             self.check(one, node.value[index], inner, at.under(index))
-        if prop is not None and isinstance(expr, Const) and prop.kind is Kind.LIST:
+        if prop is not None and isinstance(expr, Const) and prop.kind is ValueKind.LIST:
             self.constraints(prop, expr.value, node.span(at.file, at.path))
 
     def looks_like_function(self, node: Node, at: Span, *, notice: bool = False) -> bool:
@@ -318,14 +318,14 @@ def parts(expr: Expr) -> Iterator[tuple[Any, Expr]]:
             yield from ((index, Const(value)) for index, value in enumerate(items))
 
 
-def _takes(prop: Prop, kind: Kind) -> bool:
+def _takes(prop: Prop, kind: ValueKind) -> bool:
     if kind in FITS[prop.kind]:
         return True
     if not prop.allow_conversion:
         return False
-    if prop.kind is Kind.STRING:
+    if prop.kind is ValueKind.STRING:
         return True
-    return kind is Kind.STRING or (prop.kind is Kind.MAP and kind is Kind.LIST)
+    return kind is ValueKind.STRING or (prop.kind is ValueKind.MAP and kind is ValueKind.LIST)
 
 
 def _since(name: str, grammar: Grammar) -> str | None:

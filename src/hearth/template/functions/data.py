@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from hearth.model.unknown import Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema.constraint import comparable
 from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
 from hearth.template.functions.signature import (
@@ -285,17 +285,28 @@ def _check_members(args: Any) -> str | None:
 
 
 register(
-    Function("map_merge", pure(map_merge), strict=False, takes=positions(rest=MAPS), gives=Kind.MAP)
+    Function(
+        "map_merge", pure(map_merge), strict=False, takes=positions(rest=MAPS), gives=ValueKind.MAP
+    )
 )
-register(Function("map_replace", pure(map_replace), takes=positions(MAPS, MAPS), gives=Kind.MAP))
+register(
+    Function("map_replace", pure(map_replace), takes=positions(MAPS, MAPS), gives=ValueKind.MAP)
+)
 register(
     Function(
-        "list_concat", pure(list_concat), strict=False, takes=positions(rest=LISTS), gives=Kind.LIST
+        "list_concat",
+        pure(list_concat),
+        strict=False,
+        takes=positions(rest=LISTS),
+        gives=ValueKind.LIST,
     )
 )
 register(
     Function(
-        "list_concat_unique", pure(list_concat_unique), takes=positions(rest=LISTS), gives=Kind.LIST
+        "list_concat_unique",
+        pure(list_concat_unique),
+        takes=positions(rest=LISTS),
+        gives=ValueKind.LIST,
     )
 )
 register(
@@ -304,7 +315,7 @@ register(
         pure(filter_out),
         _pair("values and a list"),
         takes=positions(LISTS, LISTS),
-        gives=Kind.LIST,
+        gives=ValueKind.LIST,
     )
 )
 register(
@@ -313,7 +324,7 @@ register(
         pure(contains),
         _pair("a value and a sequence"),
         takes=positions(ANYTHING, SEQUENCE),
-        gives=Kind.BOOLEAN,
+        gives=ValueKind.BOOLEAN,
     )
 )
 for _name, _maps, _parallel in (
@@ -322,7 +333,7 @@ for _name, _maps, _parallel in (
     ("repeat", True, True),
 ):
     _repeat = pure(_repeater(maps=_maps, parallel=_parallel))
-    register(Function(_name, _repeat, _repeat_check(_parallel), takes=marks, gives=Kind.LIST))
+    register(Function(_name, _repeat, _repeat_check(_parallel), takes=marks, gives=ValueKind.LIST))
 register(
     Function(
         "Fn::Select",
@@ -337,6 +348,6 @@ register(
         pure(member_list_to_map),
         _check_members,
         takes=positions(TEXT, TEXT, LISTS),
-        gives=Kind.MAP,
+        gives=ValueKind.MAP,
     )
 )

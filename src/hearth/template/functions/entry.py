@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import Problem
 from hearth.model.span import Span, Step
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.template.functions.signature import Takes
 
 if TYPE_CHECKING:
@@ -98,17 +98,17 @@ class Function:
     strict: bool = True
     rewrite: Callable[[Expr, Scope], Function | None] | None = None
     takes: Takes | None = None
-    gives: Kind | Callable[[Any], frozenset[Kind]] = Kind.ANY
+    gives: ValueKind | Callable[[Any], frozenset[ValueKind]] = ValueKind.ANY
     description: str = ""
 
     def __reduce__(self) -> tuple[Callable[[str], Function], tuple[str]]:
         return named, (self.name,)
 
-    def kinds(self, args: Any) -> frozenset[Kind]:
+    def kinds(self, args: Any) -> frozenset[ValueKind]:
         """Return the possible kinds of the result; empty: any."""
         if callable(self.gives):
             return self.gives(args)
-        return frozenset() if self.gives is Kind.ANY else frozenset({self.gives})
+        return frozenset() if self.gives is ValueKind.ANY else frozenset({self.gives})
 
 
 REGISTRY: dict[str, Function] = {}

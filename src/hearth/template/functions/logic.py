@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hearth.model.unknown import Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.schema.constraint import same
 from hearth.template.functions.entry import EvaluationError, Function, pure, register
 
@@ -89,7 +89,7 @@ def _check_many(args: Any) -> str | None:
 
 
 for _name in ("equals", "Fn::Equals"):
-    register(Function(_name, pure(equals), _check_pair, gives=Kind.BOOLEAN))
+    register(Function(_name, pure(equals), _check_pair, gives=ValueKind.BOOLEAN))
 for _name, _apply, _check in (
     ("and", conjunction, _check_many),
     ("Fn::And", conjunction, _check_many),
@@ -98,4 +98,4 @@ for _name, _apply, _check in (
     ("not", negation, _check_condition),
     ("Fn::Not", fn_not, _check_one),
 ):
-    register(Function(_name, _apply, _check, strict=False, gives=Kind.BOOLEAN))
+    register(Function(_name, _apply, _check, strict=False, gives=ValueKind.BOOLEAN))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.model.problem import InvalidTemplateReference
 from hearth.model.unknown import UNKNOWN, Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.template.functions.entry import (
     EvaluationError,
     Function,
@@ -164,9 +164,9 @@ def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
     return apply, check
 
 
-def _facade_kinds(args: Any) -> frozenset[Kind]:
+def _facade_kinds(args: Any) -> frozenset[ValueKind]:
     policy = isinstance(args, str) and args.lower().startswith("deletion")
-    return frozenset({Kind.STRING if policy else Kind.MAP})
+    return frozenset({ValueKind.STRING if policy else ValueKind.MAP})
 
 
 def ref(args: Any, scope: Scope) -> Any:
@@ -258,7 +258,7 @@ register(
         strict=False,
     )
 )
-register(Function("get_file", get_file, gives=Kind.STRING))
+register(Function("get_file", get_file, gives=ValueKind.STRING))
 _apply, _check = _facade({word: word for word in ("metadata", "deletion_policy", "update_policy")})
 register(Function("resource_facade", _apply, _check, reads=Reads.WORLD, gives=_facade_kinds))
 _apply, _check = _facade(
@@ -273,5 +273,7 @@ register(Function("Ref", ref, reads=Reads.PARAMETERS, refers=Refers.RESOURCE, re
 register(Function("Ref.parameter", param_ref, reads=Reads.PARAMETERS))
 register(Function("Fn::FindInMap", find_in_map, _check_three))
 register(
-    Function("Fn::GetAZs", availability_zones, reads=Reads.WORLD, strict=False, gives=Kind.LIST)
+    Function(
+        "Fn::GetAZs", availability_zones, reads=Reads.WORLD, strict=False, gives=ValueKind.LIST
+    )
 )

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from hearth.model.span import Step
 from hearth.model.unknown import Unknown
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 
-Kinds = frozenset[Kind]
+Kinds = frozenset[ValueKind]
 Want = tuple[tuple[Step, ...], Any, Kinds]
 """The place of an argument, the argument, and its allowed kinds."""
 
 Takes = Callable[[Any], Iterator[Want]]
 
-TEXT = frozenset({Kind.STRING})
-LISTS = frozenset({Kind.LIST})
-MAPS = frozenset({Kind.MAP})
+TEXT = frozenset({ValueKind.STRING})
+LISTS = frozenset({ValueKind.LIST})
+MAPS = frozenset({ValueKind.MAP})
 ITERABLE = LISTS | MAPS
 SEQUENCE = TEXT | LISTS
 COLLECTION = TEXT | LISTS | MAPS
@@ -122,9 +122,11 @@ def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
 
 def spoken(kinds: Kinds) -> str:
     """Return kinds as text: `a list or a map`."""
-    words = [f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in Kind if kind in kinds]
+    words = [
+        f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in ValueKind if kind in kinds
+    ]
     return " or ".join(words)
 
 
 def _either(kinds: Kinds) -> str:
-    return " or ".join(kind for kind in Kind if kind in kinds) or "anything"
+    return " or ".join(kind for kind in ValueKind if kind in kinds) or "anything"

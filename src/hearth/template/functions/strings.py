@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from hearth.model.problem import hint, nearest
-from hearth.model.value import Kind
+from hearth.model.value import ValueKind
 from hearth.template.functions.entry import (
     Check,
     EvaluationError,
@@ -334,8 +334,10 @@ _replace_takes = names(template=TEXT, params=MAPS)
 _join_takes = positions(TEXT, rest=LISTS)
 
 
-def _split_kinds(args: Any) -> frozenset[Kind]:
-    return frozenset({Kind.STRING if isinstance(args, list) and len(args) > 2 else Kind.LIST})
+def _split_kinds(args: Any) -> frozenset[ValueKind]:
+    return frozenset(
+        {ValueKind.STRING if isinstance(args, list) and len(args) > 2 else ValueKind.LIST}
+    )
 
 
 def _text_function(
@@ -344,7 +346,7 @@ def _text_function(
     check: Check | None = None,
     takes: Takes | None = None,
 ) -> None:
-    register(Function(name, pure(function), check, takes=takes, gives=Kind.STRING))
+    register(Function(name, pure(function), check, takes=takes, gives=ValueKind.STRING))
 
 
 _text_function("list_join", list_join, _check_join, _join_takes)
@@ -374,6 +376,10 @@ register(
 )
 register(
     Function(
-        "Fn::Split", pure(fn_split), _check_fn_split, takes=positions(TEXT, TEXT), gives=Kind.LIST
+        "Fn::Split",
+        pure(fn_split),
+        _check_fn_split,
+        takes=positions(TEXT, TEXT),
+        gives=ValueKind.LIST,
     )
 )

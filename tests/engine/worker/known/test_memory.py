@@ -3,7 +3,7 @@
 import pytest
 
 from hearth.model.state import Action, Status
-from hearth.store.claim import Loaded, Stray
+from hearth.store.claim import Loaded, Orphan
 from hearth.store.commit import Changes
 from tests.engine.worker.owned import Owned, record, stack_row
 
@@ -118,12 +118,12 @@ def test_reasons_and_events_show_no_hidden_value(memory):
 
 
 def test_an_orphan_is_noted_and_forgotten_once(memory):
-    orphan = Stray("s", "a-1", "OS::Nova::Server", 0.0, {})
+    orphan = Orphan("s", "a-1", "OS::Nova::Server", 0.0, {})
     memory.note_orphan(orphan)
     memory.forget_orphan(orphan)
     memory.forget_orphan(orphan)
     assert memory.orphans == []
-    assert (memory.always.strays, memory.always.strays_gone) == ([orphan], ["s"])
+    assert (memory.always.orphans, memory.always.orphans_gone) == ([orphan], ["s"])
 
 
 def test_nothing_put_is_nothing_to_write(memory):

@@ -19,7 +19,7 @@ from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing
 from hearth.sim.world import World
-from hearth.store.accept import Operation
+from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
 
 MODULE = """
@@ -101,7 +101,7 @@ def test_all_operations_are_told_in_the_order_of_ordinals(package: Any) -> None:
         actions = [Action.UPDATE, Action.CHECK, Action.SUSPEND, Action.RESUME, Action.DELETE]
         for action in actions:
             wanted = thing() if action is Action.UPDATE else None
-            await world.operate(stack_id, Operation(action, wanted))
+            await world.operate(stack_id, OperationRequest(action, wanted))
             await world.rest()
         order = ["First", "Usual", "Last"]
         calls = package.CALLS
@@ -132,7 +132,7 @@ def test_an_objection_fails_the_stack_and_those_before_are_told(package: Any) ->
             ("pre", "Usual", "CREATE", "s"),
             ("post", "First", "CREATE", True),  # its own fault is nobody else's
         ]
-        await world.operate(stack_id, Operation(Action.UPDATE, thing()))
+        await world.operate(stack_id, OperationRequest(Action.UPDATE, thing()))
         await world.rest()
         assert world.stack(stack_id).state == "UPDATE_COMPLETE"
 
@@ -154,7 +154,7 @@ def test_one_that_was_overtaken_is_told_as_failed(package: Any) -> None:
     async def story(world: World) -> None:
         stack_id = await world.create("s", thing())
         await asyncio.sleep(1)
-        await world.operate(stack_id, Operation(Action.UPDATE, thing()))
+        await world.operate(stack_id, OperationRequest(Action.UPDATE, thing()))
         await world.rest()
         posts = [(call[2], call[3]) for call in package.CALLS if call[:2] == ("post", "First")]
         assert posts == [("CREATE", True), ("UPDATE", False)]

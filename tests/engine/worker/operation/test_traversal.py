@@ -1,6 +1,6 @@
 """What may start, and what the end of a node frees."""
 
-from hearth.engine.core.graph import Kind, Node, State
+from hearth.engine.core.graph import Node, NodeKind, State
 from hearth.engine.worker.node.outcome import Done, Failed, Removed
 from hearth.model.state import Action, Status
 from tests.engine.worker.owned import Owned, record, stack_row
@@ -9,9 +9,9 @@ SLEEPS = {"type": "OS::Nova::Server", "action": Action.INIT, "physical_id": None
 
 
 def node(name: str, *, after: tuple[str, ...] = (), before: tuple[str, ...] = ()) -> Node:
-    key = (Kind.CLEANUP, f"{name}-1")
-    requires = {(Kind.CLEANUP, f"{one}-1") for one in after}
-    dependents = [(Kind.CLEANUP, f"{one}-1") for one in before]
+    key = (NodeKind.CLEANUP, f"{name}-1")
+    requires = {(NodeKind.CLEANUP, f"{one}-1") for one in after}
+    dependents = [(NodeKind.CLEANUP, f"{one}-1") for one in before]
     return Node(key, requires, dependents, waiting=len(requires))
 
 
@@ -31,7 +31,7 @@ def deletion(*records, graph):
 class Task:
     """A task that has been launched; it does nothing."""
 
-    def __init__(self, owned, name, kind=Kind.CLEANUP, traversal="t1"):
+    def __init__(self, owned, name, kind=NodeKind.CLEANUP, traversal="t1"):
         self.key = (kind, f"{name}-1")
         self.kind, self.record_id, self.holds = kind, f"{name}-1", []
         self.attempt = self
@@ -84,7 +84,7 @@ def test_a_failure_ends_the_operation_and_nothing_more_starts():
 
 def test_the_end_of_an_older_task_only_lets_go_what_it_held_up():
     owned = Owned(stack_row(action=Action.DELETE, parent_id="parent"), server("a"))
-    task = Task(owned, "a", Kind.UPDATE, traversal="t0")
+    task = Task(owned, "a", NodeKind.UPDATE, traversal="t0")
     owned.operation.aim.choose({})
     traversal = owned.operation.traversal
     traversal.plan({one.key: one for one in [node("a")]})
@@ -104,7 +104,7 @@ def test_a_cleanup_under_way_stands_for_the_node_of_the_newer_operation():
     owned.operation.aim.choose({})
     graph = {one.key: one for one in [node("a")]}
     owned.operation.traversal.plan(graph)
-    assert (task.key, task.traversal) == ((Kind.CLEANUP, "a-1"), "t1")
+    assert (task.key, task.traversal) == ((NodeKind.CLEANUP, "a-1"), "t1")
     assert graph[task.key].state is State.RUNNING
     owned.operation.traversal.ended(task, Done())
     assert owned.memory.stack.state == "DELETE_COMPLETE"

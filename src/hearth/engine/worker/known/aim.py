@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from hearth.engine.core import visit as visits
+from hearth.engine.core import walk as walks
 from hearth.engine.core.record import Record
 from hearth.engine.programs.compute.compute import Compute
 from hearth.engine.programs.programs import Programs, read_of
@@ -46,7 +46,7 @@ class Aim:
         """Return the program; also of a stack that nothing is done to. Raises Rejected."""
         if self.program is None:
             self.program = await self._programs.of(self._memory.stack, self.revision)
-            chosen = visits.in_charge(self._memory.records.values())
+            chosen = walks.in_charge(self._memory.records.values())
             self.choose({name: one.id for name, one in chosen.items()})
         return self.program
 

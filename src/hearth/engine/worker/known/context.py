@@ -12,9 +12,9 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import CollectsSignals, NestedType
-from hearth.resources.live import INHERITED
+from hearth.resources.context import INHERITED
 from hearth.store import claim, reads
 from hearth.store.reads import demand_metadata
 
@@ -32,10 +32,10 @@ def context_of(
     changed: frozenset[str] = frozenset(),
     started_at: float | None = None,
     update_policy: Mapping[str, Any] | None = None,
-) -> Live:
+) -> ResourceContext:
     """Return a record as its type sees it."""
     now = owned.tools.clock.now()
-    return Live(
+    return ResourceContext(
         record_id=record.id,
         name=record.name,
         type_name=record.type,
@@ -70,7 +70,7 @@ async def attributes_of(
     owned: OwnedStack,
     record: Record,
     rtype: ResourceType,
-    ctx: Live,
+    ctx: ResourceContext,
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what the last body gives, and what the template reads beyond that. `known` are

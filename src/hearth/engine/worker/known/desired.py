@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hearth.engine.core.decide import Wanted
+from hearth.engine.core.decide import Desired
 from hearth.engine.core.plan import parts_of
 from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.aim import Aim
@@ -30,7 +30,7 @@ def desired_of(
     evaluated: Evaluated,
     rtype: str,
     resolved: Mapping[str, Any] | None = None,
-) -> Wanted:
+) -> Desired:
     """The desired state. `resolved` are the properties with names turned into ids (default: as
     evaluated). Raises `Rejected` or `ResourceFailure` where a value is bad or not known."""
     if evaluated.problems:
@@ -43,7 +43,7 @@ def desired_of(
     current = aim.in_charge
     requires = aim.program.requires.get(definition.name, ())
     turned = definition.name in aim.restored  # not what the template alone says
-    return Wanted(
+    return Desired(
         definition=f"{definition.fingerprint}:restored" if turned else definition.fingerprint,
         kind=rtype,
         parts=parts_of(definition, evaluated, aim.world),

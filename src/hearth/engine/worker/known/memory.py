@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hearth.engine.clock import Clock
-from hearth.engine.core.decide import Wanted
+from hearth.engine.core.decide import Desired
 from hearth.engine.core.predict import MASK
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.store import events
-from hearth.store.claim import Loaded, Stray
+from hearth.store.claim import Loaded, Orphan
 from hearth.store.commit import Changes
 from hearth.store.rows import Event, StackRow
 
@@ -35,7 +35,7 @@ class Memory:
         self.records: dict[str, Record] = {}
         self.data: dict[str, dict[str, str]] = {}
         self.metadata: dict[str, Any] = {}
-        self.orphans: list[Stray] = []
+        self.orphans: list[Orphan] = []
         self.always = Changes()
         self.if_current = Changes()
         self.mask: Callable[[str], str] = lambda reason: reason
@@ -53,7 +53,7 @@ class Memory:
         self.traversal_in_row = loaded.stack.traversal
         self.records = {record.id: record for record in loaded.records}
         self.data, self.metadata = loaded.data, loaded.metadata
-        self.orphans = list(loaded.strays)
+        self.orphans = list(loaded.orphans)
 
     def reload(self, loaded: Loaded, *, owner: str, epoch: int) -> None:
         """Take in the rows of a newer operation. Records stay: memory is ahead of their rows."""
@@ -155,16 +155,16 @@ class Memory:
         self.metadata[record_id] = metadata
         self._set(if_current).metadata[record_id] = metadata
 
-    def note_orphan(self, orphan: Stray) -> None:
+    def note_orphan(self, orphan: Orphan) -> None:
         """Something may turn up that nobody has recorded."""
         self.orphans.append(orphan)
-        self.always.strays.append(orphan)
+        self.always.orphans.append(orphan)
 
-    def forget_orphan(self, orphan: Stray) -> None:
+    def forget_orphan(self, orphan: Orphan) -> None:
         """Nothing can turn up any more."""
         if orphan in self.orphans:
             self.orphans.remove(orphan)
-            self.always.strays_gone.append(orphan.id)
+            self.always.orphans_gone.append(orphan.id)
 
     def note_user_project(self, project_id: str) -> None:
         """The tree of stacks has a project for its users."""
@@ -186,7 +186,7 @@ class Memory:
         *,
         action: Action | str | None = None,
         if_current: bool = False,
-        desired: Wanted | None = None,
+        desired: Desired | None = None,
     ) -> None:
         """Add an event of a resource, with its own properties or those of `desired`."""
         if reason != USUAL_REASON:

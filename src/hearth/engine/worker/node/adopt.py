@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault, NoAnswer
-from hearth.engine.core.decide import Wanted
+from hearth.engine.core.decide import Desired
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.aim import DOCUMENT
 from hearth.engine.worker.known.desired import desired_of
@@ -19,7 +19,7 @@ from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.store.texts import get_revision
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 FIRST_REVISION = 1  # an adopt makes a stack
 
 
-async def adopt(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Outcome | None:
+async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
     """Take over the thing that the record was given at the start; nothing is called.
 
     Return None after an adoption in the course of a later operation: the thing is as the adopted
@@ -57,8 +57,8 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Outco
 
 
 async def _as_adopted(
-    attempt: Attempt, rtype: ResourceType, desired: Wanted
-) -> tuple[ResourceType, Wanted]:
+    attempt: Attempt, rtype: ResourceType, desired: Desired
+) -> tuple[ResourceType, Desired]:
     """Return the type, and the desired state of the template that came with the document; where
     that is not known any more, what the cloud shows."""
     owned, aim = attempt.owned, attempt.owned.aim
@@ -70,7 +70,7 @@ async def _as_adopted(
         raise failure_of(problem) from problem
     try:
         definition = program.resources[attempt.record.name]
-        rtype = owned.tools.programs.kind_of(definition)
+        rtype = owned.tools.programs.rtype_of(definition)
         evaluated = await aim.evaluated(partial(definition.evaluate, aim.world))
         resolved = await owned.access.resolve(rtype, evaluated.properties)
         first = await aim.evaluated(
@@ -86,7 +86,9 @@ async def _as_adopted(
     return rtype, adopted  # which is compared with what is desired in any case
 
 
-async def _shown(attempt: Attempt, rtype: ResourceType, ctx: Live) -> Mapping[str, Any] | None:
+async def _shown(
+    attempt: Attempt, rtype: ResourceType, ctx: ResourceContext
+) -> Mapping[str, Any] | None:
     """Return the real state, None if it is gone. Without an answer it would be taken for the
     desired state, so a look is repeated. Raises CloudFault."""
     looks = 0
@@ -104,10 +106,10 @@ async def _shown(attempt: Attempt, rtype: ResourceType, ctx: Live) -> Mapping[st
     return None
 
 
-async def observed(rtype: ResourceType, ctx: Live) -> Mapping[str, Any] | None:
+async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, Any] | None:
     """Return the real state, None if it is gone. What can not be read is taken as it is stored."""
     if ctx.physical_id is None:
-        return {} if rtype.pure else None
+        return {} if rtype.immediate else None
     try:
         return await rtype.observe(ctx)
     except CloudFault as fault:
@@ -118,7 +120,7 @@ async def observed(rtype: ResourceType, ctx: Live) -> Mapping[str, Any] | None:
 
 
 async def outsider(
-    attempt: Attempt, rtype: ResourceType, desired: Wanted, external_id: str
+    attempt: Attempt, rtype: ResourceType, desired: Desired, external_id: str
 ) -> Outcome:
     """Refer to a thing that is not ours: adopt it, then check it. Raises ResourceFailure for a
     nested stack, which is always made by the stack around it."""

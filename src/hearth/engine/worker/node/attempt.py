@@ -8,8 +8,8 @@ first searches for the key.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from hearth.engine.core.decide import Wanted
-from hearth.engine.core.graph import Kind
+from hearth.engine.core.decide import Desired
+from hearth.engine.core.graph import NodeKind
 from hearth.engine.core.record import Held, Record
 from hearth.engine.worker.failure import ResourceFailure, Superseded
 from hearth.engine.worker.known.context import attributes_of, context_of
@@ -18,7 +18,7 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node.calls import CloudCalls
 from hearth.engine.worker.node.outcome import Done, Outcome
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, ResourceType, Step
+from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
 from hearth.store.commit import Fate
 from hearth.store.messages import ChildEnded
@@ -56,7 +56,7 @@ class Attempt:
         self,
         owned: OwnedStack,
         record: Record,
-        kind: Kind,
+        kind: NodeKind,
         traversal: str,
         rekey: Callable[[str, str], None],
     ) -> None:
@@ -68,8 +68,8 @@ class Attempt:
         self.row: AttemptRow | None = None  # what an earlier owner had committed
         self.began_at = owned.tools.clock.now()
         self.calls = CloudCalls(owned, lambda: self.record, self.until_committed)
-        self.doing = Action.DELETE if kind is Kind.CLEANUP else Action.UPDATE
-        self.attempted: Wanted | None = None  # by an update
+        self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
+        self.attempted: Desired | None = None  # by an update
         self._begun = False  # its row was put
         self.committed = False  # and written
         self.left_over: str | None = None  # why the stack's delete fails by what this one took
@@ -102,14 +102,16 @@ class Attempt:
 
     # -- seen by the type ------------------------------------------------------------------
 
-    def context(self, rtype: ResourceType, action: Action, properties: Any, **more: Any) -> Live:
+    def context(
+        self, rtype: ResourceType, action: Action, properties: Any, **more: Any
+    ) -> ResourceContext:
         """Return the record as its type sees it during an action; `more` as in `context_of`."""
         return context_of(
             self.owned, self.record, rtype, action,
             properties=properties, started_at=self.began_at, **more,
         )  # fmt: skip
 
-    def context_for(self, record: Record, rtype: ResourceType) -> Live:
+    def context_for(self, record: Record, rtype: ResourceType) -> ResourceContext:
         """Return a record, which may be another one, as its type sees it for a delete."""
         return context_of(
             self.owned, record, rtype, Action.DELETE,
@@ -122,9 +124,9 @@ class Attempt:
         self,
         action: Action,
         rtype: ResourceType,
-        desired: Wanted,
+        desired: Desired,
         number: int,
-        ctx: Live,
+        ctx: ResourceContext,
         *,
         show: bool = True,
     ) -> None:
@@ -133,7 +135,7 @@ class Attempt:
         memory = self.owned.memory
         first = not self.committed
         self._begun = True
-        if self.kind is Kind.CLEANUP or action is not Action.DELETE:
+        if self.kind is NodeKind.CLEANUP or action is not Action.DELETE:
             self.doing = action
         record = self.record
         before = record.action, record.status
@@ -181,7 +183,7 @@ class Attempt:
             raise Superseded
 
     def row_of(
-        self, action: Action, phase: str, step: str, number: int, desired: Wanted
+        self, action: Action, phase: str, step: str, number: int, desired: Desired
     ) -> AttemptRow:
         """Return the row that tells the next owner how far this is."""
         return AttemptRow(
@@ -192,9 +194,9 @@ class Attempt:
     async def run_steps(
         self,
         rtype: ResourceType,
-        ctx: Live,
+        ctx: ResourceContext,
         action: Action,
-        desired: Wanted,
+        desired: Desired,
         number: int,
         *,
         first: Callable[[], Awaitable[None]] | None = None,
@@ -223,7 +225,7 @@ class Attempt:
             if resumed == "intent":
                 found = await self.calls.looked_for(rtype, step, ctx)
                 # what an earlier engine sent may still be on its way, or have come twice
-                self.calls.strayed(rtype, ctx, "the engine that sent it died")
+                self.calls.orphaned(rtype, ctx, "the engine that sent it died")
                 if found is None:
                     await self.until_committed()  # the next owner knows of two calls
             if found is None:
@@ -235,15 +237,17 @@ class Attempt:
             self._note(action, "accepted", step, number, desired)
             await self.calls.poll(step, ctx)
 
-    def _note(self, action: Action, phase: str, step: Step, number: int, desired: Wanted) -> None:
+    def _note(self, action: Action, phase: str, step: Step, number: int, desired: Desired) -> None:
         row = self.row_of(action, phase, step.name, number, desired)
         self.owned.memory.always.moved.append(row)
 
-    def steps_of(self, rtype: ResourceType, ctx: Live, action: Action) -> tuple[Step, ...]:
+    def steps_of(
+        self, rtype: ResourceType, ctx: ResourceContext, action: Action
+    ) -> tuple[Step, ...]:
         """Return the type's steps; where a snapshot is wanted first, those that make one and
         delete."""
         record = self.record
-        snapshot = self.kind is Kind.CLEANUP and record.held.deletion_policy == "Snapshot"
+        snapshot = self.kind is NodeKind.CLEANUP and record.held.deletion_policy == "Snapshot"
         if snapshot and record.held.reference is not None and rtype.snapshot_policy_allowed:
             return rtype.snapshot_delete_steps(ctx)
         return rtype.steps(action, ctx)
@@ -251,13 +255,13 @@ class Attempt:
     # -- ends ------------------------------------------------------------------------------
 
     async def succeed(
-        self, rtype: ResourceType, ctx: Live, desired: Wanted, action: Action
+        self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Outcome:
         """Record that the action, and with it the node, ended well."""
         return Done(await self.conclude(rtype, ctx, desired, action), action)
 
     async def conclude(
-        self, rtype: ResourceType, ctx: Live, desired: Wanted, action: Action
+        self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Record:
         """Record that the action ended well."""
         owned = self.owned
@@ -285,7 +289,7 @@ class Attempt:
         record = self.owned.memory.records.get(self.record_id)
         if record is None:
             return None
-        if self.kind is Kind.CLEANUP:
+        if self.kind is NodeKind.CLEANUP:
             record = record.having(action=Action.DELETE)
         reason = failure.reason(record.name)
         self.end_badly(record, reason)
@@ -322,7 +326,9 @@ class Attempt:
         self.row, self._begun, self.committed = None, False, False
 
 
-def held(desired: Wanted, rtype: ResourceType, ctx: Live, attributes: Mapping[str, Any]) -> Held:
+def held(
+    desired: Desired, rtype: ResourceType, ctx: ResourceContext, attributes: Mapping[str, Any]
+) -> Held:
     """Return what a record holds after a success."""
     return Held(
         definition=desired.definition,

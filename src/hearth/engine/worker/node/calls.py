@@ -1,6 +1,6 @@
 """Calls of one resource: made, looked for when no answer came, polled, and what they gave recorded.
 
-A call without an answer is looked for before it is made again, and leaves a stray behind.
+A call without an answer is looked for before it is made again, and leaves an orphan behind.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from hearth.engine.worker.failure import Stopped, failure_from
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import orphans
 from hearth.model.state import Action, Status
-from hearth.resources.base import Failed, Later, Live, Made, Ready, ResourceType, Step
-from hearth.store.claim import Stray
+from hearth.resources.base import Failed, Later, Made, Ready, ResourceContext, ResourceType, Step
+from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class CloudCalls:
             raise Stopped(self._stopped)
 
     async def call(
-        self, rtype: ResourceType, step: Step, ctx: Live, *, lost: bool = False
+        self, rtype: ResourceType, step: Step, ctx: ResourceContext, *, lost: bool = False
     ) -> Made | None:
         """The write call. Without an answer it is looked for before it is made again.
 
@@ -90,7 +90,7 @@ class CloudCalls:
             try:
                 return await self._sent(rtype, step, ctx)
             except NoAnswer as fault:
-                self.strayed(rtype, ctx, fault.message)
+                self.orphaned(rtype, ctx, fault.message)
                 await self._until_committed()
                 found = await self.looked_for(rtype, step, ctx)
                 if found is not None:
@@ -114,7 +114,7 @@ class CloudCalls:
             pause_s = last.retry_after or PASSING_PAUSE_S
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
 
-    async def _sent(self, rtype: ResourceType, step: Step, ctx: Live) -> Made | None:
+    async def _sent(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
         """What the call gave. An answer that lacks what it must have is none."""
         try:
             return await step.do(ctx)
@@ -123,7 +123,9 @@ class CloudCalls:
             words = "The service accepted the call, but its answer cannot be read."
             raise NoAnswer(rtype.service or "cloud", words, again=False) from problem
 
-    async def looked_for(self, rtype: ResourceType, step: Step, ctx: Live) -> Made | None:
+    async def looked_for(
+        self, rtype: ResourceType, step: Step, ctx: ResourceContext
+    ) -> Made | None:
         """What an attempt made. Where there is no way to look, the step itself looks when it is
         made again, once the attempt has landed; a second delete does no harm."""
         if step.find is not None:
@@ -132,7 +134,7 @@ class CloudCalls:
             await asyncio.sleep(rtype.visibility_delay_s)
         return None
 
-    async def find(self, rtype: ResourceType, step: Step, ctx: Live) -> Made | None:
+    async def find(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
         """Look for what an attempt made, for as long as it may be there and not be seen. Only a
         look that was answered tells that there is nothing; what may be there is watched for."""
         assert step.find is not None
@@ -145,14 +147,14 @@ class CloudCalls:
                 unanswered += 1
                 passing = fault.passing or isinstance(fault, NoAnswer)
                 if not passing or unanswered > PASSING_MAX:
-                    self.strayed(rtype, ctx, f"it could not be looked for: {fault.message}")
+                    self.orphaned(rtype, ctx, f"it could not be looked for: {fault.message}")
                     raise
             else:
                 if found is not None or self._owned.tools.clock.monotonic() >= until:
                     return found
             await asyncio.sleep(LOOK_AGAIN_S)
 
-    def absorb(self, made: Made | None, ctx: Live) -> None:
+    def absorb(self, made: Made | None, ctx: ResourceContext) -> None:
         """What a call gave, in memory and for the next commit."""
         if made is None:
             return
@@ -168,7 +170,7 @@ class CloudCalls:
         if made.body is not None:
             ctx.body = made.body
 
-    async def poll(self, step: Step, ctx: Live) -> None:
+    async def poll(self, step: Step, ctx: ResourceContext) -> None:
         """Wait until the step is done."""
         if step.poll is None:
             return
@@ -219,7 +221,7 @@ class CloudCalls:
 
     # -- orphans----------------------------------------------------------------------------
 
-    def strayed(self, rtype: ResourceType, ctx: Live, why: str) -> None:
+    def orphaned(self, rtype: ResourceType, ctx: ResourceContext, why: str) -> None:
         """An attempt to create ended without an answer: what it made may turn up later."""
         if ctx.action is not Action.CREATE:
             return
@@ -237,16 +239,18 @@ class CloudCalls:
         facts = {"name": record.name, "properties": dict(properties), "why": why}
         clock = owned.tools.clock
         owned.memory.note_orphan(
-            Stray(owned.tools.new_id(), record.id, kind_name, clock.now(), facts, clock.monotonic())
+            Orphan(
+                owned.tools.new_id(), record.id, kind_name, clock.now(), facts, clock.monotonic()
+            )
         )
 
-    async def find_unrecorded(self, rtype: ResourceType, ctx: Live) -> None:
+    async def find_unrecorded(self, rtype: ResourceType, ctx: ResourceContext) -> None:
         """A record without physical id, of which an attempt may have made something after all."""
         if not orphans.of(self._owned, self._record().id):
             return
         for unanswered in range(PASSING_MAX + 1):
             try:
-                turned_up = await rtype.strays(ctx)
+                turned_up = await rtype.orphans(ctx)
                 break
             except CloudFault as fault:
                 if not fault.passing or unanswered == PASSING_MAX:
@@ -257,15 +261,17 @@ class CloudCalls:
             self._owned.memory.put(self._record().having(physical_id=found))
             return
 
-    async def sweep(self, rtype: ResourceType, ctx: Live, *, for_good: bool = False) -> None:
+    async def sweep(
+        self, rtype: ResourceType, ctx: ResourceContext, *, for_good: bool = False
+    ) -> None:
         """Delete what turned up under the record's key beside the recorded thing.
 
         What could not be looked for or deleted now is watched for later. With `for_good`, when the
         record is about to go, all of it is gone in the end: after as long as anything may turn up.
         """
-        wait_s = self._owned.tools.stray_watch_s if for_good else rtype.visibility_delay_s
-        for stray in orphans.of(self._owned, self._record().id):
-            rest = orphans.rest_s(self._owned, stray, wait_s)
+        wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
+        for orphan in orphans.of(self._owned, self._record().id):
+            rest = orphans.rest_s(self._owned, orphan, wait_s)
             if rest > 0:
                 await (self.pause(rest) if for_good else asyncio.sleep(rest))
             passing = 0
@@ -282,4 +288,4 @@ class CloudCalls:
                     break
                 await self.pause(orphans.AGAIN_S)
             if for_good:
-                self._owned.memory.forget_orphan(stray)
+                self._owned.memory.forget_orphan(orphan)

@@ -15,10 +15,10 @@ from hearth.engine.worker.known.aim import DOCUMENT
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.members import balance, read_members
 from hearth.model.state import Action, Status
-from hearth.resources.base import Child, Live
+from hearth.resources.base import Child, ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.store import claim
-from hearth.store.accept import ABANDON, CONVERGE, FURTHER, NewStack, Operation, says
+from hearth.store.accept import ABANDON, CONVERGE, FURTHER, NewStack, OperationRequest, says
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import Revision
 
@@ -46,7 +46,7 @@ class ChildStack:
                 self._owned.memory.always.read.append(message)
 
     async def carry_out(
-        self, rtype: NestedType, ctx: Live, action: Action, begin: Begin | None = None
+        self, rtype: NestedType, ctx: ResourceContext, action: Action, begin: Begin | None = None
     ) -> None:
         """Ask for it, wait for its end. Raises ResourceFailure with the child's failure.
 
@@ -79,7 +79,7 @@ class ChildStack:
             if metadata is not None:
                 self._owned.memory.note_metadata(ctx.record_id, metadata)
 
-    async def _look(self, rtype: NestedType, ctx: Live, action: Action) -> bool:
+    async def _look(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> bool:
         """Read what the request needs, before anything is put; return whether there is a child."""
         if self._child_id is None or not await is_there(self._attempt):
             return False
@@ -89,7 +89,9 @@ class ChildStack:
 
     # -- one thing after the other -----------------------------------------------------------
 
-    async def _regroup(self, rtype: NestedType, ctx: Live, ended: ChildEnded) -> ChildEnded:
+    async def _regroup(
+        self, rtype: NestedType, ctx: ResourceContext, ended: ChildEnded
+    ) -> ChildEnded:
         """Ask for what follows, as long as something does; return the last answer."""
         while True:
             failed = ended.status is not Status.COMPLETE
@@ -112,7 +114,9 @@ class ChildStack:
             await self._attempt.until_committed()
             ended = await self._wait()
 
-    async def _prepare(self, rtype: NestedType, ctx: Live, action: Action) -> Exception | None:
+    async def _prepare(
+        self, rtype: NestedType, ctx: ResourceContext, action: Action
+    ) -> Exception | None:
         """Prepare what a child needs; return why that fails. Members that will change get no more
         work."""
         if action not in (Action.CREATE, Action.UPDATE):
@@ -137,7 +141,7 @@ class ChildStack:
             raise Stopped("a newer operation goes on with it")
 
     def _ask(
-        self, rtype: NestedType, ctx: Live, action: Action, *, there: bool, first: bool
+        self, rtype: NestedType, ctx: ResourceContext, action: Action, *, there: bool, first: bool
     ) -> bool:
         """Put the request beside the intent; return False where nothing is to be asked."""
         owned = self._owned
@@ -156,15 +160,17 @@ class ChildStack:
                 return True
             case Action.DELETE:
                 told = ABANDON if owned.aim.retains(self._attempt.record) else None
-                operation = Operation(action, parent_traversal=self._link.asked_by, told=told)
+                operation = OperationRequest(
+                    action, parent_traversal=self._link.asked_by, told=told
+                )
             case _:
-                operation = Operation(action, parent_traversal=self._link.asked_by)
+                operation = OperationRequest(action, parent_traversal=self._link.asked_by)
         assert self._child_id is not None
         changes = owned.memory.if_current if first else owned.memory.always
         changes.operate.append((self._child_id, operation))
         return True
 
-    def _create(self, rtype: NestedType, ctx: Live, action: Action) -> None:
+    def _create(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> None:
         attempt, owned = self._attempt, self._owned
         deepest = owned.tools.programs.limits.stack_depth_max
         if owned.memory.stack.depth >= deepest:
@@ -194,14 +200,20 @@ class ChildStack:
         )
 
     def _put_update(
-        self, rtype: NestedType, ctx: Live, child: Child, *, first: bool, further: bool = False
+        self,
+        rtype: NestedType,
+        ctx: ResourceContext,
+        child: Child,
+        *,
+        first: bool,
+        further: bool = False,
     ) -> None:
         assert self._child_id is not None
         owned = self._owned
         told = [CONVERGE] if says(owned.memory.stack.told, CONVERGE) else []
         self._child = child
         self._keep(ctx, child, if_current=first)
-        operation = Operation(
+        operation = OperationRequest(
             Action.UPDATE,
             self._revision(rtype, ctx, child),
             timeout_mins=child.timeout_mins,
@@ -221,7 +233,7 @@ class ChildStack:
         known = owned.aim.reads(record.name, rtype) <= record.held.attributes.keys()
         return known and owned.tools.programs.leaves_alone(module)
 
-    def _keep(self, ctx: Live, child: Child, *, if_current: bool = True) -> None:
+    def _keep(self, ctx: ResourceContext, child: Child, *, if_current: bool = True) -> None:
         """Note private data that goes with the new definition."""
         changed = dict(child.data)
         if DOCUMENT in ctx.data:
@@ -230,7 +242,7 @@ class ChildStack:
             memory = self._owned.memory
             ctx.data = memory.note_data(ctx.record_id, changed, if_current=if_current)
 
-    def _revision(self, rtype: NestedType, ctx: Live, child: Child) -> Revision:
+    def _revision(self, rtype: NestedType, ctx: ResourceContext, child: Child) -> Revision:
         aim = self._owned.aim
         name = self._attempt.record.name
         revision = self._owned.tools.programs.child_revision(
@@ -301,7 +313,7 @@ def _failure(ended: ChildEnded) -> ResourceFailure:
     return ResourceFailure("Error", text)
 
 
-def _asked(ask: Callable[[Live], Found], ctx: Live) -> Found:
+def _asked(ask: Callable[[ResourceContext], Found], ctx: ResourceContext) -> Found:
     """Return what a type answers; what it finds impossible is a failure of the resource."""
     try:
         return ask(ctx)

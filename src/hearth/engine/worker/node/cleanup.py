@@ -3,7 +3,7 @@
 from functools import partial
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.decide import Wanted
+from hearth.engine.core.decide import Desired
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.worker.failure import ResourceFailure, next_attempt
@@ -14,7 +14,7 @@ from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Done, Outcome, Removed
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 
 USERS_TOLD_MAX = 3
@@ -44,10 +44,10 @@ async def clean_up(attempt: Attempt) -> Outcome:
     return _removed(owned, attempt.record)
 
 
-async def _delete(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
+async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
     """Delete the physical thing, again as long as a conflict may pass."""
     owned, record = attempt.owned, attempt.record
-    desired = Wanted(
+    desired = Desired(
         "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
     )
     number = attempt.row.attempt if attempt.row else 0
@@ -72,7 +72,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
                 raise failure from fault
         attempt.row = None
         number += 1
-        delay_s = retry_delay_s(number, owned.tools.luck())
+        delay_s = retry_delay_s(number, owned.tools.jitter())
         words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
         owned.memory.put(attempt.record.having(reason=words))
         if not isinstance(rtype, NestedType):  # the next owner goes on counting
@@ -82,7 +82,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
         await attempt.calls.pause(delay_s)
 
 
-async def _used_by(rtype: ResourceType, ctx: Live) -> str:
+async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
     """Return words for what keeps the thing from being deleted, empty where that is not known."""
     try:
         users = await rtype.used_by(ctx)

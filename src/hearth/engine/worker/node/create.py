@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.decide import Wanted
+from hearth.engine.core.decide import Desired
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.worker.failure import ResourceFailure, failure_of, next_attempt
@@ -15,14 +15,14 @@ from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, ResourceType, Step
+from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
 
 log = logging.getLogger(__name__)
 
 
 async def create(
-    attempt: Attempt, rtype: ResourceType, desired: Wanted, number: int = 0
+    attempt: Attempt, rtype: ResourceType, desired: Desired, number: int = 0
 ) -> Outcome:
     """Create, and create again after removing what was made, as often as is allowed."""
     while True:
@@ -46,7 +46,7 @@ async def create(
 
 
 async def removed(
-    attempt: Attempt, rtype: ResourceType, desired: Wanted, number: int, failure: ResourceFailure
+    attempt: Attempt, rtype: ResourceType, desired: Desired, number: int, failure: ResourceFailure
 ) -> int:
     """Remove what the last attempt left, pause, and return the number of the next one. A removal
     that meets a conflict counts as an attempt, too. Raises ResourceFailure."""
@@ -66,7 +66,7 @@ async def removed(
 
 
 async def _again(
-    attempt: Attempt, rtype: ResourceType, desired: Wanted, number: int, failure: ResourceFailure
+    attempt: Attempt, rtype: ResourceType, desired: Desired, number: int, failure: ResourceFailure
 ) -> None:
     """Between two attempts: show the failure, remove what was made, pause."""
     owned = attempt.owned
@@ -84,7 +84,7 @@ async def _again(
         gone = attempt.record.having(status=Status.COMPLETE, reason=USUAL_REASON)
         owned.memory.event(gone, Status.COMPLETE)
         owned.memory.put(gone.having(physical_id=None))
-    delay_s = retry_delay_s(number, owned.tools.luck())
+    delay_s = retry_delay_s(number, owned.tools.jitter())
     words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
     owned.memory.put(attempt.record.having(reason=words))
     await attempt.calls.pause(delay_s)
@@ -148,7 +148,7 @@ def _makes_way(attempt: Attempt, one: Record) -> bool:
     return False
 
 
-async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None:
+async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
     """Delete what stands in the way of its replacement; its cleanup repeats that if it stays."""
     try:
         await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
@@ -159,7 +159,9 @@ async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: Live) -> None
     memory.put(memory.records[ctx.record_id].having(physical_id=None))
 
 
-async def aside(attempt: Attempt, rtype: ResourceType, ctx: Live, steps: Sequence[Step]) -> None:
+async def aside(
+    attempt: Attempt, rtype: ResourceType, ctx: ResourceContext, steps: Sequence[Step]
+) -> None:
     """Run steps on a record beside the action: they may be run again, so no intent is kept. What
     one of them notes is committed before the next."""
     for step in steps:

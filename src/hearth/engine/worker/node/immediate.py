@@ -5,8 +5,8 @@ Their start and their end are one commit, so a chain of them may end many genera
 
 from typing import Any
 
-from hearth.engine.core.decide import Decision, Verdict, Wanted, decide
-from hearth.engine.core.graph import Kind, Node
+from hearth.engine.core.decide import Decision, Desired, Verdict, decide
+from hearth.engine.core.graph import Node, NodeKind
 from hearth.engine.core.record import Held, Record
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import context_of
@@ -24,17 +24,17 @@ from hearth.resources.capabilities import NestedType
 def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
     """Whether the node can be carried out at once."""
     programs = owned.tools.programs
-    if node.kind is Kind.CLEANUP:
+    if node.kind is NodeKind.CLEANUP:
         if record.new and record.physical_id is None:
             return True
         rtype = programs.type_of(record)
         if left_alone(owned, record, rtype):
             return rtype is None or not orphans.of(owned, record.id)
-        return rtype is not None and rtype.pure
+        return rtype is not None and rtype.immediate
     if owned.aim.adopts(record):
         return False
     definition = owned.aim.program.resources[record.name]
-    return definition.external_id is None and programs.kind_of(definition).pure
+    return definition.external_id is None and programs.rtype_of(definition).immediate
 
 
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
@@ -57,11 +57,11 @@ def _handed_on(owned: OwnedStack, record: Record) -> bool:
 
 def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
     """Carry out the node, from its start to its end. May raise Deferred before it does anything."""
-    if node.kind is Kind.CLEANUP:
+    if node.kind is NodeKind.CLEANUP:
         return _remove(owned, record)
     aim = owned.aim
     definition = aim.program.resources[record.name]
-    rtype = owned.tools.programs.kind_of(definition)
+    rtype = owned.tools.programs.rtype_of(definition)
     try:
         evaluated = evaluated_of(aim, definition, rtype)
         desired = desired_of(aim, definition, evaluated, rtype.name)
@@ -72,7 +72,7 @@ def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
         return fail(owned, record, failure_of(problem))
 
 
-def _decide(owned: OwnedStack, record: Record, desired: Wanted, rtype: ResourceType) -> Decision:
+def _decide(owned: OwnedStack, record: Record, desired: Desired, rtype: ResourceType) -> Decision:
     return decide(
         record,
         desired,
@@ -86,7 +86,7 @@ def _decide(owned: OwnedStack, record: Record, desired: Wanted, rtype: ResourceT
 
 
 def _apply(
-    owned: OwnedStack, record: Record, desired: Wanted, rtype: ResourceType, decision: Decision
+    owned: OwnedStack, record: Record, desired: Desired, rtype: ResourceType, decision: Decision
 ) -> Outcome:
     match decision.verdict:
         case Verdict.FAIL:
@@ -106,7 +106,7 @@ def _apply(
 def _change(
     owned: OwnedStack,
     record: Record,
-    desired: Wanted,
+    desired: Desired,
     rtype: ResourceType,
     action: Action,
     decision: Decision,
@@ -161,7 +161,7 @@ def restricted(owned: OwnedStack, record: Record, decision: Decision) -> Failed 
 
 
 def _attributes(
-    owned: OwnedStack, record: Record, desired: Wanted, rtype: ResourceType
+    owned: OwnedStack, record: Record, desired: Desired, rtype: ResourceType
 ) -> dict[str, Any]:
     ctx = context_of(owned, record, rtype, record.action, properties=desired.properties)
     return {**record.held.attributes, **rtype.known_attributes(ctx)}
@@ -170,7 +170,7 @@ def _attributes(
 def keep(
     owned: OwnedStack,
     record: Record,
-    desired: Wanted,
+    desired: Desired,
     attributes: dict[str, Any],
     reference: str | None,
 ) -> None:
@@ -210,7 +210,7 @@ def keep(
     memory.put(record.having(held=after, requires=desired.requires), full=True, if_current=True)
 
 
-def replacement(owned: OwnedStack, old: Record, desired: Wanted, *, late: bool) -> Record:
+def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool) -> Record:
     """Return a new record in place of `old`, whose cleanup node deals with the old thing."""
     memory = owned.memory
     now = owned.tools.clock.now()

@@ -11,7 +11,7 @@ from hearth.engine.worker.known.context import attributes_of, context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live
+from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import LoadBalancer, NestedType
 from hearth.resources.heat.scaling_group import PENDING, Scaled, pending
 from hearth.store import claim
@@ -24,7 +24,7 @@ TRIES = 30  # against a load balancer that is busy
 BUSY_PAUSE_S = 2.0
 
 
-async def read_members(owned: OwnedStack, ctx: Live) -> None:
+async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
     """Have the type see the members of its group as they are now."""
     child_id = ctx.physical_id
     if child_id is not None:
@@ -34,7 +34,7 @@ async def read_members(owned: OwnedStack, ctx: Live) -> None:
 
 
 async def balance(
-    owned: OwnedStack, rtype: NestedType, ctx: Live, *, without: Collection[str] = ()
+    owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, *, without: Collection[str] = ()
 ) -> None:
     """Pass on to the load balancers of a group which of its members are well. Raises CloudFault."""
     balancers = rtype.balancers(ctx)
@@ -52,7 +52,9 @@ async def balance(
             await _set_instances(balancer, seen, well)
 
 
-async def _set_instances(balancer: LoadBalancer, seen: Live, well: Sequence[str]) -> None:
+async def _set_instances(
+    balancer: LoadBalancer, seen: ResourceContext, well: Sequence[str]
+) -> None:
     for _ in range(TRIES):
         try:
             await balancer.set_instances(seen, well)
@@ -110,7 +112,7 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
 
 
 def _notice(
-    owned: OwnedStack, rtype: NestedType, ctx: Live, note: Scaled, ended: ChildEnded
+    owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, note: Scaled, ended: ChildEnded
 ) -> ScalingNotice:
     """Return how a scaling ended, for those who follow the messages."""
     failed = ended.status is not Status.COMPLETE

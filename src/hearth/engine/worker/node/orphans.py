@@ -12,77 +12,77 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
-from hearth.resources.base import Live, ResourceType
-from hearth.store.claim import Stray
+from hearth.resources.base import ResourceContext, ResourceType
+from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
 
 AGAIN_S = 10.0  # until it is looked whether what turned up has gone
 TYPE_BACK_S = 600.0  # how long a type that this engine does not know may come back
-LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time a stray is watched
+LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time an orphan is watched
 
 
-def of(owned: OwnedStack, record_id: str) -> list[Stray]:
+def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
     """Return what may still turn up under one record's key."""
-    return [stray for stray in owned.memory.orphans if stray.resource_id == record_id]
+    return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
-async def sweep(rtype: ResourceType, ctx: Live) -> bool:
+async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
     """Delete what has a record's key beside the recorded thing; return whether there was any.
 
     A delete may fail, or take its time: repeat until nothing is found.
     """
-    turned_up = await rtype.strays(ctx)
+    turned_up = await rtype.orphans(ctx)
     for found in turned_up:
         log.warning("%s: %s turned up under its key and is deleted", ctx.name, found)
-        await rtype.drop_stray(ctx, found)
+        await rtype.delete_orphan(ctx, found)
     return bool(turned_up)
 
 
 async def watch(owned: OwnedStack) -> None:
     """Look once for all orphans, but those of records that a node works on."""
-    for stray in list(owned.memory.orphans):
-        if stray.resource_id in owned.busy:
+    for orphan in list(owned.memory.orphans):
+        if orphan.resource_id in owned.busy:
             continue
-        rtype = owned.tools.programs.kind_named(stray.resource_type)
+        rtype = owned.tools.programs.rtype_named(orphan.resource_type)
         try:
-            if rtype is not None and await sweep(rtype, _live(owned, stray, rtype)):
+            if rtype is not None and await sweep(rtype, _context(owned, orphan, rtype)):
                 continue
         except CloudFault as fault:
             log.warning(
                 "stack %s: a stray could not be looked for: %s", owned.memory.stack_id, fault
             )
             continue
-        if rtype is not None and rest_s(owned, stray, owned.tools.stray_watch_s) <= 0:
-            owned.memory.forget_orphan(stray)
-        elif rtype is None and rest_s(owned, stray, TYPE_BACK_S) <= 0:
-            what = f"{stray.resource_type} {stray.facts['name']}"
+        if rtype is not None and rest_s(owned, orphan, owned.tools.orphan_watch_s) <= 0:
+            owned.memory.forget_orphan(orphan)
+        elif rtype is None and rest_s(owned, orphan, TYPE_BACK_S) <= 0:
+            what = f"{orphan.resource_type} {orphan.facts['name']}"
             log.warning("stack %s: a %s may be left: its type is gone", owned.memory.stack_id, what)
-            owned.memory.forget_orphan(stray)
+            owned.memory.forget_orphan(orphan)
     owned.host.wake()
 
 
-def rest_s(owned: OwnedStack, stray: Stray, watched_s: float) -> float:
+def rest_s(owned: OwnedStack, orphan: Orphan, watched_s: float) -> float:
     """Return the seconds until an orphan has been watched for so long, whatever the wall clock
     does."""
     clock = owned.tools.clock
-    rest = stray.since + watched_s - clock.now()
-    return rest if stray.heard is None else max(rest, stray.heard + watched_s - clock.monotonic())
+    rest = orphan.since + watched_s - clock.now()
+    return rest if orphan.heard is None else max(rest, orphan.heard + watched_s - clock.monotonic())
 
 
 async def outwait(owned: OwnedStack) -> None:
     """Watch until no orphan can turn up any more."""
-    watched_s = owned.tools.stray_watch_s
+    watched_s = owned.tools.orphan_watch_s
     while owned.memory.orphans:
         await watch(owned)
         if owned.memory.orphans:
-            rest = min(rest_s(owned, stray, watched_s) for stray in owned.memory.orphans)
+            rest = min(rest_s(owned, orphan, watched_s) for orphan in owned.memory.orphans)
             await asyncio.sleep(rest if 0 < rest < AGAIN_S else AGAIN_S)
 
 
 def next_look(owned: OwnedStack) -> float | None:
     """Return when the next look is due; None without orphans."""
-    now, watched_s = owned.tools.clock.now(), owned.tools.stray_watch_s
+    now, watched_s = owned.tools.clock.now(), owned.tools.orphan_watch_s
     looks = [
         next((at for share in LOOKS if (at := s.since + share * watched_s) > now), now + AGAIN_S)
         for s in owned.memory.orphans
@@ -90,9 +90,9 @@ def next_look(owned: OwnedStack) -> float | None:
     return min(looks, default=None)
 
 
-def _live(owned: OwnedStack, stray: Stray, rtype: ResourceType) -> Live:
-    facts = stray.facts
-    record = owned.memory.records.get(stray.resource_id)
+def _context(owned: OwnedStack, orphan: Orphan, rtype: ResourceType) -> ResourceContext:
+    facts = orphan.facts
+    record = owned.memory.records.get(orphan.resource_id)
     if record is None:
-        record = Record(stray.resource_id, facts["name"], rtype.name, 0, 0.0)
+        record = Record(orphan.resource_id, facts["name"], rtype.name, 0, 0.0)
     return context_of(owned, record, rtype, Action.DELETE, properties=facts["properties"])

@@ -10,7 +10,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.store import claim
 from hearth.store.database import Tx
@@ -80,7 +80,7 @@ def _entries(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 
 async def _drop_one(owned: OwnedStack, name: str, entry: Mapping[str, Any]) -> str | None:
-    rtype = owned.tools.programs.kind_named(entry.get("kind", entry["type"]))
+    rtype = owned.tools.programs.rtype_named(entry.get("kind", entry["type"]))
     if rtype is None and (not entry.get("resource_data") or _untouched(entry)):
         return None
     if rtype is None:
@@ -98,7 +98,7 @@ def _untouched(entry: Mapping[str, Any]) -> bool:
     return bool(entry.get("action", Action.SNAPSHOT) != Action.SNAPSHOT)
 
 
-async def drop_one(rtype: ResourceType, ctx: Live) -> str | None:
+async def drop_one(rtype: ResourceType, ctx: ResourceContext) -> str | None:
     """Delete what one resource left of a snapshot; return why that failed, or None."""
     for attempt in range(1, TRIES + 1):
         try:

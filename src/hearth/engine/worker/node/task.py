@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.graph import Key, Kind
+from hearth.engine.core.graph import Key, NodeKind
 from hearth.engine.core.record import Record
 from hearth.engine.worker.failure import ResourceFailure, Stopped, Superseded, failure_of
 from hearth.engine.worker.known.owned import OwnedStack
@@ -32,7 +32,7 @@ class NodeTask:
         self,
         owned: OwnedStack,
         record: Record,
-        kind: Kind,
+        kind: NodeKind,
         key: Key | None,
         traversal: str,
         *,
@@ -48,7 +48,7 @@ class NodeTask:
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> NodeKind:
         """The kind of its node."""
         return self.attempt.kind
 
@@ -96,7 +96,7 @@ class NodeTask:
 
     def cancel_child(self) -> None:
         """Have a nested stack that is being worked on stop; one that is being deleted goes on."""
-        if self.attempt.child.waits is not None and self.kind is not Kind.CLEANUP:
+        if self.attempt.child.waits is not None and self.kind is not NodeKind.CLEANUP:
             self.attempt.child.waits.cancel()
 
     def _rekey(self, old: str, new: str) -> None:
@@ -131,9 +131,9 @@ class NodeTask:
 
     async def _drive(self) -> Outcome | None:
         attempt = self.attempt
-        if self.kind is Kind.VISIT:
+        if self.kind is NodeKind.WALK:
             return await walk.carry_out(attempt)
-        if self.kind is Kind.CLEANUP:
+        if self.kind is NodeKind.CLEANUP:
             return await clean_up(attempt)
         if attempt.row is not None:
             return await go_on(attempt, attempt.row)

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.decide import EXTERNAL, Decision, Verdict, Wanted, decide, to_write
-from hearth.engine.core.visit import asleep
+from hearth.engine.core.decide import EXTERNAL, Decision, Desired, Verdict, decide, to_write
+from hearth.engine.core.walk import asleep
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import attributes_of
 from hearth.engine.worker.known.desired import desired_of, evaluated_of
@@ -24,7 +24,7 @@ from hearth.resources.capabilities import NestedType
 from hearth.store.rows import AttemptRow
 
 _GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)  # with the same record
-_desired = msgspec.json.Decoder(Wanted).decode
+_desired = msgspec.json.Decoder(Desired).decode
 
 
 async def update(attempt: Attempt) -> Outcome:
@@ -34,7 +34,7 @@ async def update(attempt: Attempt) -> Outcome:
         await walk.wake(attempt)
         attempt.not_stale()
     definition = aim.program.resources[attempt.record.name]
-    rtype = owned.tools.programs.kind_of(definition)
+    rtype = owned.tools.programs.rtype_of(definition)
     try:
         evaluated = await aim.evaluated(partial(evaluated_of, aim, definition, rtype))
         resolved = await owned.access.resolve(rtype, evaluated.properties)
@@ -74,7 +74,7 @@ async def update(attempt: Attempt) -> Outcome:
             return await create(attempt, rtype, desired)
 
 
-async def _decided(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Decision:
+async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Decision:
     """The decision, after what it needs to know of the world was read. Raises `Superseded`."""
     owned, record = attempt.owned, attempt.record
     if owned.aim.adopts(record):
@@ -118,7 +118,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> De
     )
 
 
-async def _keep(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Outcome:
+async def _keep(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome:
     record = attempt.record
     ctx = attempt.context(rtype, record.action, desired.properties)
     attributes = await attributes_of(attempt.owned, record, rtype, ctx, record.held.attributes)
@@ -128,7 +128,7 @@ async def _keep(attempt: Attempt, rtype: ResourceType, desired: Wanted) -> Outco
 
 
 async def _replace(
-    attempt: Attempt, rtype: ResourceType, desired: Wanted, decision: Decision
+    attempt: Attempt, rtype: ResourceType, desired: Desired, decision: Decision
 ) -> Outcome:
     owned, old = attempt.owned, attempt.record
     others = others_of(attempt)  # attempts that failed or were overtaken
@@ -141,7 +141,7 @@ async def _replace(
 
 
 async def _update(
-    attempt: Attempt, rtype: ResourceType, desired: Wanted, decision: Decision
+    attempt: Attempt, rtype: ResourceType, desired: Desired, decision: Decision
 ) -> Outcome:
     ctx = attempt.context(
         rtype,
@@ -163,7 +163,7 @@ async def _update(
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     """Resume what an earlier owner had begun."""
     desired = _desired(msgspec.json.encode(row.wanted))
-    rtype = attempt.owned.tools.programs.kind_named(desired.kind)
+    rtype = attempt.owned.tools.programs.rtype_named(desired.kind)
     action = Action(row.action)
     if rtype is None:
         if action is Action.CREATE and row.phase == "intent":

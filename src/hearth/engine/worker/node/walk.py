@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from functools import partial
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core import visit
-from hearth.engine.core.decide import Wanted
+from hearth.engine.core import walk
+from hearth.engine.core.decide import Desired
 from hearth.engine.core.record import Record
-from hearth.engine.core.visit import Call
+from hearth.engine.core.walk import Call
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.known.owned import OwnedStack
@@ -17,7 +17,7 @@ from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
     rtype = owned.tools.programs.type_of(record)
     # an unknown type is not passed over: its task reports it
     handled = rtype is None or isinstance(rtype, NestedType) or rtype.handles(action)
-    match visit.call(record, action, handled=handled):
+    match walk.call(record, action, handled=handled):
         case Call.CARRY_OUT:
             return None
         case Call.LEAVE:
@@ -105,7 +105,7 @@ async def _act(attempt: Attempt, action: Action) -> None:
         raise ResourceFailure("EntityNotFound", f"the type {record.type} is not known any more")
     attempt.doing = action
     ctx = attempt.context(rtype, action, record.held.properties)
-    desired = Wanted(
+    desired = Desired(
         "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
     )
     before = ctx.data if row is None or row.phase == "intent" else {}
@@ -130,7 +130,11 @@ async def _act(attempt: Attempt, action: Action) -> None:
 
 
 async def _give_up(
-    attempt: Attempt, rtype: ResourceType, ctx: Live, action: Action, before: Mapping[str, str]
+    attempt: Attempt,
+    rtype: ResourceType,
+    ctx: ResourceContext,
+    action: Action,
+    before: Mapping[str, str],
 ) -> None:
     """Delete what was taken for a snapshot that failed meanwhile; `before` is older data. What can
     not be deleted now is left as a failed snapshot, which is deleted before the stack."""

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core import visit as visits
+from hearth.engine.core import walk as walks
 from hearth.engine.core.decide import EXTERNAL
-from hearth.engine.core.graph import Kind
+from hearth.engine.core.graph import NodeKind
 from hearth.engine.core.plan import Plan, Target, must_look, plan
 from hearth.engine.core.record import Record
 from hearth.engine.worker.known.aim import DOCUMENT
@@ -38,7 +38,7 @@ Step = Callable[[], Awaitable[Failure]]
 async def begin(operation: Operation) -> None:
     """Plan the operation and take in its graph; where a step fails the operation fails."""
     action = operation.owned.memory.stack.action
-    beginning = _Walk(operation) if action in visits.VISITS else _Change(operation)
+    beginning = _Walk(operation) if action in walks.WALKS else _Change(operation)
     for step in beginning.steps():
         if (failure := await step()) is not None:
             operation.ending.fail(failure)
@@ -93,9 +93,9 @@ class _Walk(_Beginning):
 
     async def joined(self) -> Failure:
         """Take in the graph, and what is under way."""
-        chosen = visits.in_charge(self.memory.records.values())
+        chosen = walks.in_charge(self.memory.records.values())
         self.aim.choose({name: record.id for name, record in chosen.items()})
-        graph = visits.build(chosen, self.aim.program.requires, self.stack.action)
+        graph = walks.build(chosen, self.aim.program.requires, self.stack.action)
         self.operation.traversal.plan_walk(graph, list(chosen.values()))
         return None
 
@@ -204,7 +204,7 @@ class _Change(_Beginning):
         for record in self.plan.touched:
             moved = self.memory.records[record.id].having(until=record.until)
             self.memory.put(moved, if_current=True)
-        self.aim.choose(self.plan.wanted)
+        self.aim.choose(self.plan.in_charge)
         self.operation.traversal.plan(self.plan.graph())
         return None
 
@@ -240,7 +240,7 @@ class _Change(_Beginning):
     def _as_meant(self, record: Record) -> Record:
         """Treat a record whose failed create is being deleted for a retry as CREATE, not DELETE."""
         task = self.operation.tasks.get(record.id)
-        trying = task is not None and task.kind is Kind.UPDATE
+        trying = task is not None and task.kind is NodeKind.UPDATE
         return record.having(action=Action.CREATE) if trying and record.leaving else record
 
     def _examine(self, record: Record, definition: Any, in_charge: Mapping[str, str]) -> bool:
@@ -261,7 +261,7 @@ class _Change(_Beginning):
             definition,
             traits,
             required=[in_charge[name] for name in aim.program.requires[record.name]],
-            reads=aim.reads(record.name, programs.kind_of(definition)),
+            reads=aim.reads(record.name, programs.rtype_of(definition)),
             world=aim.world,
         )
 
@@ -286,7 +286,7 @@ class _Change(_Beginning):
         if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
             return record
         programs = self.owned.tools.programs
-        rtype = programs.type_of(record) if definition is None else programs.kind_of(definition)
+        rtype = programs.type_of(record) if definition is None else programs.rtype_of(definition)
         data = (rtype or ResourceType()).brought(entry.get("resource_data") or {})
         data.pop(DOCUMENT, None)
         if "resources" in entry:

@@ -6,7 +6,7 @@ whoever plans the same traversal again finds it there.
 
 from dataclasses import dataclass
 
-from hearth.engine.core.graph import Key, Kind, Node
+from hearth.engine.core.graph import Key, Node, NodeKind
 from hearth.engine.core.record import Record
 from hearth.engine.worker.known.aim import Aim
 from hearth.engine.worker.known.memory import Memory
@@ -70,7 +70,7 @@ class Hooks:
 
     def _action(self, node: Node, record: Record) -> Action | None:
         stack = self._memory.stack
-        if node.kind is Kind.CLEANUP:
+        if node.kind is NodeKind.CLEANUP:
             return Action.DELETE if stack.action is Action.DELETE else None
         if record.new:
             return Action.CREATE if stack.action is Action.CREATE else None

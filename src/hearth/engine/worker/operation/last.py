@@ -67,7 +67,7 @@ class LastSteps:
             while not owned.host.may_write():  # noqa: ASYNC110 - a heartbeat lets it
                 await asyncio.sleep(TEARDOWN_PAUSE_S)
             try:
-                await owned.tools.clouds.farewell(stack, owned.access.credential)
+                await owned.tools.clouds.teardown(stack, owned.access.credential)
                 break
             except CloudFault as fault:
                 log.warning("stack %s: %s", stack.id, fault)

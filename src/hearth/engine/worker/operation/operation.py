@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hearth.engine.core.graph import Key, Kind
+from hearth.engine.core.graph import Key, NodeKind
 from hearth.engine.core.record import Record
 from hearth.engine.worker.known.aim import Aim
 from hearth.engine.worker.known.owned import OwnedStack
@@ -38,7 +38,7 @@ class Operation:
         self.tasks = tasks
         self._report = report
 
-    def _launch(self, record: Record, kind: Kind, key: Key) -> None:
+    def _launch(self, record: Record, kind: NodeKind, key: Key) -> None:
         self._task(record, kind, key, self.owned.memory.stack.traversal).launch()
 
     def resume(self, row: AttemptRow) -> None:
@@ -47,9 +47,9 @@ class Operation:
         if record is None:
             self.owned.memory.always.ended.append(row.resource_id)
             return
-        self._task(record, Kind(row.kind), None, row.traversal).launch(row)
+        self._task(record, NodeKind(row.kind), None, row.traversal).launch(row)
 
-    def _task(self, record: Record, kind: Kind, key: Key | None, traversal: str) -> NodeTask:
+    def _task(self, record: Record, kind: NodeKind, key: Key | None, traversal: str) -> NodeTask:
         return NodeTask(
             self.owned, record, kind, key, traversal, tasks=self.tasks, report=self._report
         )
@@ -57,7 +57,7 @@ class Operation:
     def stop_for_delete(self) -> None:
         """Stop all tasks that do not delete."""
         for task in self.tasks.values():
-            if task.kind is not Kind.CLEANUP:
+            if task.kind is not NodeKind.CLEANUP:
                 task.stop("user triggered cancel")
 
     def cancel(self, *, rollback: bool, traversal: str) -> None:

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from hearth.engine.core import graph as graphs
-from hearth.engine.core import visit as visits
-from hearth.engine.core.graph import Graph, Key, Kind, Node, State
+from hearth.engine.core import walk as walks
+from hearth.engine.core.graph import Graph, Key, Node, NodeKind, State
 from hearth.engine.core.record import Record
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import immediate, walk
@@ -37,7 +37,7 @@ class Traversal:
         ending: Ending,
         hooks: Hooks,
         tasks: Tasks,
-        launch: Callable[[Record, Kind, Key], None],
+        launch: Callable[[Record, NodeKind, Key], None],
     ) -> None:
         self.late = False  # the deadline has passed, and all tasks were stopped
         self._owned = owned
@@ -71,13 +71,13 @@ class Traversal:
         self._graph, self._open = graph, len(graph)
         stack = self._owned.memory.stack
         for record in records:
-            key: Key = (Kind.VISIT, record.id)
-            match visits.ended(record, stack.action, stack.traversal):
+            key: Key = (NodeKind.WALK, record.id)
+            match walks.ended(record, stack.action, stack.traversal):
                 case State.DONE:
                     graphs.end(graph, key)
                     self._open -= 1
                 case State.FAILED if stack.action is Action.CHECK:
-                    self._open -= visits.skip(graph, key)
+                    self._open -= walks.skip(graph, key)
         self._join_tasks()
         self._queue.extend(node.key for node in graphs.ready(graph))
 
@@ -110,17 +110,17 @@ class Traversal:
             key: Key = (task.kind, record_id)
             node = self._graph.get(key)
             same = task.attempt.traversal == traversal  # it began when its node was ready
-            fits = task.kind is Kind.CLEANUP and node is not None and not node.waiting
-            if node is not None and task.kind is not Kind.UPDATE and (same or fits):
+            fits = task.kind is NodeKind.CLEANUP and node is not None and not node.waiting
+            if node is not None and task.kind is not NodeKind.UPDATE and (same or fits):
                 node.state = State.RUNNING
                 task.join(key, traversal)
                 continue
             task.key = None
             if not same:
                 task.cancel_child()
-            keys: list[Key] = [(kind, record_id) for kind in Kind]
+            keys: list[Key] = [(kind, record_id) for kind in NodeKind]
             if (replaced := self._taken_back_after(record_id)) is not None:
-                keys.append((Kind.UPDATE, replaced))
+                keys.append((NodeKind.UPDATE, replaced))
             for held in filter(None, map(self._graph.get, keys)):
                 held.waiting += 1
                 task.holds.append(held.key)
@@ -158,19 +158,19 @@ class Traversal:
         record = self._owned.memory.records.get(node.record_id)
         if record is None:
             self._done(node.key)
-        elif node.kind is Kind.VISIT:
+        elif node.kind is NodeKind.WALK:
             outcome = walk.at_once(self._owned, record)
             if outcome is None:
                 self._launch(record, node.kind, node.key)
             else:
                 self._take_in(node.key, outcome)
-        elif node.kind is Kind.CLEANUP and self._aim.in_charge.get(record.name) == record.id:
+        elif node.kind is NodeKind.CLEANUP and self._aim.in_charge.get(record.name) == record.id:
             self._done(node.key)  # it need not go
         elif not self._hooks.before(node, record):
             self._work_on(node, record)
 
     def _work_on(self, node: Node, record: Record) -> None:
-        if node.kind is Kind.CLEANUP and record.state == "DELETE_COMPLETE":
+        if node.kind is NodeKind.CLEANUP and record.state == "DELETE_COMPLETE":
             self._forget(node, record)
             return
         if not immediate.handles(self._owned, node, record):
@@ -209,7 +209,7 @@ class Traversal:
         if node is None or self._aim.over:
             return
         record = self._owned.memory.records.get(node.record_id)
-        if record is None or (after and node.kind is not Kind.CLEANUP):
+        if record is None or (after and node.kind is not NodeKind.CLEANUP):
             self._done(key)
         elif after:
             self._forget(node, record)
@@ -269,7 +269,7 @@ class Traversal:
         """A node ended badly. A check goes on with what does not wait for it."""
         if self._owned.memory.stack.action is Action.CHECK and key in self._graph:
             assert key is not None
-            self._open -= visits.skip(self._graph, key)
+            self._open -= walks.skip(self._graph, key)
             self.finish_if_empty()
             return
         if key in self._graph:

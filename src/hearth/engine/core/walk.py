@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 from hearth.engine.core import graph as graphs
-from hearth.engine.core.graph import Graph, Key, Kind, Node, State
+from hearth.engine.core.graph import Graph, Key, Node, NodeKind, State
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 
-VISITS = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+WALKS = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
 _ASLEEP_OR_AWOKEN = (Action.SUSPEND, Action.RESUME)
 
 
@@ -42,16 +42,16 @@ def build(
 ) -> Graph:
     """Return the graph of a lifecycle action; `requires` maps names to the names they need."""
     by_id = {record.id: record for record in chosen.values()}
-    graph: Graph = {(Kind.VISIT, i): Node((Kind.VISIT, i)) for i in by_id}
+    graph: Graph = {(NodeKind.WALK, i): Node((NodeKind.WALK, i)) for i in by_id}
     for name, record in chosen.items():
-        node = graph[Kind.VISIT, record.id]
+        node = graph[NodeKind.WALK, record.id]
         if action is Action.SUSPEND:
             for provider in sorted(record.requires & by_id.keys()):
-                graphs.wait(graph, graph[Kind.VISIT, provider], node.key)
+                graphs.wait(graph, graph[NodeKind.WALK, provider], node.key)
         else:
             for other in sorted(requires.get(name, ())):
                 if other in chosen:
-                    graphs.wait(graph, node, (Kind.VISIT, chosen[other].id))
+                    graphs.wait(graph, node, (NodeKind.WALK, chosen[other].id))
     return graph
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.record import Record
 from hearth.engine.endpoints import stack_facts
-from hearth.resources.base import Live, ResourceType
+from hearth.resources.base import ResourceContext, ResourceType
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.store import claim, reads
@@ -14,15 +14,15 @@ from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
-async def live_of(
+async def context_of(
     services: Services,
     caller: Caller,
     row: StackRow,
     record: Record,
-    kind: ResourceType,
+    rtype: ResourceType,
     *,
     as_stack: bool = False,
-) -> Live:
+) -> ResourceContext:
     """Return the context of a record. The cloud is the caller's; with `as_stack` the stack's."""
 
     def look(tx: Tx) -> tuple[Any, dict[str, str], Any, str | None]:
@@ -39,14 +39,14 @@ async def live_of(
         return await services.store.read(lambda tx: _metadata_of(tx, row, reference))
 
     now = services.clock.now()
-    return Live(
+    return ResourceContext(
         record_id=record.id,
         name=record.name,
         type_name=record.type,
         stack=stack_facts(row, services.endpoints),
         action=record.action,
         physical_id=record.physical_id,
-        physical_name=physical_name(row.name, record.name, record.id, kind.physical_name_limit),
+        physical_name=physical_name(row.name, record.name, record.id, rtype.physical_name_limit),
         key=record.id,
         properties=record.held.properties,
         cloud=cloud,
@@ -56,7 +56,7 @@ async def live_of(
         now=now,
         started_at=now,
         secret=lambda: services.store.sealer.fingerprint(["secret", record.id]),
-        kind=kind,
+        kind=rtype,
         new_id=services.new_id,
         users=services.clouds.users(row, lambda project_id: None),
         read_metadata=metadata_of,

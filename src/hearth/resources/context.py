@@ -69,9 +69,9 @@ class Step:
     """
 
     name: str
-    do: Callable[[Live], Awaitable[Made | None]]
-    find: Callable[[Live], Awaitable[Made | None]] | None = None
-    poll: Callable[[Live], Awaitable[Progress]] | None = None
+    do: Callable[[ResourceContext], Awaitable[Made | None]]
+    find: Callable[[ResourceContext], Awaitable[Made | None]] | None = None
+    poll: Callable[[ResourceContext], Awaitable[Progress]] | None = None
 
 
 @dataclass(frozen=True)
@@ -203,12 +203,12 @@ def _no_ids() -> str:
 class Located(Protocol):
     """A type whose objects have a URL of their own."""
 
-    def location(self, live: Live) -> tuple[str, str, str | None]:
+    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
         """Return service, path and microversion of the object's own URL."""
 
 
 @dataclass
-class Live:
+class ResourceContext:
     """One resource being worked on: made by the engine for each node.
 
     The engine puts the `physical_id`, `data` and `body` of each answer here before it calls on.
