@@ -86,7 +86,7 @@ def _named(name: str) -> ResourceType:
 class ResourceType:
     """A resource type: a stateless declaration, one instance per process.
 
-    Subclasses declare and override; the engine calls `steps`, for immediate types `make` and `amend`.
+    Subclasses declare and override; the engine calls `steps`, or `make` and `amend` of immediate types.
     """
 
     type_name: ClassVar[str]
