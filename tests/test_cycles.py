@@ -23,6 +23,7 @@ PACKAGES = (
     "cli",
     "cloud",
     "devcloud",
+    "engine",
     "model",
     "resources",
     "schema",

@@ -86,7 +86,8 @@ def _named(name: str) -> ResourceType:
 class ResourceType:
     """A resource type: a stateless declaration, one instance per process.
 
-    Subclasses declare and override; the engine calls `steps`, or `make` and `amend` of immediate types.
+    Subclasses declare and override; the engine calls `steps`, or `make` and `amend` of immediate
+    types.
     """
 
     type_name: ClassVar[str]

@@ -16,6 +16,7 @@ from hearth.engine.core.decide import EXTERNAL, provably_kept
 from hearth.engine.core.predict import (
     Expected,
     Inner,
+    PlanOfStack,
     PredictedWorld,
     Prediction,
     PreviewContext,
@@ -64,7 +65,7 @@ class Entry:
     planned: PlannedAction
     reasons: tuple[Reason, ...] = ()
     awaits: frozenset[str] = frozenset()
-    inner: "Plan | None" = None
+    inner: PlanOfStack | None = None
     later: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -143,21 +144,12 @@ def plan(
     answers that too; then each entry has the predicted action of its resource, and the reasons.
     """
     predictor = _Predictor(preview, PredictedWorld(preview.facade)) if preview is not None else None
+    planner = _Planner(program, target, examine, predictor)
     by_name: dict[str, list[Record]] = {}
     for one in records:
         by_name.setdefault(one.name, []).append(one)
-
-    resources = program.resources if program else {}
-    requires = program.requires if program else {}
-    in_charge: dict[str, str] = {}
-    kept: set[str] = set()
-    kept_names: set[str] = set()
-    entries: list[Entry] = []
-    new: list[Record] = []
-    touched: list[Record] = []
-    chosen: set[str] = set()
     for name in program.order if program else ():
-        definition = resources[name]
+        definition = planner.resources[name]
         record = choose(
             by_name.get(name, ()),
             fingerprint=definition.fingerprint,
@@ -167,46 +159,11 @@ def plan(
         )
         if record is None:
             fresh = Record(new_id(), name, definition.type, target.revision, now)
-            new.append(fresh)
-            in_charge[name] = fresh.id
-            entries.append(_created(fresh, definition, predictor))
+            planner.create(fresh, definition)
         else:
-            chosen.add(record.id)
-            if record.until is not None:
-                touched.append(record.having(until=None))
-            unmoved = requires[name] <= kept_names
-            if (
-                unmoved
-                and provably_kept(record, definition.fingerprint)
-                and not (examine is not None and examine(record, definition, in_charge))
-                and not (
-                    predictor is not None
-                    and predictor.must_look(record, definition, requires[name], in_charge)
-                )
-            ):
-                kept.add(record.id)
-                kept_names.add(name)
-                entries.append(_kept(record, definition, predictor))
-            else:
-                entries.append(_open(record, definition, predictor))
-            in_charge[name] = record.id
-
-    for one in records:
-        if one.id not in chosen:
-            entries.append(_going(one, in_charge))
-            if one.until is None and program is not None:  # else the record itself is deleted soon
-                touched.append(one.having(until=target.revision))
-    return Plan(
-        target,
-        tuple(entries),
-        in_charge,
-        {name: requires[name] for name in in_charge},
-        frozenset(kept),
-        tuple(new),
-        tuple(touched),
-        tuple(records),
-        predictor.world if predictor is not None else None,
-    )
+            planner.go_on(record, definition)
+    planner.leave(records)
+    return planner.plan(records)
 
 
 def must_look(
@@ -232,6 +189,83 @@ def must_look(
         return False
     evaluated = definition.evaluate(world)
     return bool(evaluated.unknown) or evaluated.properties != record.held.written
+
+
+class _Planner:
+    """A plan that is being made, name by name in the order of the program."""
+
+    def __init__(
+        self,
+        program: Aim | None,
+        target: Target,
+        examine: Callable[[Record, Any, Mapping[str, str]], bool] | None,
+        predictor: "_Predictor | None",
+    ) -> None:
+        self.resources = program.resources if program else {}
+        self._requires = program.requires if program else {}
+        self._empty = program is None
+        self._target = target
+        self._examine = examine
+        self._predictor = predictor
+        self._in_charge: dict[str, str] = {}
+        self._kept: dict[str, str] = {}  # names and ids
+        self._entries: list[Entry] = []
+        self._new: list[Record] = []
+        self._touched: list[Record] = []
+
+    def create(self, fresh: Record, definition: ResourceDefinition) -> None:
+        """Begin with a new record."""
+        self._new.append(fresh)
+        self._in_charge[fresh.name] = fresh.id
+        self._entries.append(_created(fresh, definition, self._predictor))
+
+    def go_on(self, record: Record, definition: ResourceDefinition) -> None:
+        """Go on with a record: it stays, or the engine looks at it."""
+        if record.until is not None:
+            self._touched.append(record.having(until=None))
+        if self._stays(record, definition):
+            self._kept[record.name] = record.id
+            self._entries.append(_kept(record, definition, self._predictor))
+        else:
+            self._entries.append(_open(record, definition, self._predictor))
+        self._in_charge[record.name] = record.id
+
+    def _stays(self, record: Record, definition: ResourceDefinition) -> bool:
+        requires = self._requires[record.name]
+        if not requires <= self._kept.keys():
+            return False
+        if not provably_kept(record, definition.fingerprint):
+            return False
+        if self._examine is not None and self._examine(record, definition, self._in_charge):
+            return False
+        predictor = self._predictor
+        return predictor is None or not predictor.must_look(
+            record, definition, requires, self._in_charge
+        )
+
+    def leave(self, records: Collection[Record]) -> None:
+        """Take the rest out of charge; their cleanup nodes delete them."""
+        chosen = set(self._in_charge.values())
+        for one in records:
+            if one.id in chosen:
+                continue
+            self._entries.append(_going(one, self._in_charge))
+            if one.until is None and not self._empty:  # else the record itself is deleted soon
+                self._touched.append(one.having(until=self._target.revision))
+
+    def plan(self, existing: Collection[Record]) -> Plan:
+        """Return the plan."""
+        return Plan(
+            self._target,
+            tuple(self._entries),
+            self._in_charge,
+            {name: self._requires[name] for name in self._in_charge},
+            frozenset(self._kept.values()),
+            tuple(self._new),
+            tuple(self._touched),
+            tuple(existing),
+            self._predictor.world if self._predictor is not None else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

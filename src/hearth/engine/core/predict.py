@@ -7,7 +7,7 @@ prediction that depends on it is a "may".
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, to_write
 from hearth.engine.core.record import Record
@@ -16,9 +16,6 @@ from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
 from hearth.schema import Add, Prop, Replace, Rule
 from hearth.template import Evaluated, Facade, ResourceDefinition, asked, walk
-
-if TYPE_CHECKING:
-    from hearth.engine.core.plan import Plan
 
 MASK = "******"
 
@@ -112,11 +109,20 @@ class Prediction:
         return frozenset().union(*(reason.awaits for reason in self.reasons))
 
 
+class PlanOfStack(Protocol):
+    """The plan of a nested stack; see `plan.Plan`."""
+
+    @property
+    def still(self) -> bool: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Inner:
     """The plan of a nested stack, and the values that its resource will have afterwards."""
 
-    plan: "Plan"
+    plan: PlanOfStack
     attributes: Mapping[str, Any]
     reference: Any
 
