@@ -111,7 +111,7 @@ def test_a_full_update_takes_all_from_the_request(tmp_path: Path) -> None:
         assert await stack.outputs() == {"size": 1, "text": "second"}  # defaults, not the old ones
         assert stack.row.tags is None
         assert (stack.row.timeout_mins, stack.row.disable_rollback) == (7, False)  # these stay
-        assert stack.row.told == "converge"
+        assert stack.row.options.converge
 
     told(tmp_path, story)
 
@@ -121,7 +121,7 @@ def test_the_operator_may_have_every_update_observe(tmp_path: Path) -> None:
         services = stack.services
         services.limits = replace(services.limits, observe_on_update=True)
         await stack.update(FIRST)
-        assert stack.row.told == "converge"
+        assert stack.row.options.converge
         aim = await aim_of(services, CALLER, stack.row, FIRST)
         assert aim.observe
 

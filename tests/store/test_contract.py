@@ -33,7 +33,7 @@ def new_id() -> str:
 
 
 def test_a_stack_is_read_column_by_column() -> None:
-    assert [column.name for column in tables.stack.c] == list(COLUMNS)
+    assert [column.key for column in tables.stack.c] == list(COLUMNS)
 
 
 def new_stack(name: str = "web", **more: object) -> accept.NewStack:

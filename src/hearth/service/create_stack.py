@@ -14,7 +14,7 @@ from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest, check_name, checked, requested
 from hearth.store import accept
 from hearth.store.database import Tx
-from hearth.store.rows import StackRow
+from hearth.store.rows import Options, StackRow
 from hearth.store.tables import stack
 
 
@@ -65,7 +65,7 @@ def sketch(new: accept.NewStack, now: float) -> StackRow:
         id=new.id, project_id=new.project_id, name=new.name, live_name=new.name, root_id=new.id,
         parent_id=None, parent_record=None, parent_traversal=None, depth=0, action=Action.CREATE,
         status=Status.IN_PROGRESS, reason="", first_failure=None, revision=0, previous_revision=0,
-        traversal="", started_at=now, deadline=None, told=None,
+        traversal="", started_at=now, deadline=None, options=Options(),
         timeout_mins=new.timeout_mins,
         disable_rollback=new.disable_rollback, owner=None, epoch=0, takeovers=0, due_at=None,
         credential_id=None, user_project_id=None, creator=new.creator,

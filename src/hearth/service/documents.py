@@ -15,7 +15,7 @@ from hearth.service.template_text import plain
 from hearth.store import accept
 from hearth.store.database import Tx
 from hearth.store.document import document
-from hearth.store.rows import Revision, StackRow
+from hearth.store.rows import Options, Revision, StackRow
 from hearth.template import Environment
 
 
@@ -33,7 +33,7 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
         Action.DELETE,
         requester=requester(caller),
         by=caller.user_name,
-        told=accept.ABANDON,
+        options=Options(abandon=True),
     )
 
     def transaction(tx: Tx) -> dict[str, Any]:

@@ -25,8 +25,7 @@ from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.service.services import Services
 from hearth.service.types_used import demand_types
-from hearth.store import accept
-from hearth.store.rows import Revision, StackRow, characters_of
+from hearth.store.rows import Options, Revision, StackRow, characters_of
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
 from hearth.template.check import examine
 from hearth.template.compile import PROBLEMS_MAX
@@ -55,9 +54,9 @@ class StackRequest:
     revision: int | None = None  # in place of template, files and environment
 
     @property
-    def options(self) -> str | None:
+    def options(self) -> Options | None:
         """The options of an update; None keeps those of the last update."""
-        return None if self.converge is None else accept.CONVERGE if self.converge else ""
+        return None if self.converge is None else Options(converge=self.converge)
 
 
 def revision_of(request: StackRequest, current: Revision | None = None) -> Revision:

@@ -20,7 +20,7 @@ from hearth.service.stack_request import (
 from hearth.service.types_used import demand_types_of
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
-from hearth.store.rows import StackRow
+from hearth.store.rows import Options, StackRow
 from hearth.template import Program
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ async def update_stack(
         tags=tags,
         requester=requester(caller),
         by=caller.user_name,
-        told=_options(services, request),
+        options=_options(services, request),
         copy_of=request.revision,
     )
     now = services.clock.now()
@@ -60,9 +60,9 @@ async def update_stack(
     return after
 
 
-def _options(services: Services, request: StackRequest) -> str | None:
+def _options(services: Services, request: StackRequest) -> Options | None:
     """Return the options of an update; None keeps those of the last update."""
-    return accept.CONVERGE if services.limits.observe_on_update else request.options
+    return Options(converge=True) if services.limits.observe_on_update else request.options
 
 
 async def aim_of(services: Services, caller: Caller, row: StackRow, request: StackRequest) -> Aim:
@@ -83,9 +83,8 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
     world = StoredWorld(there, kinds=services.programs.types_of(there))
     program = await checked(services, caller, row, revision, world=world)
     _immutable(before, program)
-    asked = _options(services, request)
-    options = row.told if asked is None else asked
-    return Aim(row, revision, program, records, observe=options == accept.CONVERGE)
+    options = _options(services, request) or row.options
+    return Aim(row, revision, program, records, observe=options.converge)
 
 
 async def delete_stack(services: Services, caller: Caller, row: StackRow) -> None:

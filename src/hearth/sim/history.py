@@ -35,9 +35,9 @@ from hearth.sim.mailbox import Mailbox, Wait
 from hearth.sim.types import Other, Thing, Token, Value
 from hearth.sim.watcher import Watcher
 from hearth.sim.world import World
-from hearth.store.accept import ABANDON, CONVERGE, OperationRequest
+from hearth.store.accept import OperationRequest
 from hearth.store.document import document
-from hearth.store.rows import Revision, StackRow
+from hearth.store.rows import Options, Revision, StackRow
 from hearth.template import Limits
 
 TYPES = {
@@ -297,18 +297,18 @@ class _History:
         wanted = (self.load.draw.tweaked if little else self.draw.changed)(self.template)
         wanted = self.groups.changed(wanted)
         rollback = self.rng.random() < self.odds.rollback
-        converge = CONVERGE if self.rng.random() < 0.1 else ""
+        converge = self.rng.random() < 0.1
         if converge and self.rng.random() < 0.5:
             self._lose()
         revision = self._revision(wanted)
         if not self._busy():
-            await self._preview(revision, observe=bool(converge))
+            await self._preview(revision, observe=converge)
         operation = OperationRequest(
             Action.UPDATE,
             revision,
             requester=self._user(),
             disable_rollback=not rollback,
-            told=converge,
+            options=Options(converge=converge),
             timeout_mins=self.rng.choice((None, *TIMEOUTS_MINS)),
         )
         await self._ask(operation, wanted)
@@ -443,7 +443,7 @@ class _History:
         body = self.world.store.transact(lambda tx: document(tx, row), write=False)
         before = checks.kept_on(self.world, self.stack_id)
         while self.world.stack(self.stack_id).deleted_at is None:  # a hook may hold it too long
-            await self._ask(OperationRequest(Action.DELETE, told=ABANDON))
+            await self._ask(OperationRequest(Action.DELETE, options=Options(abandon=True)))
             await self._rest()
         if left := set(before.values()) - set(self.world.twin.things):
             self.outcome.wrong.append(f"abandoned and gone: {sorted(left)}")
@@ -569,14 +569,14 @@ class _History:
 
     async def _heal_by_update(self) -> None:
         await self._calmly(Action.RESUME)
-        told = CONVERGE if self._vanished() else ""  # it looks at what a check may have passed over
-        row = await self._calmly(Action.UPDATE, self.template, told=told)
+        converge = self._vanished()  # it looks at what a check may have passed over
+        row = await self._calmly(Action.UPDATE, self.template, converge=converge)
         if "is not supported" in row.reason:
             await self._calmly(Action.UPDATE, {})
             row = await self._calmly(Action.UPDATE, self.template)
         if "Timed out" in row.reason or "conflicts" in row.reason:  # by what hung before
             self.world.twin.answer()
-            row = await self._calmly(Action.UPDATE, self.template, told=told)
+            row = await self._calmly(Action.UPDATE, self.template, converge=converge)
         if row.state != "UPDATE_COMPLETE":
             self.outcome.wrong.append(f"the healed update ended {row.state}: {row.reason}")
             return
@@ -586,13 +586,14 @@ class _History:
         )
 
     async def _calmly(
-        self, action: Action, template: Template | None = None, *, told: str = ""
+        self, action: Action, template: Template | None = None, *, converge: bool = False
     ) -> StackRow:
         """Carry out an operation without faults; return the stack after it."""
         revision = revision_of(template) if template is not None else None
         if template is not None:
             self._leave_out(template)
-        operation = OperationRequest(action, revision, 30, disable_rollback=True, told=told)
+        options = Options(converge=converge)
+        operation = OperationRequest(action, revision, 30, disable_rollback=True, options=options)
         await self.world.operate(self.stack_id, operation)
         await self._rest()
         return self.world.stack(self.stack_id)

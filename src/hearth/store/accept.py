@@ -18,7 +18,7 @@ from hearth.store import credentials, events
 from hearth.store.database import Tx
 from hearth.store.messages import Cancel, Content, OperationBegun, child_ended, packed
 from hearth.store.prepared import NOW, Listed, Prepared
-from hearth.store.rows import COLUMNS, Event, Revision, StackRow, stack_row, stack_values
+from hearth.store.rows import COLUMNS, Event, Options, Revision, StackRow, stack_row, stack_values
 from hearth.store.tables import inbox, node, resource, snapshot, stack, tree
 from hearth.store.texts import (
     content_of,
@@ -29,9 +29,6 @@ from hearth.store.texts import (
 )
 
 NewId = Callable[[], str]
-CONVERGE = "converge"
-ABANDON = "abandon"
-FURTHER = "further"
 _TREE = Prepared(tree.insert())
 _STACK = Prepared(stack.insert().values(due_at=NOW))  # by the clock that it is compared with
 _MESSAGE = Prepared(inbox.insert())
@@ -93,9 +90,7 @@ class NewStack:
 class OperationRequest:
     """What is asked of a stack that exists. None keeps what the stack has.
 
-    `told` holds words: `CONVERGE` (compare with the real world), `ABANDON` (a delete that retains
-    everything), `FURTHER` (one more batch of an operation that has asked every member before); ""
-    is nothing.
+    An update without `options` keeps `converge`.
     """
 
     action: Action
@@ -106,7 +101,7 @@ class OperationRequest:
     requester: Mapping[str, Any] | None = None  # the token of whoever asks, as facts
     by: str | None = None
     parent_traversal: str | None = None
-    told: str | None = None
+    options: Options | None = None
     copy_of: int | None = None  # the revision that `revision` was made of
     stands: bool = False  # of a stack that is so already, nothing has to be looked at
 
@@ -227,7 +222,7 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
         traversal=traversal,
         started_at=now,
         deadline=now + _timeout_s(tx, new.timeout_mins),
-        told=None,
+        options=Options(),
         timeout_mins=new.timeout_mins,
         disable_rollback=new.disable_rollback,
         owner=None,
@@ -326,7 +321,7 @@ def _begun(
         updated_at=now,
         timeout_mins=timeout,
         deadline=now + _timeout_s(tx, timeout),
-        told=_told(row, wanted),
+        options=_options(row, wanted),
         disable_rollback=(
             row.disable_rollback if wanted.disable_rollback is None else wanted.disable_rollback
         ),
@@ -344,7 +339,7 @@ def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> boo
     made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
     if not made or row.owner is not None or wanted.revision is None:
         return False
-    if says(wanted.told, CONVERGE) or row.id in among.unsettled:
+    if (wanted.options is not None and wanted.options.converge) or row.id in among.unsettled:
         return False
     return among.contents.get(row.id) == content_of(tx, wanted.revision)
 
@@ -360,7 +355,7 @@ def _stood(
         started_at=now,
         updated_at=now,
         timeout_mins=row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins,
-        told=_told(row, wanted),
+        options=_options(row, wanted),
     )
     begun = f"Stack {wanted.action} started"
     writes.events += [
@@ -399,16 +394,11 @@ def _requested(
     return made
 
 
-def _told(row: StackRow, wanted: OperationRequest) -> str | None:
-    told = wanted.told
-    if told is None and wanted.action is not Action.DELETE:
-        told = CONVERGE if says(row.told, CONVERGE) else None
-    return told or None
-
-
-def says(told: str | None, word: str) -> bool:
-    """Whether the word is among those that an operation is told."""
-    return word in (told or "").split()
+def _options(row: StackRow, wanted: OperationRequest) -> Options:
+    """Return the options of an operation; without any, an update compares if the last one did."""
+    if wanted.options is not None:
+        return wanted.options
+    return Options(converge=row.options.converge and wanted.action is not Action.DELETE)
 
 
 def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -21,6 +22,30 @@ def cut(reason: str) -> str:
 
 DATA = "resource_data.data"  # what its sealed values are bound to, with the resource
 METADATA = "resource_data.metadata"
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What an operation is asked for beside its action.
+
+    `converge`: compare with the real world. `abandon`: delete the stack, and retain everything.
+    `further`: one more batch of an operation that has asked every member before.
+    """
+
+    converge: bool = False
+    abandon: bool = False
+    further: bool = False
+
+    @property
+    def words(self) -> str | None:
+        """The options as a row has them."""
+        return " ".join(name for name in self.__struct_fields__ if getattr(self, name)) or None
+
+
+@cache
+def options_of(words: str | None) -> Options:
+    """Return the options of a row; a word that only a newer version knows is left out."""
+    known = [word for word in (words or "").split() if word in Options.__struct_fields__]
+    return Options(**dict.fromkeys(known, True))
 
 
 class StackRow(msgspec.Struct, frozen=True):
@@ -57,7 +82,7 @@ class StackRow(msgspec.Struct, frozen=True):
     created_at: float
     updated_at: float | None
     deleted_at: float | None
-    told: str | None
+    options: "Options"
 
     @property
     def state(self) -> str:
@@ -81,7 +106,12 @@ def stack_row(tx: Tx, row: Any) -> StackRow:
 COLUMNS = StackRow.__struct_fields__
 _WORDS = [
     (COLUMNS.index(name), word)
-    for name, word in (("action", Action), ("status", Status), ("disable_rollback", bool))
+    for name, word in (
+        ("action", Action),
+        ("status", Status),
+        ("disable_rollback", bool),
+        ("options", options_of),
+    )
 ]
 _TEXTS = [(COLUMNS.index(name), f"stack.{name}") for name in ("reason", "first_failure")]
 
@@ -90,6 +120,7 @@ def stack_values(tx: Tx, row: StackRow) -> dict[str, Any]:
     """All columns of a stack."""
     values = msgspec.structs.asdict(row)
     values["action"], values["status"] = row.action.value, row.status.value
+    values["options"] = row.options.words
     for _, column in _TEXTS:
         name = column.removeprefix("stack.")
         text = values[name]

@@ -16,7 +16,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.store.claim import Loaded
-from hearth.store.rows import Revision, StackRow
+from hearth.store.rows import Options, Revision, StackRow
 
 PROGRAMS = Programs(default_catalog(), template_type=TemplateResource)
 
@@ -74,7 +74,7 @@ def stack_row(**changes) -> StackRow:
         "root_id": "stack", "depth": 1, "action": Action.CREATE, "status": Status.IN_PROGRESS,
         "reason": "Stack CREATE started", "revision": 1, "previous_revision": 0,
         "traversal": "t1", "started_at": 0.0, "disable_rollback": True, "epoch": 1,
-        "takeovers": 0, "created_at": 0.0,
+        "takeovers": 0, "created_at": 0.0, "options": Options(),
     }  # fmt: skip
     return StackRow(**(values | changes))
 

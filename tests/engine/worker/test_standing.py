@@ -12,8 +12,8 @@ from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing, Token, Value
 from hearth.sim.world import World
-from hearth.store.accept import CONVERGE, OperationRequest
-from hearth.store.rows import Revision
+from hearth.store.accept import OperationRequest
+from hearth.store.rows import Options, Revision
 
 TYPES = (Thing(), Value(), Token())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)
@@ -36,7 +36,7 @@ def revision(*, more=None, told=None, value="1", environment=None):
 class Life:
     """A stack is made as the first revision says and updated to the second."""
 
-    def __init__(self, *revisions, between=None, told=None):
+    def __init__(self, *revisions, between=None, options=None):
         loop = VirtualLoop()
         self.world = world = World(loop, PROGRAMS, lambda loop: TwinCloud(loop.time))
 
@@ -51,7 +51,7 @@ class Life:
             self.before = world.stack(self.child_id)
             self.old = {one.name: one.id for one in world.records(self.child_id)}
             await world.operate(
-                self.stack_id, OperationRequest(Action.UPDATE, revisions[1], told=told)
+                self.stack_id, OperationRequest(Action.UPDATE, revisions[1], options=options)
             )
             await world.rest()
 
@@ -122,4 +122,4 @@ def test_types_that_every_update_replaces_are_replaced():
 
 
 def test_an_update_that_looks_at_the_world_looks_into_it():
-    assert not Life(revision(), revision(), told=CONVERGE).stood
+    assert not Life(revision(), revision(), options=Options(converge=True)).stood

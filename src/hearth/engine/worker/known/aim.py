@@ -16,7 +16,6 @@ from hearth.engine.worker.known.memory import Memory
 from hearth.engine.worker.known.world import RecordedWorld
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
-from hearth.store.accept import ABANDON, CONVERGE, says
 from hearth.store.rows import Revision
 from hearth.template.hidden import masked
 
@@ -109,7 +108,7 @@ class Aim:
     def retains(self, record: Record) -> bool:
         """Whether the physical thing stays when its record is deleted."""
         stack = self._memory.stack
-        if says(stack.told, ABANDON) or record.held.deletion_policy == "Retain":
+        if stack.options.abandon or record.held.deletion_policy == "Retain":
             return True
         undone = stack.action is Action.ROLLBACK and stack.previous_revision == 0
         return undone and (record.action is Action.ADOPT or record.new)
@@ -126,7 +125,7 @@ class Aim:
     def observes(self) -> bool:
         """Whether the update compares with the real world, not with what is recorded of it."""
         stack = self._memory.stack
-        return says(stack.told, CONVERGE) and stack.action is Action.UPDATE
+        return stack.options.converge and stack.action is Action.UPDATE
 
     @property
     def restored(self) -> Mapping[str, Any]:

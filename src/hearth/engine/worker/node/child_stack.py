@@ -18,9 +18,9 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Child, ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.store import claim
-from hearth.store.accept import ABANDON, CONVERGE, FURTHER, NewStack, OperationRequest, says
+from hearth.store.accept import NewStack, OperationRequest
 from hearth.store.messages import ChildEnded
-from hearth.store.rows import Revision
+from hearth.store.rows import Options, Revision
 
 PLACES = ("resources.", "resources[", "Resources.", "Resources[")
 Begin = Callable[[], Awaitable[None]]
@@ -159,9 +159,9 @@ class ChildStack:
                 self._put_update(rtype, ctx, _asked(rtype.child, ctx), first=first)
                 return True
             case Action.DELETE:
-                told = ABANDON if owned.aim.retains(self._attempt.record) else None
+                options = Options(abandon=owned.aim.retains(self._attempt.record))
                 operation = OperationRequest(
-                    action, parent_traversal=self._link.asked_by, told=told
+                    action, parent_traversal=self._link.asked_by, options=options
                 )
             case _:
                 operation = OperationRequest(action, parent_traversal=self._link.asked_by)
@@ -210,7 +210,7 @@ class ChildStack:
     ) -> None:
         assert self._child_id is not None
         owned = self._owned
-        told = [CONVERGE] if says(owned.memory.stack.told, CONVERGE) else []
+        converge = owned.memory.stack.options.converge
         self._child = child
         self._keep(ctx, child, if_current=first)
         operation = OperationRequest(
@@ -218,7 +218,7 @@ class ChildStack:
             self._revision(rtype, ctx, child),
             timeout_mins=child.timeout_mins,
             parent_traversal=self._link.asked_by,
-            told=" ".join([*told, FURTHER] if further else told),
+            options=Options(converge=converge, further=further),
             stands=self._stands(rtype),
         )
         changes = owned.memory.if_current if first else owned.memory.always

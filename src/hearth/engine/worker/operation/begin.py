@@ -24,7 +24,6 @@ from hearth.model.state import Action, Status
 from hearth.resources import zones
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType
-from hearth.store.accept import FURTHER, says
 from hearth.store.reads import resources_beside
 from hearth.store.snapshots import Snapshot
 from hearth.template.limits import too_many_resources
@@ -254,7 +253,7 @@ class _Change(_Beginning):
         traits = programs.traits_of(definition, updating=stack.action is Action.UPDATE)
         if traits.nested and aim.done_with(record):
             return False
-        if says(stack.told, FURTHER):  # nested stacks were asked before in the same operation
+        if stack.options.further:  # nested stacks were asked before in the same operation
             traits = replace(traits, nested=False)
         return must_look(
             record,

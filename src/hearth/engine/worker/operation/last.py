@@ -11,7 +11,6 @@ from hearth.engine.worker.node import orphans, walk
 from hearth.engine.worker.operation.ending import Ending
 from hearth.engine.worker.operation.parent import outputs_deferred
 from hearth.model.state import Action
-from hearth.store.accept import ABANDON, says
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +59,7 @@ class LastSteps:
         """Delete what Hearth itself made for a root stack, then complete."""
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
-        if says(stack.told, ABANDON):  # its users go on being used
+        if stack.options.abandon:  # its users go on being used
             stack = stack.having(user_project_id=None)
         await owned.commits.written()  # the next owner, who repeats a delete, needs the trust
         for attempt in range(1, TEARDOWNS_MAX + 1):
