@@ -1,7 +1,6 @@
 """Create a stack."""
 
 from dataclasses import replace
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -14,7 +13,7 @@ from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest, check_name, checked, requested
 from hearth.store import accept
 from hearth.store.database import Tx
-from hearth.store.rows import Options, StackRow
+from hearth.store.rows import Document, Options, StackRow
 from hearth.store.tables import stack
 
 
@@ -31,10 +30,10 @@ async def create_stack(
     With `adopt`, the document of a stack, the new stack adopts the objects in the document.
     """
     check_name(name)
-    given: dict[str, Any] = {}
+    document: Document | None = None
     if adopt is not None:
-        request, given = await adoption(services, caller, adopt, request)
-    revision = replace(await requested(services, caller, request), given=given)
+        request, document = await adoption(services, caller, adopt, request)
+    revision = replace(await requested(services, caller, request), document=document)
     now = services.clock.now()
     new = accept.NewStack(
         id=services.new_id(),

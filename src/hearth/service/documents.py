@@ -15,7 +15,7 @@ from hearth.service.template_text import plain
 from hearth.store import accept
 from hearth.store.database import Tx
 from hearth.store.document import document
-from hearth.store.rows import Options, Revision, StackRow
+from hearth.store.rows import Document, Options, Revision, StackRow
 from hearth.template import Environment
 
 
@@ -48,7 +48,7 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
 
 async def adoption(
     services: Services, caller: Caller, text: str, request: StackRequest
-) -> tuple[StackRequest, dict[str, Any]]:
+) -> tuple[StackRequest, Document]:
     """Return an adopt request as a create request, and the data of each resource in the document.
 
     Values of the request override those of the document. Raises Rejected.
@@ -60,7 +60,7 @@ async def adoption(
     if not isinstance(found, dict) or not isinstance(found.get("resources"), dict):
         words = 'Invalid adopt data: it must be the document of a stack, with "resources"'
         raise Rejected([HTTPBadRequest(None, words)])
-    revision = revision_of_document(found, "ADOPT")
+    revision = revision_of_document(found, Action.ADOPT)
     inside = Environment.parse(revision.environment)
     outside = Environment.parse(request.environment)
     merged = {
@@ -75,11 +75,12 @@ async def adoption(
         files={**revision.files, **request.files},
         environment=merged,
     )
-    return adopted, revision.given
+    assert revision.document is not None
+    return adopted, revision.document
 
 
-def revision_of_document(body: Mapping[str, Any], word: str) -> Revision:
-    """Return the revision that a document describes; `word` is the purpose of its resource data."""
+def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
+    """Return the revision that a document describes; `purpose` is that of its resource data."""
     template = body.get("template")
     if not template:
         raise Rejected([HTTPBadRequest(None, "the document has no template")])
@@ -91,7 +92,7 @@ def revision_of_document(body: Mapping[str, Any], word: str) -> Revision:
         template=template if isinstance(template, str) else json.dumps(template, default=str),
         files=dict(body.get("files") or {}),
         environment=Environment.parse(environment).as_map(),
-        given={"for": word, "resources": body.get("resources") or {}},
+        document=Document(purpose, body.get("resources") or {}),
     )
 
 

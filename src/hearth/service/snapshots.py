@@ -53,7 +53,7 @@ async def restore_snapshot(
     if found.body is None or found.status is not Status.COMPLETE:
         words = "Restoring incomplete snapshot is not supported."
         raise Rejected([NotSupported(None, words)])
-    revision = revision_of_document(found.body, "RESTORE")
+    revision = revision_of_document(found.body, Action.RESTORE)
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
     there = reads.in_charge(records)
     world = StoredWorld(there, kinds=services.programs.types_of(there))

@@ -80,12 +80,13 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
     )
     if request.existing and current is not None:
         environment = _laid_over(current, environment, request.clear_parameters, template, files)
+    keeps = request.existing and request.template is None
     return Revision(
         template=template,
         files=files,
         environment=environment.as_map(),
         parameters={},
-        given=current.given if current and request.existing and request.template is None else {},
+        document=current.document if current and keeps else None,
         exports=current.exports if current else [],
         facade=current.facade if current else {},
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from hearth.model.state import Hook
 from hearth.sim import grouped
-from hearth.store.rows import Revision
+from hearth.store.rows import Document, Revision
 
 Entry = dict[str, Any]
 Template = dict[str, Entry]
@@ -175,7 +175,7 @@ class Draw:
 def revision_of(
     template: Template,
     environment: Mapping[str, Any] | None = None,
-    given: Mapping[str, Any] | None = None,
+    document: Document | None = None,
 ) -> Revision:
     """Return a template as a revision of a stack."""
     files = {
@@ -183,7 +183,7 @@ def revision_of(
         for name, entry in template.items()
         if "child" in entry
     }
-    return Revision(_hot(template), files, dict(environment or {}), given=dict(given or {}))
+    return Revision(_hot(template), files, dict(environment or {}), document=document)
 
 
 def _hot(template: Template, *, child: str | None = None) -> str:

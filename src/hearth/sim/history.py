@@ -37,7 +37,7 @@ from hearth.sim.watcher import Watcher
 from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.document import document
-from hearth.store.rows import Options, Revision, StackRow
+from hearth.store.rows import Document, Options, Revision, StackRow
 from hearth.template import Limits
 
 TYPES = {
@@ -150,7 +150,7 @@ class _History:
         self._hooked = False  # whether anything may ever wait at a hook
         self._foreseen: Plan | None = None  # by who is about to ask for an update
         self._plan: tuple[Plan, list[Record], int] | None = None  # of the update under way
-        self.asked: dict[int, tuple[Template, dict[str, Any]]] = {}  # by revision
+        self.asked: dict[int, tuple[Template, Document | None]] = {}  # by revision
         self.snapshots: dict[str, Template] = {}
 
     # -- engines -----------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class _History:
             rollback=self.rng.random() < self.odds.rollback,
             timeout_mins=self.rng.choice(TIMEOUTS_MINS),
         )
-        self.asked[1] = (self.template, {})
+        self.asked[1] = (self.template, None)
         for _ in range(self.rng.randint(2, 4)):
             await self._pause()
             await self._act()
@@ -283,7 +283,7 @@ class _History:
         if template is not None:
             assert operation.revision is not None
             self.template = template
-            self.asked[row.revision] = (template, operation.revision.given)
+            self.asked[row.revision] = (template, operation.revision.document)
 
     def _leave_out(self, template: Template) -> None:
         """Note what an update of a half adopted stack omits: it is never adopted."""
@@ -411,8 +411,8 @@ class _History:
         if found.body is None or found.status is not Status.COMPLETE:
             return
         template = self.snapshots[ident]
-        given = {"for": "RESTORE", "resources": found.body["resources"]}
-        revision = revision_of(template, given=given)
+        document = Document(Action.RESTORE, found.body["resources"])
+        revision = revision_of(template, document=document)
         await self._ask(OperationRequest(Action.RESTORE, revision), template)
 
     async def _scale(self, change: int) -> None:
@@ -438,7 +438,7 @@ class _History:
         row = self.world.stack(self.stack_id)
         if row.state not in ("CREATE_COMPLETE", "UPDATE_COMPLETE") or row.deleted_at:
             return
-        if self.asked.get(row.revision, ({}, {}))[0] is not self.template:
+        if self.asked.get(row.revision, ({}, None))[0] is not self.template:
             return
         body = self.world.store.transact(lambda tx: document(tx, row), write=False)
         before = checks.kept_on(self.world, self.stack_id)
@@ -447,15 +447,15 @@ class _History:
             await self._rest()
         if left := set(before.values()) - set(self.world.twin.things):
             self.outcome.wrong.append(f"abandoned and gone: {sorted(left)}")
-        given = {"for": "ADOPT", "resources": body["resources"]}
+        adopted = Document(Action.ADOPT, body["resources"])
         self.stack_id = await self.world.create(
             "t",
-            revision_of(self.template, given=given),
+            revision_of(self.template, document=adopted),
             rollback=False,
             timeout_mins=8,
             action=Action.ADOPT,
         )
-        self.asked = {1: (self.template, {})}
+        self.asked = {1: (self.template, None)}
         self.snapshots = {}
         self.seen["adopt"] += 1
         await self._rest()
@@ -535,8 +535,9 @@ class _History:
         original = self.world.original(self.stack_id, number)
         if original not in self.asked:
             return None
-        template, given = self.asked[original]
-        restored = given["resources"] if given.get("for") == "RESTORE" else {}
+        template, brought = self.asked[original]
+        restores = brought is not None and brought.purpose is Action.RESTORE
+        restored = dict(brought.resources) if brought is not None and restores else {}
         return template, restored
 
     async def _heal(self) -> None:

@@ -163,13 +163,22 @@ class AttemptRow(msgspec.Struct, frozen=True):
     due_at: float | None = None
 
 
+class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose": "for"}):
+    """What an adopt or a restore brings for each resource: `{name: {...}}`, as in the document of a
+    stack. `late`: the adoption belongs to a later operation of the stack around this one."""
+
+    purpose: Action
+    resources: Mapping[str, Any]
+    late: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """What a stack was asked to be: texts by content, values as given.
 
     `files` maps names to texts. A nested stack's `exports` are the attributes of its resources that
-    the parent reads, its `facade` the parent's resource as seen from inside. `given` is what an
-    adopt or a restore brings for each resource: `{name: {...}}` as in the document of a stack.
+    the parent reads, its `facade` the parent's resource as seen from inside. `document` is
+    what an adopt or a restore brings.
     """
 
     template: str
@@ -178,7 +187,7 @@ class Revision:
     parameters: dict[str, Any] = field(default_factory=dict)
     exports: list[str] = field(default_factory=list)
     facade: dict[str, Any] = field(default_factory=dict)
-    given: dict[str, Any] = field(default_factory=dict)
+    document: Document | None = None
 
     @property
     def characters(self) -> int:

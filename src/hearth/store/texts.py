@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed, Prepared
-from hearth.store.rows import Revision
+from hearth.store.rows import Document, Revision
 from hearth.store.tables import blob, resource, revision, stack
 
 _INSERT = Prepared(revision.insert())
@@ -130,7 +131,7 @@ def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]
         "parameters": wanted.parameters,
         "exports": wanted.exports,
         "facade": wanted.facade,
-        "given": wanted.given,
+        "given": msgspec.to_builtins(wanted.document) if wanted.document else {},
     }
     return texts, by_text[wanted.template], body
 
@@ -180,7 +181,7 @@ def _revision(row: Any, body: Mapping[str, Any], texts: Mapping[str, str]) -> Re
         parameters=body["parameters"],
         exports=body["exports"],
         facade=body["facade"],
-        given=body.get("given", {}),
+        document=msgspec.convert(given, Document) if (given := body.get("given")) else None,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hearth.cloud.fault import CloudFault
 from hearth.engine.worker.operation.begin import begin
 from hearth.model.state import Action
-from hearth.store.rows import Revision
+from hearth.store.rows import Document, Revision
 from tests.engine.worker.owned import Clouds, Owned, record, stack_row
 
 TWO = """
@@ -18,8 +18,8 @@ resources:
 """
 
 
-def begun(*records, template=TWO, plugins=(), given=None, **stack):
-    owned = Owned(stack_row(**stack), *records, revision=Revision(template, given=given or {}))
+def begun(*records, template=TWO, plugins=(), document=None, **stack):
+    owned = Owned(stack_row(**stack), *records, revision=Revision(template, document=document))
     owned.operation.plugins._plugins = plugins
     asyncio.run(begin(owned.operation))
     return owned
@@ -85,8 +85,8 @@ def test_a_plug_in_that_objects_fails_the_operation_before_anything_is_done():
 def test_a_plug_in_is_asked_about_an_adoption_once_the_records_are_known():
     """Then the stack that failed can be abandoned with what was to be adopted."""
     plugin = Plugin("not today")
-    given = {"for": "ADOPT", "resources": {"a": {"type": "OS::Heat::Value", "resource_id": "x"}}}
-    owned = begun(plugins=(plugin,), action=Action.ADOPT, given=given)
+    document = Document(Action.ADOPT, {"a": {"type": "OS::Heat::Value", "resource_id": "x"}})
+    owned = begun(plugins=(plugin,), action=Action.ADOPT, document=document)
     assert plugin.asked == 1
     assert owned.memory.stack.state == "ADOPT_FAILED"
     adopted = {one.name: one.physical_id for one in owned.memory.if_current.insert.values()}
@@ -94,9 +94,9 @@ def test_a_plug_in_is_asked_about_an_adoption_once_the_records_are_known():
 
 
 def test_an_adoption_records_the_things_of_a_document_whose_template_does_not_compile():
-    given = {"for": "ADOPT", "resources": {"a": {"type": "OS::Heat::Value", "resource_id": "x"}}}
+    document = Document(Action.ADOPT, {"a": {"type": "OS::Heat::Value", "resource_id": "x"}})
     template = "heat_template_version: 2018-08-31\nresources: {a: {type: Nope}}\n"
-    owned = begun(template=template, action=Action.ADOPT, given=given)
+    owned = begun(template=template, action=Action.ADOPT, document=document)
     assert owned.memory.stack.state == "ADOPT_FAILED"
     assert [one.physical_id for one in owned.memory.if_current.insert.values()] == ["x"]
 

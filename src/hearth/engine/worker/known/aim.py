@@ -130,15 +130,23 @@ class Aim:
     @property
     def restored(self) -> Mapping[str, Any]:
         """What a snapshot holds of each resource, where the revision brings one back."""
-        given = self.revision.given
-        found: Mapping[str, Any] = given["resources"] if given.get("for") == "RESTORE" else {}
-        return found
+        return self._brought(Action.RESTORE)
+
+    @property
+    def adopted(self) -> Mapping[str, Any]:
+        """What a document says of the things that are adopted, by the names of resources."""
+        return self._brought(Action.ADOPT)
+
+    def _brought(self, purpose: Action) -> Mapping[str, Any]:
+        document = self.revision.document
+        return document.resources if document and document.purpose is purpose else {}
 
     def adopts_late(self) -> bool:
         """Whether an adoption comes in the course of a later operation, of this stack or of the
         stack around it: things may differ from what is wanted by now."""
-        given = self.revision.given
-        return self._memory.stack.action is not Action.ADOPT or bool(given.get("late"))
+        document = self.revision.document
+        late = document is not None and document.late
+        return self._memory.stack.action is not Action.ADOPT or late
 
     # -- hidden values ---------------------------------------------------------------------
 

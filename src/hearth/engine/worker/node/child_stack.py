@@ -20,7 +20,7 @@ from hearth.resources.capabilities import NestedType
 from hearth.store import claim
 from hearth.store.accept import NewStack, OperationRequest
 from hearth.store.messages import ChildEnded
-from hearth.store.rows import Options, Revision
+from hearth.store.rows import Document, Options, Revision
 
 PLACES = ("resources.", "resources[", "Resources.", "Resources[")
 Begin = Callable[[], Awaitable[None]]
@@ -248,19 +248,19 @@ class ChildStack:
         revision = self._owned.tools.programs.child_revision(
             aim.program, aim.program.resources[name], ctx, child, aim.revision.exports,
         )  # fmt: skip
-        given = {}
+        document: Document | None = None
         if (text := ctx.data.get(DOCUMENT)) is not None and ctx.action is Action.ADOPT:
             late = aim.adopts_late()
-            given = {"for": "ADOPT", "resources": json.loads(text)["resources"], "late": late}
+            document = Document(Action.ADOPT, json.loads(text)["resources"], late)
         elif name in aim.restored:
             inner = aim.restored[name].get("resources", {})
-            given = {"for": "RESTORE", "resources": inner}
+            document = Document(Action.RESTORE, inner)
         source = self._attempt.attempted or self._attempt.record.held
         secret = bool(source.secret) or aim.revision.facade.get("secret", False)
         facade = dict(revision.facade)
         if secret:
             facade |= {"secret": True, "hidden": aim.hidden}
-        return replace(revision, given=given, facade=facade)
+        return replace(revision, document=document, facade=facade)
 
     async def _wait(self) -> ChildEnded:
         attempt = self._attempt

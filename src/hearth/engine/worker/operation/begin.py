@@ -268,8 +268,8 @@ class _Change(_Beginning):
 
     def _record_document(self) -> None:
         """Add records for all that a document names, though the template can not be compiled."""
-        tools = self.owned.tools
-        for name, entry in self.aim.revision.given.get("resources", {}).items():
+        tools, document = self.owned.tools, self.aim.revision.document
+        for name, entry in (document.resources if document else {}).items():
             now, revision = tools.clock.now(), self.stack.revision
             self.memory.add(
                 self._adopting(Record(tools.new_id(), name, entry["type"], revision, now))
@@ -278,8 +278,7 @@ class _Change(_Beginning):
     def _adopting(self, record: Record) -> Record:
         """Return a new record with the thing that a document names for it; a nested stack's
         document is kept with it until the stack is made."""
-        given, program = self.aim.revision.given, self.aim.program
-        entry = given["resources"].get(record.name) if given.get("for") == "ADOPT" else None
+        entry, program = self.aim.adopted.get(record.name), self.aim.program
         definition = program.resources.get(record.name) if program else None
         outside = definition is not None and definition.external_id is not None
         if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
