@@ -92,6 +92,7 @@ class Street:
         finally:
             await pool.aclose()
             server.close()
+            await asyncio.sleep(0.01)  # what was accepted last is served from the next tick on
             for writer in self.writers:
                 with suppress(AttributeError):  # closed meanwhile, it has no loop any more
                     writer.transport.abort()
