@@ -30,6 +30,7 @@ PACKAGES = (
     "service",
     "sim",
     "store",
+    "template",
 )
 
 

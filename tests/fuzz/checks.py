@@ -30,11 +30,11 @@ from hearth.template.check.scope import StaticScope
 from hearth.template.compile import draft_template, module_key
 from hearth.template.describe import parameter_texts, validated
 from hearth.template.expr import Call, Const, Expr, list_of, map_of
-from hearth.template.functions.entry import REGISTRY
+from hearth.template.function import REGISTRY
 from hearth.template.load import from_plain
 from hearth.template.parameters import ParameterSchema, ParameterType, ParameterValue
 from hearth.template.scope import Scope
-from hearth.template.types import Facade
+from hearth.template.world import Facade
 from tests.adapters.catalog import Catalog
 from tests.fuzz.oracle import Refused, comparable, expected
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import strategies as st
 
 from hearth.authoring.language.examples import written
-from hearth.template.functions.entry import REGISTRY
+from hearth.template.function import REGISTRY
 from hearth.template.load import load
 from hearth.template.versions import BY_VERSION, GRAMMARS
 

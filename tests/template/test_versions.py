@@ -7,7 +7,7 @@ from hearth.authoring.language import page
 from hearth.model.value import ValueKind
 from hearth.template import NOWHERE, Environment, compile_template
 from hearth.template.describe import functions, versions
-from hearth.template.functions.entry import REGISTRY, Function, pure
+from hearth.template.function import REGISTRY, Function, pure
 from hearth.template.versions import BY_VERSION, GRAMMARS, add_function, function_text
 from tests.adapters.catalog import Catalog
 from tests.conftest import lacking

@@ -31,7 +31,8 @@ from hearth.schema.prop import UNSET
 from hearth.template.types import TypeInfo
 
 if TYPE_CHECKING:
-    from hearth.template import Program, ResourceDefinition
+    from hearth.template.types import Definition as ResourceDefinition
+    from hearth.template.types import Definitions as Program
 
 DATA = Path(__file__).parent / "data" / "types.json"
 

@@ -15,8 +15,8 @@ from hearth.template.check import examine
 from hearth.template.check.codes import as_finding
 from hearth.template.check.examine import modules
 from hearth.template.check.unused import unused_files
-from hearth.template.compile import UNKNOWN_PROPERTY
 from hearth.template.describe import validated
+from hearth.template.static import UNKNOWN_PROPERTY
 
 STACK = "dummy"  # the name of the stack, which does not exist
 SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sinks")

@@ -8,22 +8,17 @@ types come through `TypeCatalog`, values of resources through `World`.
 
 from hearth.template.compile import compile_template, module_key, parameter_types
 from hearth.template.environment import Environment
-from hearth.template.functions import BelowError, EvaluationError
+from hearth.template.errors import BelowError, EvaluationError
+from hearth.template.evaluated import Evaluated
 from hearth.template.limits import Limits
 from hearth.template.load import Node, load
 from hearth.template.members import asked
-from hearth.template.module import Module
-from hearth.template.program import (
-    Evaluated,
-    NullWorld,
-    Output,
-    ParameterValue,
-    Program,
-    ResourceDefinition,
-)
-from hearth.template.scope import NOWHERE
-from hearth.template.types import Facade, TypeCatalog, TypeInfo, World
+from hearth.template.output import Output
+from hearth.template.parameters import ParameterValue
+from hearth.template.program import Module, Program, ResourceDefinition
+from hearth.template.types import TypeCatalog, TypeInfo
 from hearth.template.walk import walk
+from hearth.template.world import NOWHERE, Facade, NullWorld, World
 
 __all__ = [
     "NOWHERE",

@@ -13,7 +13,8 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 from hearth.schema.patterns import Overrun, patience
-from hearth.template.functions.entry import EvaluationError, Function, Reads
+from hearth.template.errors import EvaluationError
+from hearth.template.function import Function, Reads
 
 MADE_BYTES = 32 * 1024 * 1024
 """The approximate memory for results, for any template."""

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
 from hearth.schema import Attr, Prop, Support, ValueKind
 from hearth.template.parameters import ParameterSchema, ParameterType
-from hearth.template.types import TypeInfo
-
-if TYPE_CHECKING:
-    from hearth.template.program import Program, ResourceDefinition
+from hearth.template.types import Definition, Definitions, TypeInfo
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class ChildType:
         return ()
 
     def implicit_requires(
-        self, name: str, definition: ResourceDefinition, program: Program
+        self, name: str, definition: Definition, program: Definitions
     ) -> Iterable[str]:
         """Return nothing: a nested stack depends only on the references in its properties."""
         return ()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from hearth.model.problem import (
     EntityNotFound,
-    InvalidTemplateReference,
     Problem,
     Rejected,
     RequestLimitExceeded,
@@ -21,20 +20,22 @@ from hearth.model.problem import (
     nearest,
     nearest_file,
 )
-from hearth.model.span import Span, dotted
+from hearth.model.span import Span
 from hearth.template.budget import current, spending
-from hearth.template.child import ChildType, inside, misfits
+from hearth.template.child import ChildType, misfits
 from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
-from hearth.template.expr import Call, Const, Expr, MapOf, calls_in, keys_of, problems_in
-from hearth.template.functions.entry import Refers
+from hearth.template.expr import Const, Expr, problems_in
 from hearth.template.limits import Limits
 from hearth.template.load import Node, collector_paused, load
-from hearth.template.module import Binding, Module
 from hearth.template.parameters import ParameterType
 from hearth.template.parse import ResourceSource, Syntax, parse
-from hearth.template.references import Reference, referred
-from hearth.template.types import TypeCatalog, TypeInfo
+from hearth.template.program import Binding, Module, Program
+from hearth.template.specialise import Specialiser
+from hearth.template.static import check_references, check_resource, problems_of, way_into
+from hearth.template.types import TypeCatalog
+from hearth.template.values import Stack
+from hearth.template.world import Facade
 
 COMPILER_VERSION = 1
 """Part of every module's key; raise it when modules of old texts come out different."""
@@ -51,11 +52,11 @@ template counts once per environment.
 TOO_DEEP = "too-deep"
 """The rule for chains of nested templates."""
 
-UNKNOWN_PROPERTY = "unknown-property"
-"""The rule for properties that the schema does not have."""
-
 NESTED_MAX = 64
 """The number of templates of groups that a module caches."""
+
+CHEAPER = 4
+"""The number of resources whose specialisation costs as much as compiling one."""
 
 
 def compile_template(
@@ -137,6 +138,31 @@ def module_key(
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, eq=False)
+class _Compiled(Module):
+    """A module with the steps that lead from it to programs and nested modules."""
+
+    def specialise(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        stack_name: str,
+        stack_id: str = "",
+        project_id: str = "",
+        facade: Facade | None = None,
+        strict: bool = True,
+        check: bool = True,
+    ) -> Program:
+        stack = Stack(stack_name, stack_id, project_id)
+        with collector_paused(), spending() as budget:
+            budget.widen(len(self.syntax.resources))
+            budget.compiled(len(self.syntax.resources) // CHEAPER)
+            return Specialiser(self, stack, facade, strict, check).run(parameters)
+
+    def compile_nested(self, definition: Mapping[str, Any], resource: str) -> Module:
+        return compile_nested(self, definition, resource, "nested_stack")
+
+
 class _Compiler:
     """Compiles a tree of templates; equal nested templates only once."""
 
@@ -179,7 +205,7 @@ class _Compiler:
             *syntax_problems(syntax, environment),
             *islice(_check(syntax, bindings), PROBLEMS_MAX),
         )
-        return Module(
+        return _Compiled(
             syntax=syntax,
             files=self.files,
             environment=environment,
@@ -270,7 +296,7 @@ class _Compiler:
         at = place_of_type(source)
         if depth >= self.limits.stack_depth_max:
             words = f"Recursion depth exceeds {self.limits.stack_depth_max}."
-            problem = StackValidationFailed(replace(at, path=_way_into(source, entry)), words)
+            problem = StackValidationFailed(replace(at, path=way_into(source, entry)), words)
             return Binding(None, entry=entry, problems=(replace(problem, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
@@ -335,26 +361,6 @@ def place_of_type(source: ResourceSource) -> Span:
     return Span(source.at.file, node.line, node.column, source.at.path)
 
 
-def _way_into(source: ResourceSource, entry: TemplateEntry) -> str:
-    return f"{source.at.path}<{entry.template}>"
-
-
-def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
-    """Return the problems of a resource's type and of its nested template, as of the resource."""
-    if binding.entry is not None:
-        path = _way_into(source, binding.entry)
-        yield from (_wrapped(problem, path) for problem in binding.inside)
-    yield from binding.problems
-
-
-def _wrapped(problem: Problem, path: str) -> Problem:
-    """Return a nested template's problem as a failed validation, with its own kind first."""
-    moved = inside(problem, path)
-    if isinstance(problem, StackValidationFailed):
-        return moved
-    return StackValidationFailed(moved.at, problem.text, problem.kind)
-
-
 # -- check --------------------------------------------------------------------------------------
 
 
@@ -383,117 +389,6 @@ def _broken(source: ResourceSource) -> Iterator[Problem]:
     for expr in expressions:
         if expr is not None and type(expr) is not Const:
             yield from problems_in(expr)
-
-
-def check_resource(
-    source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
-) -> Iterator[Problem]:
-    """Return the problems of a resource that do not depend on values."""
-    if type_info is None:
-        return
-    if not isinstance(source.properties, Const | MapOf):
-        words = f"{syntax.grammar.word('properties')} can not be computed as a whole"
-        yield StackValidationFailed(source.at, words)
-    yield from _check_names(source, type_info, syntax)
-    if source.update_policy is not _NO_POLICY:
-        yield from _check_policy(source, type_info, syntax)
-
-
-def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
-    if getattr(type_info, "accepts_any_property", False):
-        return
-    known = type_info.properties
-    for name in keys_of(source.properties):
-        if name not in known:
-            word = syntax.grammar.word("properties")
-            node = source.node.nearest_to([word, name])
-            at = node.key_span(source.at.file, dotted([word], source.at.path))
-            yield unknown_property(at, name, known)
-
-
-def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
-    """Return the problem of a property that the schema does not have."""
-    near = nearest(name, known)
-    words = f'unknown property "{name}"{hint(near)}'
-    return StackValidationFailed(
-        at, words, "Property error", code=UNKNOWN_PROPERTY, suggestion=near
-    )
-
-
-_NO_POLICY = ResourceSource.__dataclass_fields__["update_policy"].default
-
-
-def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
-    path = dotted([syntax.grammar.word("update_policy")], source.at.path)
-    for name in keys_of(source.update_policy):
-        if name not in type_info.update_policy:
-            node = source.node.nearest_to([syntax.grammar.word("update_policy"), name])
-            yield unknown_property(
-                node.key_span(source.at.file, path), name, type_info.update_policy
-            )
-
-
-def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """Return the problems of `depends_on` with undeclared resources."""
-    for name in source.depends_on:
-        if name not in declared:
-            node = source.node.nearest_to(["depends_on"])
-            if node is source.node:
-                node = source.node.nearest_to(["DependsOn"])
-            if isinstance(node.value, list):
-                node = next(one for one in node.value if one.value == name)
-            yield no_resource(node.span(source.at.file, source.at.path), name, declared)
-
-
-def check_references(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """Return the problems of references outside choices to undeclared names."""
-    yield from check_depends_on(source, declared)
-    for expr in (source.properties, source.metadata):
-        if type(expr) is Const:
-            continue
-        for call in calls_in(expr):
-            target = referred(call.function.refers, call.args)
-            if call.function.name != "Ref" and target is not None and target not in declared:
-                yield no_target(call, target, declared)
-
-
-def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
-    """Return the problem of a call with an undeclared or disabled name."""
-    words = _text_for_list(call, declared)
-    if words is None:
-        return no_resource(call.place_of(0), name, declared)
-    return InvalidTemplateReference(call.at, name, words=words, code="unknown-resource")
-
-
-def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
-    """Return the problem of a text instead of a list of resource and attribute, or None.
-
-    Each character counts as an item, as in Heat.
-    """
-    text = call.args.value if isinstance(call.args, Const) else None
-    if call.function.refers is not Refers.ATTRIBUTE or not isinstance(text, str):
-        return None
-    name, _, path = text.partition(".")
-    near = nearest(name, declared)
-    meant = hint(f"[{', '.join([near, *path.split('.')])}]") if near and path else ""
-    return f'{call.function.name}: expected a list, got the text "{text}"{meant}'
-
-
-def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
-    """Return the problem of a reference to an undeclared or disabled resource."""
-    near = nearest(name, declared)
-    return InvalidTemplateReference(at, name, near, code="unknown-resource", suggestion=near)
-
-
-def no_attribute(one: Reference, type_info: TypeInfo, declared: Iterable[str]) -> Problem:
-    """Return the problem of a reference to an attribute that the type does not have."""
-    if (words := _text_for_list(one.call, declared)) is not None:
-        return StackValidationFailed(one.call.at, words, code="unknown-attribute")
-    attribute = str(one.read[0]) if one.read else ""
-    near = nearest(attribute, type_info.attributes)
-    words = f'resource "{one.resource}" has no attribute "{attribute}"{hint(near)}'
-    at = one.call.place_of(1)
-    return StackValidationFailed(at, words, code="unknown-attribute", suggestion=near)
 
 
 def parameter_types(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.model.state import DeletionPolicy
+from hearth.template.evaluated import Evaluated
 from hearth.template.expr import Const, Expr, MapOf, frozen, keys_of
 from hearth.template.parse import EMPTY, ResourceSource
 from hearth.template.references import references_in
 from hearth.template.scope import Scope
-
-if TYPE_CHECKING:
-    from hearth.template.program import Evaluated
 
 
 class Core:

@@ -8,10 +8,11 @@ from typing import Any
 from hearth.model.problem import Rejected
 from hearth.model.unknown import unknown_in
 from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
+from hearth.template.evaluated import Evaluated
 from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
-from hearth.template.program import Evaluated, Program, ResourceDefinition, reported_by_parent
-from hearth.template.scope import NOWHERE
+from hearth.template.program import Program, ResourceDefinition, reported_by_parent
 from hearth.template.versions import BY_VERSION, GRAMMARS, function_text
+from hearth.template.world import NOWHERE
 
 
 def parameter_texts(program: Program) -> dict[str, str]:

@@ -14,9 +14,10 @@ from hearth.model.problem import Problem
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.template.budget import current
-from hearth.template.functions.entry import EvaluationError, Function, Reads
+from hearth.template.errors import EvaluationError
+from hearth.template.function import Function, Reads
 from hearth.template.load import Node
-from hearth.template.scope import Scope
+from hearth.template.scope import Evaluable, Scope
 
 
 class _Omit:
@@ -277,7 +278,7 @@ def calls_in(expr: Expr) -> Iterator[Call]:
         yield from calls_in(part)
 
 
-def frozen(expr: Expr) -> Any:
+def frozen(expr: Evaluable) -> Any:
     """Return the expression as JSON data, equal for equal expressions."""
     match expr:
         case Const():

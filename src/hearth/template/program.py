@@ -1,4 +1,8 @@
-"""A template with its parameters: resources with residual expressions, their graph, outputs.
+"""A module is a template without parameter values; a program is a module with them.
+
+A module depends on content only: it can be cached and shared by equal stacks. A program has
+resources with residual expressions, their graph, and outputs. A module becomes programs, and a
+program has modules of nested stacks, so both are here.
 
 Values come from a `World`. A value that is not known there is Unknown, at any depth. Values
 computed from secrets are marked as secret.
@@ -8,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
@@ -18,40 +23,21 @@ from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
 from hearth.template.deferred import deferrable
+from hearth.template.environment import Environment, TemplateEntry
+from hearth.template.errors import EvaluationError, ParameterError
+from hearth.template.evaluated import Evaluated
 from hearth.template.expr import OMIT, Const, Expr, MapOf
-from hearth.template.functions import BelowError, EvaluationError, ParameterError
+from hearth.template.limits import Limits
 from hearth.template.load import Node, collector_paused
+from hearth.template.output import Output
 from hearth.template.parameters import ParameterValue
+from hearth.template.parse import Syntax
 from hearth.template.references import Read
 from hearth.template.scope import Scope
-from hearth.template.types import Facade, TypeInfo, World
+from hearth.template.types import TypeCatalog, TypeInfo
+from hearth.template.uses import Uses
 from hearth.template.values import Stack, pseudo_parameters
-
-if TYPE_CHECKING:
-    from hearth.template.module import Module
-
-__all__ = ["Evaluated", "NullWorld", "Output", "ParameterValue", "Program", "ResourceDefinition"]
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """The values of a resource's definition in a world.
-
-    `unknown` names the resources that must exist before all of it is known; `open_properties` the
-    top-level properties that wait for them, `secret` those that contain a hidden value; `findings`
-    are the problems, and the questions that only the cloud can answer.
-    """
-
-    properties: Mapping[str, Any]
-    metadata: Mapping[str, Any]
-    unknown: frozenset[str] = frozenset()
-    open_properties: frozenset[str] = frozenset()
-    secret: frozenset[str] = frozenset()
-    findings: Findings = field(default_factory=Findings, compare=False)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        return tuple(self.findings.problems)
+from hearth.template.world import NOWHERE, Facade, NullWorld, Within, World
 
 
 @dataclass
@@ -64,27 +50,114 @@ class TreeFindings(Findings):
     types: set[str] = field(default_factory=set)
 
 
-class NullWorld:
-    """The world of validation at create time: a reference is the name, attributes are null."""
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """The resolved type of a resource; its problems count if the resource is enabled.
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.facade: Facade | None = world.facade
+    `problems` are those of the resource, `inside` those of the nested template, with its own paths.
+    """
 
-    def reference(self, name: str) -> Any:
-        value = self.world.reference(name)
-        return name if isinstance(value, Unknown) else value
+    type_info: TypeInfo | None
+    child: Module | None = None
+    entry: TemplateEntry | None = None
+    problems: tuple[Problem, ...] = ()
+    inside: tuple[Problem, ...] = ()
 
-    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        return nulled(self.world.attribute(name, attribute, path))
 
-    def availability_zones(self) -> Any:
-        zones = getattr(self.world, "availability_zones", None)
-        return nulled(zones()) if zones is not None else None
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A template that is parsed, bound and checked, without parameter values.
 
-    def secret(self, name: str, attribute: str) -> bool:
-        known = getattr(self.world, "secret", None)
-        return bool(known is not None and known(name, attribute))
+    The compiler makes modules of its own class, which has the steps that lead to programs.
+    """
+
+    syntax: Syntax
+    files: Mapping[str, str]
+    environment: Environment
+    catalog: TypeCatalog
+    limits: Limits
+    bindings: Mapping[str, Binding]
+    members: Mapping[str, Binding] = field(
+        default_factory=dict
+    )  # of a draft: types of group members
+    depth: int = 0
+    problems: tuple[Problem, ...] = ()  # of a draft; a usable module has none
+    closed: dict[str, Core] = field(default_factory=dict)  # parts that no parameter changes
+    open: set[str] = field(default_factory=set)  # names of resources that one may change
+    nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for another process: a copy, because other threads may change it."""
+        return {**vars(self), "closed": dict(self.closed), "open": set(self.open), "nested": {}}
+
+    @cached_property
+    def impersonal(self) -> bool:
+        """Whether stacks that differ only in name and id have equal programs."""
+        uses = Uses()
+        uses.add(self.syntax.root)
+        pseudo = pseudo_parameters(self.syntax, Stack("", "", ""))
+        return not uses.computed & {"get_param", "Ref"} and pseudo.keys().isdisjoint(
+            uses.parameters
+        )
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The resource types of the template and of its nested templates."""
+        found: set[str] = set()
+        for binding in (*self.bindings.values(), *self.members.values()):
+            if binding.type_info is not None:
+                found.add(binding.type_info.name)
+            if binding.child is not None:
+                found |= binding.child.types
+        return frozenset(found)
+
+    @property
+    def description(self) -> Any:
+        """The description, as in `stack show`."""
+        text = self.syntax.description
+        return "No description" if text is None else text
+
+    @property
+    def version(self) -> str:
+        """The version of the language."""
+        return self.syntax.grammar.value
+
+    def attribute_names(self, resource: str) -> list[str]:
+        """Return the attributes of a resource, as far as its type declares them."""
+        binding = self.bindings.get(resource)
+        type_info = binding.type_info if binding is not None else None
+        return [name for name in type_info.attributes if name != "show"] if type_info else []
+
+    def within(self, resource: str) -> Within | None:
+        """Return the function that follows paths into attributes, or None without one."""
+        return getattr(self.bindings[resource].type_info, "within", None)
+
+    def specialise(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        stack_name: str,
+        stack_id: str = "",
+        project_id: str = "",
+        facade: Facade | None = None,
+        strict: bool = True,
+        check: bool = True,
+    ) -> Program:
+        """Return the program for these parameter values. Raises Rejected.
+
+        The environment's `parameter_defaults` are added; its `parameters` are not, because the
+        caller has merged them already. Without `strict`, parameters may be missing: evaluations
+        that need them fail. Without `check`, values need not be allowed ones, and an unused
+        condition may need a missing parameter.
+        """
+        raise NotImplementedError
+
+    def compile_nested(self, definition: Mapping[str, Any], resource: str) -> Module:
+        """Return the module of the nested stack that a resource makes from its properties.
+
+        Raises Rejected.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,57 +405,6 @@ class ResourceDefinition:
 
 
 @dataclass(frozen=True, eq=False)
-class Output:
-    """An output. A disabled one has the value null."""
-
-    name: str
-    description: str
-    value: Expr
-    at: Span
-    scope: Scope
-    enabled: bool = True
-
-    @deferrable
-    def evaluate(self, world: World) -> tuple[Any, str | None]:
-        """Return the value, or the reason why there is none. The value may contain unknowns."""
-        try:
-            return self.attempt(world), None
-        except BelowError as error:
-            return None, self.scope.masked(error.reason)
-        except EvaluationError as error:
-            place = f" [{error.at}]" if error.at else ""
-            return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
-
-    @deferrable
-    def secret(self, world: World) -> bool:
-        """Return whether the evaluation reads a hidden value."""
-        scope = self.scope.in_world(world)
-        try:
-            with spending():
-                self.value.evaluate(scope)
-        except EvaluationError:
-            pass
-        return scope.secret
-
-    @deferrable
-    def reason(self, world: World) -> str | None:
-        """Return why there is no value, without the place: for the parent stack."""
-        try:
-            self.attempt(world)
-        except EvaluationError as error:
-            return self.scope.masked(error.reason)
-        return None
-
-    def attempt(self, world: World) -> Any:
-        """Return the value, which may contain unknowns. Raises EvaluationError."""
-        if not self.enabled:
-            return None
-        with spending():
-            value = self.value.evaluate(self.scope.in_world(world))
-        return None if value is OMIT else value
-
-
-@dataclass(frozen=True, eq=False)
 class Program:
     """The desired state of a stack."""
 
@@ -432,9 +454,7 @@ class Program:
         nested = definition.type_info.nested_definition(properties)
         if nested is None:
             return None
-        from hearth.template.compile import compile_nested
-
-        return compile_nested(self.module, nested, definition.name, "nested_stack")
+        return self.module.compile_nested(nested, definition.name)
 
     def _check_child(
         self,
@@ -460,8 +480,6 @@ class Program:
             at = replace(definition.span, path=path)
             findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
             return
-        from hearth.template.scope import NOWHERE
-
         inner = program.check_values(NOWHERE)
         copies = getattr(definition.type_info, "nested_copies", None)
         times = copies(evaluated.properties) if copies is not None else 1
@@ -506,10 +524,8 @@ class Program:
         name = member.get("type") if isinstance(member, Mapping) else None
         if not isinstance(name, str) or isinstance(name, Unknown):
             return set()
-        from hearth.template.compile import compile_nested
-
         text = {"heat_template_version": "2015-10-15", "resources": {"member": {"type": name}}}
-        return compile_nested(self.module, text, definition.name, "nested_stack").types
+        return self.module.compile_nested(text, definition.name).types
 
     def text(self, pseudo: str) -> str:
         """Return the text of a pseudo parameter by its last word, as in `stack_name`."""

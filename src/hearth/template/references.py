@@ -9,7 +9,7 @@ from typing import Any
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.template.expr import Call, Const, Expr, If, ListOf, calls_in
-from hearth.template.functions.entry import Reads, Refers
+from hearth.template.function import Reads, Refers
 from hearth.template.parse import OutputSource, ResourceSource
 
 Read = tuple[Any, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hearth.model.problem import (
     Problem,
@@ -16,47 +16,52 @@ from hearth.model.problem import (
     nearest,
 )
 from hearth.model.span import Span
-from hearth.model.unknown import UNKNOWN, Unknown
+from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
-from hearth.template.functions.entry import EvaluationError, Function, ParameterError
-from hearth.template.functions.signature import spoken
+from hearth.template.errors import EvaluationError, ParameterError
 from hearth.template.hidden import masked, texts_in
 from hearth.template.limits import Limits
 from hearth.template.members import MEMBER
-from hearth.template.types import Facade, Within, World
-
-if TYPE_CHECKING:
-    from hearth.template.expr import Expr, If
-    from hearth.template.module import Module
-    from hearth.template.parameters import ParameterValue
-
+from hearth.template.parameters import ParameterValue
+from hearth.template.signature import Signature, spoken
+from hearth.template.world import NOWHERE, Facade, Within, World
 
 CONDITIONS_DEEP_MAX = 50
 """The maximum depth of conditions that use each other; each is decided once."""
 
 
-class Nowhere:
-    """A world in which nothing exists yet."""
+class Evaluable(Protocol):
+    """An expression, as the scope of its evaluation sees it."""
 
-    facade: Facade | None = None
-
-    def reference(self, name: str) -> Any:
-        return Unknown(frozenset({name}))
-
-    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        return Unknown(frozenset({name}))
-
-    def availability_zones(self) -> Any:
-        return UNKNOWN
+    def evaluate(self, scope: Scope) -> object:
+        """Return the value. Raises EvaluationError."""
 
 
-NOWHERE = Nowhere()
+class Choice(Protocol):
+    """An `if`, as the scope of its evaluation sees it."""
+
+    @property
+    def condition(self) -> Evaluable: ...
+    @property
+    def then(self) -> Evaluable: ...
+    @property
+    def otherwise(self) -> Evaluable: ...
+
+
+class Attributes(Protocol):
+    """The attributes of a template's resources, as their types declare them."""
+
+    def attribute_names(self, resource: str) -> list[str]:
+        """Return the attributes of a resource, as far as its type declares them."""
+
+    def within(self, resource: str) -> Within | None:
+        """Return the function that follows paths into attributes, or None without one."""
 
 
 class Conditions:
     """The conditions of a template, each decided once."""
 
-    def __init__(self, definitions: Mapping[str, Expr], scope: Scope) -> None:
+    def __init__(self, definitions: Mapping[str, Evaluable], scope: Scope) -> None:
         self.definitions = definitions
         self.scope = scope
         self.known: dict[str, bool | Unknown] = {}
@@ -90,7 +95,7 @@ class Conditions:
         try:
             if len(self.deciding) > CONDITIONS_DEEP_MAX:
                 raise EvaluationError("conditions refer to each other too deep")
-            value: bool | Unknown = self.definitions[name].evaluate(self.scope)
+            value = self.definitions[name].evaluate(self.scope)
             if isinstance(value, Unknown) and value.kinds - {ValueKind.BOOLEAN}:
                 words = f'the condition "{name}" is not a boolean but {spoken(value.kinds)}'
                 raise EvaluationError(words)
@@ -114,7 +119,7 @@ class Scope:
         parameters: Mapping[str, ParameterValue],
         files: Mapping[str, str],
         limits: Limits,
-        conditions: Mapping[str, Expr],
+        conditions: Mapping[str, Evaluable],
         mappings: Mapping[str, Any],
         facade: Facade | None = None,
     ) -> None:
@@ -126,7 +131,7 @@ class Scope:
         self.facade = facade
         self.world: World = NOWHERE
         self.resources: Mapping[str, Any] = {}
-        self.module: Module | None = None  # until the resources are known
+        self.module: Attributes | None = None  # until the resources are known
         self.conditions = Conditions(conditions, self)
         self.secret = False
         self.hidden = hidden_texts(parameters.values())
@@ -200,11 +205,11 @@ class Scope:
             case _:
                 raise EvaluationError(f"{value!r} is neither a boolean nor the name of a condition")
 
-    def undecided(self, choice: If) -> Any:
+    def undecided(self, choice: Choice) -> Any:
         """Return the value of a choice with an unknown condition: as if it were false."""
         return choice.otherwise.evaluate(self)
 
-    def typed(self, function: Function, args: Any, value: Unknown) -> Unknown:
+    def typed(self, function: Signature, args: Any, value: Unknown) -> Unknown:
         """Return what is known about an unknown result."""
         return value
 

@@ -19,22 +19,15 @@ from hearth.model.problem import (
 from hearth.model.span import Span
 from hearth.model.state import DeletionPolicy
 from hearth.model.unknown import UNKNOWN, Unknown
-from hearth.template.compile import (
-    check_references,
-    check_resource,
-    no_attribute,
-    no_target,
-    problems_of,
-)
 from hearth.template.core import Core
+from hearth.template.errors import EvaluationError
 from hearth.template.expr import Const, Expr, problems_in
-from hearth.template.functions import EvaluationError
 from hearth.template.graph import cycle_in, topological
 from hearth.template.limits import too_many_resources
-from hearth.template.module import Module
+from hearth.template.output import Output
 from hearth.template.parameters import ParameterValue
 from hearth.template.parse import OutputSource, ResourceSource
-from hearth.template.program import Output, Program, ResourceDefinition
+from hearth.template.program import Module, Program, ResourceDefinition
 from hearth.template.references import (
     Read,
     Reference,
@@ -43,8 +36,15 @@ from hearth.template.references import (
     references_in,
 )
 from hearth.template.scope import Scope
-from hearth.template.types import Facade
+from hearth.template.static import (
+    check_references,
+    check_resource,
+    no_attribute,
+    no_target,
+    problems_of,
+)
 from hearth.template.values import ParameterReader, Stack
+from hearth.template.world import Facade
 
 __all__ = ["Specialiser", "references_in"]
 

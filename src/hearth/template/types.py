@@ -1,19 +1,35 @@
-"""Interfaces of the compiler: resource types, and values of resources."""
+"""The interface of resource types, and what a type sees of the program that uses it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Protocol
 
+from hearth.model.span import Span
 from hearth.schema import Attr, Prop, Support, Violation
-
-if TYPE_CHECKING:
-    from hearth.template.program import Program, ResourceDefinition
+from hearth.template.expr import Expr
 
 
-Within = Callable[[str, Any, Sequence[Any]], Any]
-"""Returns the value at a path in an attribute, given the attribute's name and value."""
+class Definition(Protocol):
+    """The definition of a resource, as the types of a program see it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def properties(self) -> Expr: ...
+    @property
+    def span(self) -> Span: ...
+
+
+class Definitions(Protocol):
+    """A program, as the types of its resources see it."""
+
+    @property
+    def resources(self) -> Mapping[str, Definition]: ...
+    @property
+    def requires(self) -> Mapping[str, frozenset[str]]: ...
 
 
 class TypeInfo(Protocol):
@@ -48,7 +64,7 @@ class TypeInfo(Protocol):
         """Return errors in the combination of properties; open ones have no value yet."""
 
     def implicit_requires(
-        self, name: str, definition: ResourceDefinition, program: Program
+        self, name: str, definition: Definition, program: Definitions
     ) -> Iterable[str]:
         """Return dependencies that the template does not contain."""
 
@@ -64,36 +80,3 @@ class TypeCatalog(Protocol):
 
     def missing(self, name: str) -> str | None:
         """Return why a type of Heat is not available; None if the name is unknown."""
-
-
-@dataclass(frozen=True)
-class Facade:
-    """The parent resource of this stack. `secret`: one of its properties is secret, or it belongs
-    to such a resource itself.
-    """
-
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    deletion_policy: str = "Delete"
-    update_policy: Mapping[str, Any] = field(default_factory=dict)
-    secret: bool = False
-    hidden: Sequence[str] = ()  # texts that this stack must not reveal
-
-
-class World(Protocol):
-    """The recorded values of a stack's resources.
-
-    Answers are plain values, or Unknown for resources that do not exist yet. `path` is resolved. A
-    world may raise EvaluationError, and may have two more methods: `secret(name, attribute)`
-    returns whether an attribute must not be shown, `availability_zones()` returns those of the
-    cloud.
-    """
-
-    @property
-    def facade(self) -> Facade | None:
-        """The parent resource of this stack, None in a root stack."""
-
-    def reference(self, name: str) -> Any:
-        """Return the value of `get_resource`."""
-
-    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Return the value of `get_attr`."""

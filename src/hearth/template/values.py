@@ -20,7 +20,6 @@ from hearth.model.problem import (
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.schema import Lookup
-from hearth.template.functions.read import CFN_REGION
 from hearth.template.hidden import masked, texts_in
 from hearth.template.parameters import (
     ParameterSchema,
@@ -32,6 +31,8 @@ from hearth.template.parameters import (
     wrong,
 )
 from hearth.template.parse import Syntax
+
+CFN_REGION = "ap-southeast-1"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from hearth.template.function import register
 from hearth.template.functions import Function, named
-from hearth.template.functions.entry import register
 from hearth.template.functions.texts import TEXTS
 
 HOT_KEY = "heat_template_version"

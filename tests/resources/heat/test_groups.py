@@ -8,7 +8,7 @@ import pytest
 from hearth.resources.heat.resource_group import member_names
 from hearth.resources.registry import default_catalog
 from hearth.template import Environment, compile_template
-from hearth.template.scope import NOWHERE
+from hearth.template.world import NOWHERE
 from tests.resources.fake import context_of
 
 GROUP = "OS::Heat::ResourceGroup"

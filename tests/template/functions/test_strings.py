@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth.template import EvaluationError
-from hearth.template.functions.entry import TEXT_MAX
+from hearth.template.function import TEXT_MAX
 from hearth.template.functions.strings import digest, list_join, make_url, replaced, str_split
 
 

@@ -17,9 +17,9 @@ from hearth.authoring.language.history import (
     words_of_functions,
 )
 from hearth.authoring.language.markdown import code
-from hearth.template.functions.entry import REGISTRY, Function, Reads
-from hearth.template.functions.signature import spoken
+from hearth.template.function import REGISTRY, Function, Reads
 from hearth.template.load import load
+from hearth.template.signature import spoken
 from hearth.template.versions import Grammar, function_text
 
 KNOWN_WHEN = {

@@ -20,8 +20,8 @@ from hearth.template.budget import STEPS as YAQL_STEPS
 from hearth.template.budget import STEPS_MAX as YAQL_STEPS_MAX
 from hearth.template.compile import TREE_RESOURCES_MAX
 from hearth.template.environment import SECTIONS, SINK_KEYS, SINKS
+from hearth.template.function import TEXT_MAX
 from hearth.template.functions.data import REPEAT_MAX
-from hearth.template.functions.entry import TEXT_MAX
 from hearth.template.limits import Limits
 from hearth.template.merge import STRATEGIES
 from hearth.template.parameters import CFN_NAMES, FITS, ParameterType, parse_value

@@ -19,14 +19,15 @@ from hearth.template.check.scope import StaticScope
 from hearth.template.check.unused import unused
 from hearth.template.check.values import Values, parts
 from hearth.template.child import ChildType
-from hearth.template.compile import TOO_DEEP, check_depends_on, syntax_problems
+from hearth.template.compile import TOO_DEEP, syntax_problems
 from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.expr import OMIT, Call, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node
-from hearth.template.module import Binding, Module
 from hearth.template.parameters import ParameterSchema, parse_value
 from hearth.template.parse import EMPTY, OutputSource, ResourceSource
+from hearth.template.program import Binding, Module
+from hearth.template.static import check_depends_on
 from hearth.template.types import TypeInfo
 
 

@@ -11,12 +11,13 @@ from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
-from hearth.template.compile import no_attribute, no_target
+from hearth.template.errors import EvaluationError
 from hearth.template.expr import Broken, Call, Const, Expr, If
-from hearth.template.functions.entry import EvaluationError, Refers
+from hearth.template.function import Refers
 from hearth.template.load import Node
-from hearth.template.module import Module
+from hearth.template.program import Module
 from hearth.template.references import Reference, references_in, referred
+from hearth.template.static import no_attribute, no_target
 
 LOGIC = ("not", "and", "or", "Fn::Not", "Fn::And", "Fn::Or")
 PARAMETER_CALLS = ("get_param", "Ref.parameter")

@@ -9,13 +9,13 @@ from typing import Any
 
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
 from hearth.model.value import ValueKind
-from hearth.template.expr import OMIT, If, frozen
-from hearth.template.functions.entry import EvaluationError, Function
-from hearth.template.functions.signature import misfit
-from hearth.template.module import Module
+from hearth.template.errors import EvaluationError
+from hearth.template.expr import OMIT, frozen
 from hearth.template.parameters import ParameterSchema, ParameterType, ParameterValue
-from hearth.template.scope import Scope
-from hearth.template.types import Facade
+from hearth.template.program import Module
+from hearth.template.scope import Choice, Scope
+from hearth.template.signature import Signature, misfit
+from hearth.template.world import Facade
 
 PARAMETER_KINDS: dict[ParameterType, frozenset[ValueKind]] = {
     ParameterType.STRING: frozenset({ValueKind.STRING}),
@@ -89,7 +89,7 @@ class StaticScope(Scope):
     def within(self, resource: str) -> None:
         """Values of attributes are unknown, so paths are not followed."""
 
-    def undecided(self, choice: If) -> Any:
+    def undecided(self, choice: Choice) -> Any:
         """Return the possible values of both branches; with an `assumed` condition, of one."""
         if self.assumed is not None and self.assumed[0] == frozen(choice.condition):
             return (choice.then if self.assumed[1] else choice.otherwise).evaluate(self)
@@ -97,7 +97,7 @@ class StaticScope(Scope):
         kinds = [kinds_of(value) for value in values if value is not OMIT]
         return Unknown(kinds=frozenset().union(*kinds) if all(kinds) else frozenset())
 
-    def typed(self, function: Function, args: Any, value: Unknown) -> Unknown:
+    def typed(self, function: Signature, args: Any, value: Unknown) -> Unknown:
         """Return the kind of a result. Raises EvaluationError if an argument must be wrong."""
         wrong = misfit(function.takes, args) if function.takes is not None else None
         if wrong is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from hearth.model.problem import Notice
 from hearth.model.span import Span
-from hearth.template.module import Module
+from hearth.template.program import Module
 from hearth.template.uses import Uses
 
 

@@ -28,13 +28,13 @@ from hearth.schema.convert import BAD, CONVERT
 from hearth.template.check.names import Names
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
-from hearth.template.compile import unknown_property
 from hearth.template.expr import OMIT, Broken, Call, Const, Expr, If, ListOf, MapOf, frozen
+from hearth.template.function import Refers
 from hearth.template.functions import EvaluationError
-from hearth.template.functions.entry import Refers
-from hearth.template.functions.signature import spoken
 from hearth.template.load import Node
 from hearth.template.program import without_replaced
+from hearth.template.signature import spoken
+from hearth.template.static import unknown_property
 from hearth.template.versions import GRAMMARS, Grammar
 
 TEXTUAL = frozenset({ValueKind.STRING, ValueKind.INTEGER, ValueKind.NUMBER, ValueKind.BOOLEAN})

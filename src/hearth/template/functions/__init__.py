@@ -4,15 +4,9 @@ A new function needs one entry here, a text in `texts` and a line in `versions`.
 are older variants.
 """
 
+from hearth.template.errors import BelowError, EvaluationError, ParameterError
+from hearth.template.function import Function, named, pure
 from hearth.template.functions import data, logic, query, read, strings
-from hearth.template.functions.entry import (
-    BelowError,
-    EvaluationError,
-    Function,
-    ParameterError,
-    named,
-    pure,
-)
 
 __all__ = [
     "BelowError",

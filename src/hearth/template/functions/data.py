@@ -11,8 +11,9 @@ from typing import Any
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
 from hearth.schema.constraint import comparable
-from hearth.template.functions.entry import EvaluationError, Function, bounded, pure, register
-from hearth.template.functions.signature import (
+from hearth.template.errors import EvaluationError
+from hearth.template.function import Function, bounded, pure, register
+from hearth.template.signature import (
     ANYTHING,
     COLLECTION,
     LISTS,

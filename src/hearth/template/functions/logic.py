@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
 from hearth.schema.constraint import same
-from hearth.template.functions.entry import EvaluationError, Function, pure, register
-
-if TYPE_CHECKING:
-    from hearth.template.scope import Scope
+from hearth.template.errors import EvaluationError
+from hearth.template.function import Function, pure, register
+from hearth.template.scope import Scope
 
 
 def equal(one: Any, other: Any) -> bool:

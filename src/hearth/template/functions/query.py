@@ -8,14 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.schema.patterns import Overrun, inline
-from hearth.template.functions.entry import EvaluationError, Function, register
-
-if TYPE_CHECKING:
-    from hearth.template.scope import Scope
-
+from hearth.template.errors import EvaluationError
+from hearth.template.function import Function, register
+from hearth.template.scope import Scope
 
 LIBRARY = "yaql.standard_library"
 INLINE_EXPRESSION_MAX = 500

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.model.problem import InvalidTemplateReference
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.model.value import ValueKind
-from hearth.template.functions.entry import (
-    EvaluationError,
-    Function,
-    Reads,
-    Refers,
-    named,
-    register,
-)
+from hearth.template.errors import EvaluationError
+from hearth.template.function import Function, Reads, Refers, named, register
+from hearth.template.scope import Evaluable, Scope
 from hearth.template.walk import walk
-
-if TYPE_CHECKING:
-    from hearth.template.expr import Expr
-    from hearth.template.scope import Scope
-
-CFN_REGION = "ap-southeast-1"
 
 
 def get_param(args: Any, scope: Scope) -> Any:
@@ -176,7 +165,7 @@ def ref(args: Any, scope: Scope) -> Any:
     return scope.parameter(args)
 
 
-def _ref_as(args: Expr, scope: Scope) -> Function | None:
+def _ref_as(args: Evaluable, scope: Scope) -> Function | None:
     value = getattr(args, "value", None)
     if not isinstance(value, str):
         return None

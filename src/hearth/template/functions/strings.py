@@ -10,15 +10,9 @@ from urllib.parse import quote, urlencode
 
 from hearth.model.problem import hint, nearest
 from hearth.model.value import ValueKind
-from hearth.template.functions.entry import (
-    Check,
-    EvaluationError,
-    Function,
-    bounded,
-    pure,
-    register,
-)
-from hearth.template.functions.signature import LISTS, MAPS, TEXT, Takes, names, positions, whole
+from hearth.template.errors import EvaluationError
+from hearth.template.function import Check, Function, bounded, pure, register
+from hearth.template.signature import LISTS, MAPS, TEXT, Takes, names, positions, whole
 
 
 def as_json(value: Any) -> str:

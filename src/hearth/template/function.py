@@ -2,65 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hearth.model.problem import Problem
-from hearth.model.span import Span, Step
 from hearth.model.value import ValueKind
-from hearth.template.functions.signature import Takes
-
-if TYPE_CHECKING:
-    from hearth.template.expr import Expr
-    from hearth.template.scope import Scope
+from hearth.template.errors import EvaluationError
+from hearth.template.scope import Evaluable, Scope
+from hearth.template.signature import Takes
 
 TEXT_MAX = 8 * 1024 * 1024
 """The maximum characters in the result of one function."""
 
-Apply = Callable[[Any, "Scope"], Any]
+Apply = Callable[[Any, Scope], Any]
 Check = Callable[[Any], str | None]
-
-
-class EvaluationError(Exception):
-    """A value cannot be computed; `at` is the function that failed, or its argument at `steps`.
-
-    `problem` creates the problem if it is not a failed validation. `reason` is the original text;
-    with `whole` neither the function nor the place is added to it.
-    """
-
-    whole = False
-
-    def __init__(
-        self,
-        text: str,
-        at: Span | None = None,
-        problem: Callable[[Span], Problem] | None = None,
-        steps: Sequence[Step] | None = None,
-    ) -> None:
-        super().__init__(text)
-        self.reason = text
-        self.at = at
-        self.problem = problem
-        self.steps = steps
-
-    def add_place(self, function: str, at: Span) -> None:
-        """Add the name of the failed function, as in the template, and its place."""
-        self.at = at
-        word = function.partition(".")[0]
-        if word not in str(self) and not self.whole:
-            self.args = (f"{word}: {self}",)
-
-
-class ParameterError(EvaluationError):
-    """A parameter does not exist, or has no value."""
-
-
-class BelowError(EvaluationError):
-    """A nested stack reports why there is no value."""
-
-    whole = True
 
 
 class Reads(Enum):
@@ -96,7 +52,7 @@ class Function:
     reads: Reads = Reads.NOTHING
     refers: Refers = Refers.NOTHING
     strict: bool = True
-    rewrite: Callable[[Expr, Scope], Function | None] | None = None
+    rewrite: Callable[[Evaluable, Scope], Function | None] | None = None
     takes: Takes | None = None
     gives: ValueKind | Callable[[Any], frozenset[ValueKind]] = ValueKind.ANY
     description: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from hearth.model.span import Step
 from hearth.model.unknown import Unknown
@@ -15,6 +15,17 @@ Want = tuple[tuple[Step, ...], Any, Kinds]
 """The place of an argument, the argument, and its allowed kinds."""
 
 Takes = Callable[[Any], Iterator[Want]]
+
+
+class Signature(Protocol):
+    """The kinds of a function's arguments and of its result."""
+
+    @property
+    def takes(self) -> Takes | None: ...
+
+    def kinds(self, args: object) -> Kinds:
+        """Return the possible kinds of the result; empty: any."""
+
 
 TEXT = frozenset({ValueKind.STRING})
 LISTS = frozenset({ValueKind.LIST})

@@ -1,0 +1,65 @@
+"""An output of a template: an expression that is evaluated in a world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.model.span import Span
+from hearth.template.budget import spending
+from hearth.template.deferred import deferrable
+from hearth.template.errors import BelowError, EvaluationError
+from hearth.template.expr import OMIT, Expr
+from hearth.template.scope import Scope
+from hearth.template.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """An output. A disabled one has the value null."""
+
+    name: str
+    description: str
+    value: Expr
+    at: Span
+    scope: Scope
+    enabled: bool = True
+
+    @deferrable
+    def evaluate(self, world: World) -> tuple[Any, str | None]:
+        """Return the value, or the reason why there is none. The value may contain unknowns."""
+        try:
+            return self.attempt(world), None
+        except BelowError as error:
+            return None, self.scope.masked(error.reason)
+        except EvaluationError as error:
+            place = f" [{error.at}]" if error.at else ""
+            return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
+
+    @deferrable
+    def secret(self, world: World) -> bool:
+        """Return whether the evaluation reads a hidden value."""
+        scope = self.scope.in_world(world)
+        try:
+            with spending():
+                self.value.evaluate(scope)
+        except EvaluationError:
+            pass
+        return scope.secret
+
+    @deferrable
+    def reason(self, world: World) -> str | None:
+        """Return why there is no value, without the place: for the parent stack."""
+        try:
+            self.attempt(world)
+        except EvaluationError as error:
+            return self.scope.masked(error.reason)
+        return None
+
+    def attempt(self, world: World) -> Any:
+        """Return the value, which may contain unknowns. Raises EvaluationError."""
+        if not self.enabled:
+            return None
+        with spending():
+            value = self.value.evaluate(self.scope.in_world(world))
+        return None if value is OMIT else value

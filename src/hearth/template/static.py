@@ -1,0 +1,157 @@
+"""Checks of resources and references that need no values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from hearth.model.problem import (
+    InvalidTemplateReference,
+    Problem,
+    StackValidationFailed,
+    hint,
+    nearest,
+)
+from hearth.model.span import Span, dotted
+from hearth.template.child import inside
+from hearth.template.environment import TemplateEntry
+from hearth.template.expr import Call, Const, MapOf, calls_in, keys_of
+from hearth.template.function import Refers
+from hearth.template.parse import ResourceSource, Syntax
+from hearth.template.program import Binding
+from hearth.template.references import Reference, referred
+from hearth.template.types import TypeInfo
+
+UNKNOWN_PROPERTY = "unknown-property"
+"""The rule for properties that the schema does not have."""
+
+
+def way_into(source: ResourceSource, entry: TemplateEntry) -> str:
+    """Return the path of a resource's nested template, for problems inside it."""
+    return f"{source.at.path}<{entry.template}>"
+
+
+def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
+    """Return the problems of a resource's type and of its nested template, as of the resource."""
+    if binding.entry is not None:
+        path = way_into(source, binding.entry)
+        yield from (_wrapped(problem, path) for problem in binding.inside)
+    yield from binding.problems
+
+
+def _wrapped(problem: Problem, path: str) -> Problem:
+    """Return a nested template's problem as a failed validation, with its own kind first."""
+    moved = inside(problem, path)
+    if isinstance(problem, StackValidationFailed):
+        return moved
+    return StackValidationFailed(moved.at, problem.text, problem.kind)
+
+
+def check_resource(
+    source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
+) -> Iterator[Problem]:
+    """Return the problems of a resource that do not depend on values."""
+    if type_info is None:
+        return
+    if not isinstance(source.properties, Const | MapOf):
+        words = f"{syntax.grammar.word('properties')} can not be computed as a whole"
+        yield StackValidationFailed(source.at, words)
+    yield from _check_names(source, type_info, syntax)
+    if source.update_policy is not _NO_POLICY:
+        yield from _check_policy(source, type_info, syntax)
+
+
+def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
+    if getattr(type_info, "accepts_any_property", False):
+        return
+    known = type_info.properties
+    for name in keys_of(source.properties):
+        if name not in known:
+            word = syntax.grammar.word("properties")
+            node = source.node.nearest_to([word, name])
+            at = node.key_span(source.at.file, dotted([word], source.at.path))
+            yield unknown_property(at, name, known)
+
+
+def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
+    """Return the problem of a property that the schema does not have."""
+    near = nearest(name, known)
+    words = f'unknown property "{name}"{hint(near)}'
+    return StackValidationFailed(
+        at, words, "Property error", code=UNKNOWN_PROPERTY, suggestion=near
+    )
+
+
+_NO_POLICY = ResourceSource.__dataclass_fields__["update_policy"].default
+
+
+def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
+    path = dotted([syntax.grammar.word("update_policy")], source.at.path)
+    for name in keys_of(source.update_policy):
+        if name not in type_info.update_policy:
+            node = source.node.nearest_to([syntax.grammar.word("update_policy"), name])
+            yield unknown_property(
+                node.key_span(source.at.file, path), name, type_info.update_policy
+            )
+
+
+def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
+    """Return the problems of `depends_on` with undeclared resources."""
+    for name in source.depends_on:
+        if name not in declared:
+            node = source.node.nearest_to(["depends_on"])
+            if node is source.node:
+                node = source.node.nearest_to(["DependsOn"])
+            if isinstance(node.value, list):
+                node = next(one for one in node.value if one.value == name)
+            yield no_resource(node.span(source.at.file, source.at.path), name, declared)
+
+
+def check_references(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
+    """Return the problems of references outside choices to undeclared names."""
+    yield from check_depends_on(source, declared)
+    for expr in (source.properties, source.metadata):
+        if type(expr) is Const:
+            continue
+        for call in calls_in(expr):
+            target = referred(call.function.refers, call.args)
+            if call.function.name != "Ref" and target is not None and target not in declared:
+                yield no_target(call, target, declared)
+
+
+def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
+    """Return the problem of a call with an undeclared or disabled name."""
+    words = _text_for_list(call, declared)
+    if words is None:
+        return no_resource(call.place_of(0), name, declared)
+    return InvalidTemplateReference(call.at, name, words=words, code="unknown-resource")
+
+
+def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
+    """Return the problem of a text instead of a list of resource and attribute, or None.
+
+    Each character counts as an item, as in Heat.
+    """
+    text = call.args.value if isinstance(call.args, Const) else None
+    if call.function.refers is not Refers.ATTRIBUTE or not isinstance(text, str):
+        return None
+    name, _, path = text.partition(".")
+    near = nearest(name, declared)
+    meant = hint(f"[{', '.join([near, *path.split('.')])}]") if near and path else ""
+    return f'{call.function.name}: expected a list, got the text "{text}"{meant}'
+
+
+def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
+    """Return the problem of a reference to an undeclared or disabled resource."""
+    near = nearest(name, declared)
+    return InvalidTemplateReference(at, name, near, code="unknown-resource", suggestion=near)
+
+
+def no_attribute(one: Reference, type_info: TypeInfo, declared: Iterable[str]) -> Problem:
+    """Return the problem of a reference to an attribute that the type does not have."""
+    if (words := _text_for_list(one.call, declared)) is not None:
+        return StackValidationFailed(one.call.at, words, code="unknown-attribute")
+    attribute = str(one.read[0]) if one.read else ""
+    near = nearest(attribute, type_info.attributes)
+    words = f'resource "{one.resource}" has no attribute "{attribute}"{hint(near)}'
+    at = one.call.place_of(1)
+    return StackValidationFailed(at, words, code="unknown-attribute", suggestion=near)

@@ -1,0 +1,86 @@
+"""The values of a stack's resources, as the compiler asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from hearth.model.unknown import UNKNOWN, Unknown, nulled
+
+Within = Callable[[str, Any, Sequence[Any]], Any]
+"""Returns the value at a path in an attribute, given the attribute's name and value."""
+
+
+@dataclass(frozen=True)
+class Facade:
+    """The parent resource of this stack. `secret`: one of its properties is secret, or it belongs
+    to such a resource itself.
+    """
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    deletion_policy: str = "Delete"
+    update_policy: Mapping[str, Any] = field(default_factory=dict)
+    secret: bool = False
+    hidden: Sequence[str] = ()  # texts that this stack must not reveal
+
+
+class World(Protocol):
+    """The recorded values of a stack's resources.
+
+    Answers are plain values, or Unknown for resources that do not exist yet. `path` is resolved. A
+    world may raise EvaluationError, and may have two more methods: `secret(name, attribute)`
+    returns whether an attribute must not be shown, `availability_zones()` returns those of the
+    cloud.
+    """
+
+    @property
+    def facade(self) -> Facade | None:
+        """The parent resource of this stack, None in a root stack."""
+
+    def reference(self, name: str) -> Any:
+        """Return the value of `get_resource`."""
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        """Return the value of `get_attr`."""
+
+
+class Nowhere:
+    """A world in which nothing exists yet."""
+
+    facade: Facade | None = None
+
+    def reference(self, name: str) -> Any:
+        return Unknown(frozenset({name}))
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return Unknown(frozenset({name}))
+
+    def availability_zones(self) -> Any:
+        return UNKNOWN
+
+
+NOWHERE = Nowhere()
+
+
+class NullWorld:
+    """The world of validation at create time: a reference is the name, attributes are null."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.facade: Facade | None = world.facade
+
+    def reference(self, name: str) -> Any:
+        value = self.world.reference(name)
+        return name if isinstance(value, Unknown) else value
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return nulled(self.world.attribute(name, attribute, path))
+
+    def availability_zones(self) -> Any:
+        zones = getattr(self.world, "availability_zones", None)
+        return nulled(zones()) if zones is not None else None
+
+    def secret(self, name: str, attribute: str) -> bool:
+        known = getattr(self.world, "secret", None)
+        return bool(known is not None and known(name, attribute))
