@@ -99,7 +99,7 @@ def test_the_examples_of_the_repository_are_in_the_style():
     assert len(found) > 80
     for path in found:
         text = path.read_text(encoding="utf-8")
-        assert formatted(text, str(path)) == text, path
+        assert formatted(text, str(path)) == text, f"hearth fmt {path.relative_to(REPOSITORY)}"
 
 
 STYLE = {

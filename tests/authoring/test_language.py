@@ -20,6 +20,7 @@ from hearth.template.versions import GRAMMARS
 from tests.adapters.hot import answer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "language.md"
+SOURCE = "src/hearth/authoring/language/functions.yaml"
 PLACE = re.compile(r" \[[^\]]*\]$")
 
 
@@ -64,15 +65,18 @@ def test_every_function_of_every_version_has_an_example_in_each_of_its_variants(
             if "onditions:" in example.source and name in example.source:
                 shown.add((name, example.grammar.condition_functions.get(name)))
     missing = {(word, known) for word, known in wanted - shown if known is not None}
-    assert missing == set()
+    assert missing == set(), f"add examples to {SOURCE}"
     differing = {"get_attr", "list_join", "str_replace", "repeat", "if"}
     assert differing <= {word for word, _ in wanted if len([1 for w, _ in wanted if w == word]) > 1}
 
 
 def test_nothing_is_written_about_functions_that_are_not_there() -> None:
-    assert sorted(written(), key=str.lower) == words_of_functions()
+    there, needed = set(written()), set(words_of_functions())
+    assert needed - there == set(), f"describe them in {SOURCE}"
+    assert there - needed == set(), f"remove them from {SOURCE}: no version has them"
     variants = {variant(one, word) for one in GRAMMARS for word in one.functions}
-    assert {v for words in written().values() for v in words.variants} <= variants
+    described = {v for words in written().values() for v in words.variants}
+    assert described - variants == set(), f"remove these variants from {SOURCE}"
 
 
 def test_versions_are_derived_from_the_grammars() -> None:

@@ -23,7 +23,8 @@ def test_the_reference_is_what_the_declarations_say() -> None:
     wanted = pages(builtin_types().values())
     there = {path.name: path.read_text() for path in REFERENCE.glob("*.md")}
     assert there.keys() == wanted.keys(), "hearth docs reference docs/types"
-    assert [name for name in wanted if there[name] != wanted[name]] == []
+    stale = [name for name in wanted if there[name] != wanted[name]]
+    assert stale == [], "hearth docs reference docs/types"
 
 
 def test_a_section_has_properties_attributes_and_an_example() -> None:

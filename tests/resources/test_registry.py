@@ -115,7 +115,11 @@ def test_every_declared_type_stands_in_the_index():
         for kind in vars(import_module(module.name)).values()
         if inspect.isclass(kind) and issubclass(kind, ResourceType) and "type_name" in vars(kind)
     }
-    assert declared == INDEX
+    unlisted = {name: declared[name] for name in declared if INDEX.get(name) != declared[name]}
+    gone = sorted(INDEX.keys() - declared.keys())
+    where = "_MODULES in src/hearth/resources/index.py"
+    assert not unlisted, f"add to {where}: {unlisted}"
+    assert not gone, f"remove from {where}, no class declares them: {gone}"
 
 
 def test_a_template_loads_the_types_it_names_and_no_others():

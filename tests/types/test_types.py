@@ -1,9 +1,13 @@
 """Every type lives: its example, the least and the most it takes, each property changed."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 import pytest
 
+from hearth.devcloud.cloud import SERVICES
+from hearth.devcloud.http import Service
+from hearth.resources.collection import Collection
 from hearth.resources.described import example
 from hearth.resources.registry import builtin_types
 from tests.daily import part_of
@@ -11,8 +15,12 @@ from tests.types.case import subject
 from tests.types.cloud import in_a_box
 from tests.types.run import lives
 from tests.types.story import Story
+from tests.types.values import NeedsCase
 
 NAMES = sorted(set(builtin_types()) - {"<template>"})
+DEVCLOUD_NAMES = {"block-storage": "volume"}
+PREFIXES: tuple[tuple[str, ...], ...] = ((), ("v2.1",), ("v3",))
+"""What endpoints of the catalogue have before the paths of collections."""
 TODAY = part_of(NAMES, 4)  # `make types`: all
 
 
@@ -34,5 +42,39 @@ def test_it_is_made_changed_replaced_checked_and_deleted(stories: Mapping[str, S
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_an_example_and_each_property_is_tried(name: str):
-    assert example(builtin_types()[name]) is not None
-    assert subject(name).untried() == []
+    kind = builtin_types()[name]
+    folder = "/".join(["src", *type(kind).__module__.split(".")[:-1], "examples"])
+    expected = f"{folder}/{'.'.join(name.split('::')[2:])}.yaml"
+    assert example(kind) is not None, f"write an example: {expected}"
+    cases = f"tests/types/cases/{name.split('::')[1].lower()}.yaml"
+    hint = f"add to {name} in {cases}, see the README there"
+    try:
+        starts = list(subject(name).starts())
+    except NeedsCase as error:
+        pytest.fail(f"{error}: no value follows from the schema; {hint}")
+    assert starts
+    assert subject(name).untried() == [], hint
+
+
+def service_of(collection: Collection) -> Service:
+    """The service of the embedded cloud to which the calls of the collection go."""
+    return SERVICES[DEVCLOUD_NAMES.get(collection.service, collection.service)]
+
+
+def in_devcloud(collection: Collection) -> bool:
+    """Whether the embedded cloud has a route that creates an object of the collection."""
+    path = re.sub(r"{[^}]*}", "x", collection.path).strip("/").split("/")
+    router = service_of(collection).router
+    found = (router.find([*prefix, *path]) for prefix in PREFIXES)
+    return any(one is not None and {"POST", "PUT"} & one[0].keys() for one in found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_embedded_cloud_has_its_collection(name: str):
+    collection = getattr(builtin_types()[name], "collection", None)
+    if isinstance(collection, Collection) and collection.service != "orchestration":
+        folder = service_of(collection).refusal.__module__.split(".")[2]
+        assert in_devcloud(collection), (
+            f"the embedded cloud has no POST {collection.path}: add the collection to "
+            f"src/hearth/devcloud/{folder}/ and its ROUTES to the __init__.py there"
+        )

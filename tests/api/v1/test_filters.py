@@ -64,6 +64,10 @@ def test_a_query_parameter_that_is_not_declared_is_a_mistake_of_ours():
 
 def test_every_declared_parameter_belongs_to_an_operation():
     used = [query for one in ROUTES for query in one.query]
-    assert [
-        one for one in vars(queries).values() if isinstance(one, Query) and one not in used
-    ] == []
+    unused = [
+        name for name, one in vars(queries).items() if isinstance(one, Query) and one not in used
+    ]
+    assert not unused, (
+        f"no operation has {unused}: add them to the query of an Endpoint in "
+        "src/hearth/api/v1/routes.py, or delete them in src/hearth/api/v1/queries.py"
+    )
