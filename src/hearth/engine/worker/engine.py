@@ -97,9 +97,8 @@ class Engine:
         its own.
         """
         while True:
-            async with (
-                self._heartbeat_under_way
-            ):  # it may have renewed the lease, and not looked around
+            # a heartbeat may have renewed the lease, and not looked around yet
+            async with self._heartbeat_under_way:
                 pass
             try:
                 silent_s = await self.silences.load(self.id)
