@@ -204,7 +204,7 @@ class VPCGatewayAttachment(ResourceType):
     known_by = "the VPC; setting the gateways of its routers again has no effect"
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """The route tables of the same VPC: what is attached are routers."""
+        """Yield the route tables of the same VPC: the gateway is attached to their routers."""
         own = set(_vpcs(definition))
         for other, there in program.resources.items():
             same = there.type == ROUTE_TABLE and own & set(_vpcs(there))

@@ -68,7 +68,7 @@ class Compute:
                 return self.attempt(work)
             except Deferred as deferred:
                 await self.settle(deferred, project)
-        raise Rejected([too_much("too many evaluations that take long")])
+        raise Rejected([too_much("too many long evaluations")])
 
     def attempt(self, work: Callable[[], T]) -> T:
         """Return the result of `work` at once.
