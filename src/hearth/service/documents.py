@@ -79,7 +79,7 @@ async def adoption(
 
 
 def revision_of_document(body: Mapping[str, Any], word: str) -> Revision:
-    """Return the revision that a document describes; `word` is the purpose of its resource data."""
+    """Return the revision that a document describes; `word` is "ADOPT" or "RESTORE"."""
     template = body.get("template")
     if not template:
         raise Rejected([HTTPBadRequest(None, "the document has no template")])

@@ -61,7 +61,7 @@ class StackRow(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """ACTION_STATUS."""
+        """Return the state as `ACTION_STATUS`."""
         return f"{self.action}_{self.status}"
 
     def having(self, **changes: Any) -> "StackRow":

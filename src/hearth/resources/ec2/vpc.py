@@ -156,7 +156,7 @@ class Subnet(Reworded):
         return None
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Take it from its router."""
+        """Detach the subnet from its router."""
         router = await router_of_subnet(ctx, ctx.properties["VpcId"], ctx.physical)
         if router is not None:
             await part(ctx, router, ctx.physical)

@@ -29,7 +29,7 @@ class Child(Protocol):
     """The nested stack that an attempt waits for."""
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take the end of the nested stack's operation; return False if it is of another one."""
+        """Note the end of the nested stack's operation; return False if it is of another one."""
 
     def cancel(self) -> None:
         """Make the nested stack start nothing more."""

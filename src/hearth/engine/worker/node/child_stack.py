@@ -279,7 +279,7 @@ class ChildStack:
         return self._heard.result()
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take the end of the nested stack's operation; return False if it is of another one.
+        """Note the end of the nested stack's operation; return False if it is of another one.
 
         The message is marked as read when the resource's end is committed.
         """

@@ -90,7 +90,7 @@ class NodeTask:
         self.key, self.attempt.traversal = key, traversal
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take the end of the nested stack's operation; return False if it is of another one."""
+        """Note the end of the nested stack's operation; return False if it is of another one."""
         if self.attempt.child.waits is None:  # it may be about to wait
             self.attempt.child.early.append((message_id, ended))
             return True

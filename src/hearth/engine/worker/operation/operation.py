@@ -78,6 +78,6 @@ class Operation:
             self.traversal.go_on(pause.key, after=pause.after)
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take the end of a nested stack's operation; return False if no task waits for it."""
+        """Note the end of a nested stack's operation; return False if no task waits for it."""
         task = self.tasks.get(ended.record or "")
         return task is not None and task.child_ended(message_id, ended)
