@@ -187,7 +187,7 @@ class _CarriedOut(Exception):
 
 
 def is_outage(problem: BaseException) -> bool:
-    """Return whether the database is unreachable, full or locked, whatever the transaction is."""
+    """Return whether the database is unreachable, full or locked: no transaction caused that."""
     return isinstance(problem, OperationalError | InterfaceError)
 
 

@@ -267,7 +267,7 @@ class Programs:
         return found if isinstance(found, ResourceType) else None
 
     def type_of(self, record: Record) -> ResourceType | None:
-        """Return the type with which a record's object was created, or None."""
+        """Return the type of a record's last success, or None."""
         return self.rtype_named(record.held.kind or record.type)
 
     def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:

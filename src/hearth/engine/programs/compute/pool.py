@@ -224,7 +224,7 @@ class _Running:
 
     @contextlib.contextmanager
     def _process(self) -> Iterator[socket.socket]:
-        """Start a process and return the socket to it."""
+        """Start a process and yield the socket to it; close the socket afterwards."""
         for attempt in (1, 2):
             ours, theirs = socket.socketpair()
             try:
